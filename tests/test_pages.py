@@ -29,7 +29,7 @@ PAGES = {
     "interpret": 4,
     "partition": 5,
     "suggest": 4,
-    "targets": 2,
+    "targets": 1,
     "testing": 2,
     "tour": 8,
     "tutorial": 12,

@@ -14,7 +14,7 @@
 
 // SLOW:       1 collective; each device receives 12.29 kB in 12.29 us on tpu-v5e.
 
-// JSON:       {"jax": "0.12", "communication": {"schema": 1, "partitioner": "shardy", "model": {"name": "tpu-v5p"
+// JSON:       {"jax": "0.12", "communication": {"schema": 1, "partitioner": "shardy", "stage": "as partitioned", "target": null, "as_partitioned": null, "model": {"name": "tpu-v5p"
 // JSON-SAME:  "total": {"bytes": 12288,
 // JSON-SAME:  "axes": [{"name": "x", "size": 4}]
 // JSON-SAME:  "cause": {"op": "stablehlo.dot_general"

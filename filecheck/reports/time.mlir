@@ -23,7 +23,7 @@
 // SLOW: bound by links of model
 // SLOW: model 2 tpu-dcn 6.25 GB/s 10.00 us
 
-// JSON: {"jax": "0.12", "time": {"schema": 1, "hardware": "h100", "function": "main", "devices": 8,
+// JSON: {"jax": "0.12", "time": {"schema": 1, "hardware": "h100", "stage": "as partitioned", "function": "main", "devices": 8,
 // JSON-SAME: "where": "switch h100-nvlink"
 
 // CSV: op,bound,axes,runs,seconds,total_seconds,flops,transcendentals,bytes,fused,location

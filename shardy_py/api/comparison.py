@@ -33,7 +33,7 @@ from shardy_py.report.difference_shown import COLUMNS as CHANGE_COLUMNS
 from shardy_py.report.difference_shown import change_rows
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
-from shardy_py.xla.targets.stage import Stage
+from shardy_py.xla.targets.stage import CompileStage
 
 if TYPE_CHECKING:
     from shardy_py.api.program import Program
@@ -52,7 +52,9 @@ class Comparison(Tabular, ABC):
     removed: tuple[ValueEntry, ...] = ()
     added: tuple[ValueEntry, ...] = ()
 
-    def __init__(self, before: Result, partitioner: Partitioner | None, stage: Stage | None = None) -> None:
+    def __init__(
+        self, before: Result, partitioner: Partitioner | None, stage: CompileStage | None = None
+    ) -> None:
         self.before = before
         self.partitioner: Partitioner | None = partitioner
         self.stage = stage
@@ -91,8 +93,8 @@ class Comparison(Tabular, ABC):
     def explorer(self) -> Explorer:
         """Returns an HTML file that shows both results, side by side or one at a time."""
         target = None if self.stage is None else self.stage.placement
-        about: Any = {"target": target, "partitioner": self.partitioner}
-        return self.before.explorer(self.after, titles=("before", "after"), **about)
+        titles, by = ("before", "after"), self.partitioner
+        return self.before.explorer(self.after, titles=titles, target=target, partitioner=by)
 
     @property
     def moved_bytes(self) -> int:
@@ -132,7 +134,7 @@ class ComparedResults(Comparison):
         after: Result,
         found: Difference,
         partitioner: Partitioner | None,
-        stage: Stage | None = None,
+        stage: CompileStage | None = None,
     ) -> None:
         super().__init__(before, partitioner, stage)
         self._after = after

@@ -23,7 +23,7 @@ from shardy_py.xla.gspmd.understanding import require_reportable
 from shardy_py.xla.prepare.missing import file_of, remarks_on_missing
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.inlined import spmd_program
-from shardy_py.xla.targets.stage import Stage
+from shardy_py.xla.targets.stage import CompileStage
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -38,7 +38,7 @@ class Forecasts:
 
     def __init__(self, result: Result) -> None:
         self._result = result
-        self._priced = list[tuple[CostModel, Partitioner | None, Stage | None, Priced]]()
+        self._priced = list[tuple[CostModel, Partitioner | None, CompileStage | None, Priced]]()
         self._with_remedies = list[tuple[CommunicationReport, CommunicationReport]]()
         """Reports, each with the one that has remedies."""
         self._has_remarked = False
@@ -56,7 +56,9 @@ class Forecasts:
             module = self._result.source.module
             say(remarks_on_missing(module), file_of(module))
 
-    def priced(self, model: CostModel, partitioner: Partitioner | None, stage: Stage | None = None) -> Priced:
+    def priced(
+        self, model: CostModel, partitioner: Partitioner | None, stage: CompileStage | None = None
+    ) -> Priced:
         """Returns the collectives by a partitioner, at the costs of a model; see `Result.communication`.
 
         stage: the device whose compiler's collectives are meant.
@@ -80,7 +82,7 @@ class Forecasts:
         self._priced.extend((model, each, stage, priced) for each in names)
         return priced
 
-    def partitioner(self, partitioner: Partitioner | None, stage: Stage | None = None) -> Partitioner:
+    def partitioner(self, partitioner: Partitioner | None, stage: CompileStage | None = None) -> Partitioner:
         """Returns the partitioner itself; for None that of `Result.communication`."""
         if partitioner is None and (stage is not None or self._result.source.taken.is_compiled):
             return self.priced(DEFAULT, None, stage)[1].partitioner

@@ -352,8 +352,8 @@ class Result(Propagated):
             expect(other, Result, "a result to compare with")
         results = (self,) if other is None else (self, other)
         make = extension("explorer").explorer_of_results
-        about: Any = {"target": target, "partitioner": partitioner, "has_sources": has_sources}
-        return make(results, titles, model=model, **about)
+        more = {"partitioner": partitioner, "has_sources": has_sources}
+        return make(results, titles, model=model, target=target, **more)
 
     @without_collection()
     def model_explorer(

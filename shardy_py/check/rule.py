@@ -18,7 +18,7 @@ from shardy_py.mlir.location_names import name_stack
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.source import position_of
 from shardy_py.report.communication import CollectiveUse, CommunicationReport, Partitioner
-from shardy_py.xla.targets.stage import Stage
+from shardy_py.xla.targets.stage import CompileStage
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Limits:
     model: CostModel | None = None
     partitioner: Partitioner | None = None
     padding_bytes: int = 1 << 20
-    stage: Stage | None = None
+    stage: CompileStage | None = None
 
     def communication(self, result: Result) -> CommunicationReport:
         """Returns the collectives that are checked."""

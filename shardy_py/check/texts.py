@@ -14,7 +14,7 @@ from shardy_py.check.finding import LEVELS, Finding
 from shardy_py.check.grouping import FindingGroup, grouped
 from shardy_py.check.rules import RULES
 from shardy_py.report.tables import bytes_text
-from shardy_py.xla.targets.stage import Stage, stage_words
+from shardy_py.xla.targets.stage import CompileStage, stage_words
 
 SCHEMA = 2
 _OTHERS = 8
@@ -22,7 +22,9 @@ _OTHERS = 8
 _NAMES = {row.code: row.name for row in RULES}
 
 
-def findings_text(findings: Sequence[Finding], met: Sequence[Met] = (), stage: Stage | None = None) -> str:
+def findings_text(
+    findings: Sequence[Finding], met: Sequence[Met] = (), stage: CompileStage | None = None
+) -> str:
     """Returns findings as compiler diagnostics, what was expected, and their number.
 
     stage: the device whose compiler's collectives were checked, which the first line says.
@@ -68,7 +70,7 @@ def findings_json(
     met: Sequence[Met] = (),
     *,
     release: Release | None = None,
-    stage: Stage | None = None,
+    stage: CompileStage | None = None,
 ) -> JsonObject:
     """Returns all findings for JSON; docs/check.md describes the schema.
 

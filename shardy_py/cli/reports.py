@@ -176,8 +176,8 @@ def _communication(evidence: Evidence, model: str) -> FlagReport:
     record = () if evidence.record is None else evidence.record.events
     stage = stage_of(evidence.target)
     priced = model_of(None if stage is not None and model == DEFAULT_HARDWARE else model, stage)
-    about: Any = {"partitioner": evidence.partitioner, "taken": evidence.taken, "stage": stage}
-    report = communication(evidence.after, priced, record, **about)[1]
+    by, taken = evidence.partitioner, evidence.taken
+    report = communication(evidence.after, priced, record, partitioner=by, taken=taken, stage=stage)[1]
 
     def text() -> str:
         explainer = _explainer(evidence)
@@ -212,13 +212,13 @@ def _time_report(evidence: Evidence, hardware: str) -> TimeReport:
     from shardy_py.hardware import placement_of
     from shardy_py.report.time import time_report
     from shardy_py.xla.gspmd.understanding import require_reportable
-    from shardy_py.xla.targets.stage import Stage, stage_of
+    from shardy_py.xla.targets.stage import CompileStage, stage_of
 
     require_reportable(evidence.after)
     stage, placement = stage_of(evidence.target), placement_of(hardware)
     if stage is not None:
         placement = stage.placement if hardware == DEFAULT_HARDWARE else placement
-        stage = Stage(placement)
+        stage = CompileStage(placement)
     program, bill = _sending(evidence, placement, has_stage=stage is not None)
     return time_report(program, placement, bill=bill if bill.partitioner == "shardy" else None, stage=stage)
 
@@ -232,8 +232,8 @@ def _sending(
 
     record = () if evidence.record is None else evidence.record.events
     model = DEFAULT if placement is None else CostModel.of(placement)
-    about: Any = {"partitioner": evidence.partitioner, "taken": evidence.taken, "model": model}
-    return sending_program(evidence.after, record, **about, by_xla=has_stage)
+    by, taken, after = evidence.partitioner, evidence.taken, evidence.after
+    return sending_program(after, record, partitioner=by, taken=taken, model=model, by_xla=has_stage)
 
 
 def _explanation(evidence: Evidence, value: str) -> FlagReport:

@@ -38,7 +38,7 @@ from shardy_py.search.study import Base, FigureCosts, StepCost, StepCosts, Unsup
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.xla.gspmd.understanding import require_understood
-from shardy_py.xla.targets.stage import Stage
+from shardy_py.xla.targets.stage import CompileStage
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Study:
         hardware: AxisPlacement | Hardware | str = "tpu-v5p",
         *,
         at_most: float = inf,
-        stage: Stage | None = None,
+        stage: CompileStage | None = None,
     ) -> StepCost | None:
         """Returns what a step costs on each device with annotations added, changed or (None) removed.
 
@@ -283,7 +283,7 @@ class _Incremental:
         initial: Mapping[int, TensorSharding | None],
         placement: AxisPlacement,
         at_most: float,
-        stage: Stage | None = None,
+        stage: CompileStage | None = None,
     ) -> StepCost | None:
         """The cost of a step with these initial shardings."""
         key = f"{placement}, {stage is not None}"
@@ -338,7 +338,7 @@ class _Incremental:
         return self._shardings[number]
 
 
-def step_cost(result: Result, placement: AxisPlacement, stage: Stage | None = None) -> StepCost:
+def step_cost(result: Result, placement: AxisPlacement, stage: CompileStage | None = None) -> StepCost:
     """Returns what a step of a propagated program costs, from its reports.
 
     stage: the device whose compiler's program it is.

@@ -38,7 +38,7 @@ from shardy_py.search.suggest import (
 from shardy_py.search.suggest_code import is_manual, own_spec, removed_constraints, values_of_main
 from shardy_py.search.suggest_variables import variables_of
 from shardy_py.sharding import Mesh
-from shardy_py.xla.targets.stage import Stage
+from shardy_py.xla.targets.stage import CompileStage
 
 
 @dataclass(eq=False)
@@ -60,7 +60,7 @@ class Scorer:
     names: dict[Choice, str] = field(default_factory=dict[Choice, str])
     named: list[Plan] = field(default_factory=list[Plan])
     tried: int = 0
-    stage: Stage | None = None
+    stage: CompileStage | None = None
 
     @cached_property
     def base(self) -> Program:

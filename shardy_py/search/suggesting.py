@@ -44,7 +44,7 @@ from shardy_py.search.suggest_scoring import Scorer
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
 from shardy_py.xla.gspmd.understanding import require_reportable
-from shardy_py.xla.targets.stage import Stage, stage_of, stage_words
+from shardy_py.xla.targets.stage import CompileStage, stage_of, stage_words
 
 Keep = Iterable[ValueKey] | Mapping[ValueKey, ShardingLike]
 """Values whose annotations stay, or their shardings by value."""
@@ -278,7 +278,7 @@ def _mesh_of(program: Program) -> tuple[str, Mesh | None]:
     return next(iter(found.items()), ("mesh", None))
 
 
-def _current(program: Program, placement: AxisPlacement, stage: Stage | None) -> StepCost | None:
+def _current(program: Program, placement: AxisPlacement, stage: CompileStage | None) -> StepCost | None:
     try:
         return Study(program).step({}, placement, stage=stage)
     except ShardyError:

@@ -25,7 +25,7 @@ from shardy_py.base.session import without_collection
 from shardy_py.report.communication import Partitioner
 from shardy_py.report.difference import Change, Difference, Figures, MeshChange, changed
 from shardy_py.search.studies import ShardingChange, Study
-from shardy_py.xla.targets.stage import Stage
+from shardy_py.xla.targets.stage import CompileStage
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -36,7 +36,7 @@ def what_if(
     edits: Edits,
     mesh: MeshLike | Mapping[str, object] | None,
     partitioner: Partitioner | None,
-    stage: Stage | None = None,
+    stage: CompileStage | None = None,
 ) -> Comparison:
     """Returns how a result differs if its program has other annotations, or other meshes.
 

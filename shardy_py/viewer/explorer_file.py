@@ -12,7 +12,7 @@ from html import escape
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shardy_py.api.arguments import expect
 from shardy_py.base.errors import ShardyError
@@ -78,11 +78,9 @@ def explorer_of_results(
     target: AxisPlacement | Hardware | str | None = None,
 ) -> Explorer:
     """Returns the explorer of one or two results; see `Result.explorer`."""
-    about: Any = {"target": target, "partitioner": partitioner}
-    reports = [result.communication(model, **about) for result in results]
+    reports = [result.communication(model, target=target, partitioner=partitioner) for result in results]
     if len({report.partitioner for report in reports}) > 1:
-        about["partitioner"] = "shardy"
-        reports = [result.communication(model, **about) for result in results]
+        reports = [result.communication(model, target=target, partitioner="shardy") for result in results]
     shown = zip(results, titles, reports, strict=False)
     return explorer_of(*(subject_of(*each, has_sources=has_sources) for each in shown))
 

@@ -29,7 +29,7 @@ from shardy_py.report.surroundings import manual_computations_around
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.sharding.meshes import is_single_device, mesh_of, resolve
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_devices
-from shardy_py.xla.targets.model import Change
+from shardy_py.xla.targets.model import PassChange
 
 _KINDS = {row.collective.kind for row in TABLE.values() if row.collective is not None}
 SENDING_KINDS = tuple(sorted((_KINDS | {HALO}) - {"all_slice"}))
@@ -65,7 +65,7 @@ class CollectiveUse:
     cause: Cause
     is_scattered: bool = False
     before: tuple[CollectiveUse, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[PassChange, ...] = ()
 
     @property
     def causes(self) -> tuple[Cause, ...]:

@@ -27,7 +27,7 @@ from shardy_py.xla.gspmd.understanding import require_reportable
 from shardy_py.xla.prepare.taken import Taken, how_taken
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.inlined import spmd_program
-from shardy_py.xla.targets.stage import Stage
+from shardy_py.xla.targets.stage import CompileStage
 
 
 def communication(
@@ -38,7 +38,7 @@ def communication(
     partitioner: Partitioner | None = None,
     taken: Taken | None = None,
     spmd: Callable[[], SpmdProgram] | None = None,
-    stage: Stage | None = None,
+    stage: CompileStage | None = None,
 ) -> tuple[ModuleOp, CommunicationReport]:
     """A copy of a finished program with its communication as collectives, and the report on it.
 

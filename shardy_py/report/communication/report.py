@@ -36,7 +36,7 @@ from shardy_py.sharding import Mesh
 from shardy_py.sharding.spelling import unknown_axis
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.targets.of_program import CompiledProgram
-from shardy_py.xla.targets.stage import AS_PARTITIONED, Stage, stage_words
+from shardy_py.xla.targets.stage import AS_PARTITIONED, CompileStage, stage_words
 
 SCHEMA = 1
 UNKNOWN_LOCATION = "(no location)"
@@ -89,7 +89,7 @@ class CommunicationReport(Tabular):
     not_by_xla: str = ""
     rematerialized: tuple[Rematerialization, ...] = ()
     release: Release = field(default_factory=current)
-    stage: Stage | None = None
+    stage: CompileStage | None = None
     partitioned: CommunicationReport | None = None
 
     @cached_property
@@ -170,7 +170,7 @@ def communication_report(
     meshes: Mapping[str, Mesh] | None = None,
     *,
     spmd: SpmdProgram | None = None,
-    stage: Stage | None = None,
+    stage: CompileStage | None = None,
 ) -> CommunicationReport:
     """Returns the report on a module whose reshards have been replaced by collectives.
 

@@ -37,7 +37,7 @@ from shardy_py.report.time.trace import trace_text
 from shardy_py.sharding import Mesh
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.targets.of_program import CompiledProgram
-from shardy_py.xla.targets.stage import AS_PARTITIONED, Stage, stage_words
+from shardy_py.xla.targets.stage import AS_PARTITIONED, CompileStage, stage_words
 
 SCHEMA = 1
 _ROWS_SHOWN = 20
@@ -219,7 +219,7 @@ def time_report(
     placement: AxisPlacement,
     model: CostModel | None = None,
     bill: CommunicationReport | None = None,
-    stage: Stage | None = None,
+    stage: CompileStage | None = None,
 ) -> TimeReport:
     """Returns the report on the entry function of a program that takes longest.
 

@@ -34,7 +34,7 @@ from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.walk import plan_program
 from shardy_py.xla.targets.of_program import CompiledProgram
-from shardy_py.xla.targets.stage import Stage
+from shardy_py.xla.targets.stage import CompileStage
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,9 @@ class StepCost:
 class StepCosts:
     """The costs of variants of one program on one hardware."""
 
-    def __init__(self, variants: Variants, placement: AxisPlacement, stage: Stage | None = None) -> None:
+    def __init__(
+        self, variants: Variants, placement: AxisPlacement, stage: CompileStage | None = None
+    ) -> None:
         """stage: the device whose compiler's program it is.
 
         Raises `ShardyError` if an axis of a mesh does not fit on the hardware.

@@ -15,15 +15,15 @@ from math import prod
 
 from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.walk import Sent
-from shardy_py.xla.targets.facet import Form
-from shardy_py.xla.targets.model import ADD, Body, Change, Node, NodeRole, Transfer
+from shardy_py.xla.targets.facet import NodeForm
+from shardy_py.xla.targets.model import ADD, DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 
-_CHANGE = Change("algsimp", "an addition to a scatter into zeros is a scatter into what is added")
+_CHANGE = PassChange("algsimp", "an addition to a scatter into zeros is a scatter into what is added")
 
 
-def into_scatters(body: Body, numbers: count[int]) -> Body:
+def into_scatters(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """The body with scatters into what is added to them."""
-    new: dict[int, Node] = {}
+    new: dict[int, DeviceNode] = {}
     instead: dict[int, int] = {}
     for number in body.order:
         node = body.nodes[number]
@@ -42,7 +42,7 @@ def into_scatters(body: Body, numbers: count[int]) -> Body:
     return body.edited(new, instead)
 
 
-def _scatter(body: Body, number: int, user: int) -> tuple[int, int] | None:
+def _scatter(body: DeviceBody, number: int, user: int) -> tuple[int, int] | None:
     """The scatter into zeros behind an operand of an addition, and the all-reduce of it; each used once."""
     node = body.nodes.get(number)
     if node is not None and node.role is NodeRole.SLICE and body.only_user(number) == user:
@@ -52,13 +52,13 @@ def _scatter(body: Body, number: int, user: int) -> tuple[int, int] | None:
     if node is None or transfer is None or transfer.kind != "all_reduce" or body.only_user(number) != user:
         return None
     (source,) = node.inputs
-    is_scatter = body.form(source) is Form.SCATTER and body.only_user(source) == number
-    if not is_scatter or body.form(body.nodes[source].inputs[0]) is not Form.BROADCAST:
+    is_scatter = body.form(source) is NodeForm.SCATTER and body.only_user(source) == number
+    if not is_scatter or body.form(body.nodes[source].inputs[0]) is not NodeForm.BROADCAST:
         return None
     return source, number
 
 
-def _whole(body: Body, number: int, total: int, new: dict[int, Node], numbers: count[int]) -> int:
+def _whole(body: DeviceBody, number: int, total: int, new: dict[int, DeviceNode], numbers: count[int]) -> int:
     """The value that is scattered into: gathered, if devices hold parts of it."""
     transfer, type_ = body.transfer(total), body.nodes[number].type if number in body.nodes else None
     if transfer is None or type_ is None:
@@ -72,5 +72,5 @@ def _whole(body: Body, number: int, total: int, new: dict[int, Node], numbers: c
     gathered = Transfer(collective, (Sent(step, collective, 0),), changes=(_CHANGE,))
     place = next(numbers)
     made = TensorType(whole, collective.element_type)
-    new[place] = Node(NodeRole.SENT, (number,), made, step, gathered)
+    new[place] = DeviceNode(NodeRole.SENT, (number,), made, step, gathered)
     return place

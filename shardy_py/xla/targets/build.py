@@ -22,16 +22,16 @@ from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 from shardy_py.xla.spmd.walk import ProgramPlan, Sent
-from shardy_py.xla.targets.facet import COMPILED, Form
-from shardy_py.xla.targets.model import ADD, Body, Change, Node, NodeRole, Transfer
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.model import ADD, DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 
 _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
 """Families of ops for which parts of operands are permuted before they run."""
-_MERGED = Change("cse", "equal collectives of one value are one")
+_MERGED = PassChange("cse", "equal collectives of one value are one")
 
 
-def body_of(block: Block, plan: ProgramPlan) -> Body:
+def body_of(block: Block, plan: ProgramPlan) -> DeviceBody:
     """Returns the entry computation of a planned program."""
     needed: dict[int, list[Sent]] = defaultdict(list)
     for each in sorted((*plan.sent, *plan.merged), key=lambda each: each.number):
@@ -49,7 +49,7 @@ class _Shared:
 
     needed: Mapping[int, Sequence[Sent]]
     numbers: count[int] = field(default_factory=count)
-    nodes: dict[int, Node] = field(default_factory=dict[int, Node])
+    nodes: dict[int, DeviceNode] = field(default_factory=dict[int, DeviceNode])
     values: dict[Name, int] = field(default_factory=dict[Name, int])
     shapes: dict[Name, Shape] = field(default_factory=dict[Name, Shape])
     forms: dict[Name, tuple[int, ...]] = field(default_factory=dict[Name, "tuple[int, ...]"])
@@ -61,15 +61,15 @@ class _Builder:
 
     def __init__(self, shared: _Shared) -> None:
         self.shared = shared
-        self.nodes: dict[int, Node] = {}
+        self.nodes: dict[int, DeviceNode] = {}
         self.known: dict[Hashable, int] = {}
 
-    def body(self, block: Block, step: PlannedOp | None) -> Body:
+    def body(self, block: Block, step: PlannedOp | None) -> DeviceBody:
         """The body of a block. step: that runs it; None: it is the program."""
         arguments: list[int] = []
         for index, value in enumerate(block.arguments):
             type_ = _local(value.type, value.tiling)
-            arguments.append(self._add(Node(NodeRole.ARGUMENT, type=type_, index=index)))
+            arguments.append(self._add(DeviceNode(NodeRole.ARGUMENT, type=type_, index=index)))
             self._bind(value.name, arguments[-1], value.type)
         for each in block.steps:
             self._step(each)
@@ -79,7 +79,7 @@ class _Builder:
             own = [each for each in moved if name in each.roots and _is_of(each, step, index)]
             node = self._chain(name, own)
             results.append(node if node < 0 else self._part(node, self._target(name, node, target), target))
-        return Body(self.nodes, tuple(arguments), tuple(results))
+        return DeviceBody(self.nodes, tuple(arguments), tuple(results))
 
     def _target(self, name: Name, node: int, target: Tiling | None) -> Shape:
         """The shape of a value on a device in the tiles of `target`."""
@@ -127,14 +127,14 @@ class _Builder:
         bodies = tuple(_Builder(self.shared).body(block, step) for block in step.blocks)
         own = dict.fromkeys(number for body in bodies for number in _captured(body))
         trips = step.times if is_loop else 1
-        node = self._add(Node(NodeRole.OP, (*inputs, *own), None, step, bodies=bodies, trips=trips))
+        node = self._add(DeviceNode(NodeRole.OP, (*inputs, *own), None, step, bodies=bodies, trips=trips))
         self._elements(step, node)
 
     def _elements(self, step: PlannedOp, node: int) -> list[int]:
         found: list[int] = []
         for index, (name, type_) in enumerate(zip(step.results, step.record.results, strict=False)):
             target = step.targets[index] if index < len(step.targets) else None
-            element = Node(NodeRole.ELEMENT, (node,), _local(type_, target), step, index=index)
+            element = DeviceNode(NodeRole.ELEMENT, (node,), _local(type_, target), step, index=index)
             found.append(self._add(element))
             self._bind(name, found[-1], type_)
         return found
@@ -172,7 +172,7 @@ class _Builder:
         first = None
         if made is not None:
             first = TensorType(after[0].collective.held_shape, made.element) if after else made
-        node = self._add(Node(NodeRole.OP, (*(i for i in inputs if i >= 0), *extra), first, step), key)
+        node = self._add(DeviceNode(NodeRole.OP, (*(i for i in inputs if i >= 0), *extra), first, step), key)
         if len(step.results) != 1:
             self._several(step, node, after)
             return
@@ -208,19 +208,19 @@ class _Builder:
             node = self._sent(each, node)
         self._bind(step.results[0], node, step.record.results[0])
 
-    def _wanted(self, step: PlannedOp, wanted: Shape, node: int, name: Name, form: Form) -> int:
+    def _wanted(self, step: PlannedOp, wanted: Shape, node: int, name: Name, form: NodeForm) -> int:
         """The node of an operand that a step reads: an earlier form, or a part of what the device holds."""
         held = self._held(node)
         if node < 0:
             return node
-        if form is Form.RESHAPE and step.targets[0] is not None:
+        if form is NodeForm.RESHAPE and step.targets[0] is not None:
             made = _local(step.record.results[0], step.targets[0])
             if made is not None and 0 < prod(_shape(made)) < prod(held):
                 return self._part(node, _shape(made), None, reshaped=True)
         if prod(wanted) > prod(held):
             forms = self.shared.forms.get(name, ())
             return next((each for each in forms if self._held(each) == wanted), node)
-        return self._part(node, wanted, step.targets[0] if form is not Form.TRANSPOSE else None)
+        return self._part(node, wanted, step.targets[0] if form is not NodeForm.TRANSPOSE else None)
 
     def _chain(self, name: Name, sent: Iterable[Sent]) -> int:
         node = self.shared.values.get(name, -1)
@@ -252,7 +252,9 @@ class _Builder:
         made = collective.made_shape or collective.held_shape
         place = self._place(sent)
         transfer = Transfer(collective, (sent,), _reduction(sent), pairs=self._pairs(sent))
-        node = Node(NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer)
+        node = DeviceNode(
+            NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer
+        )
         found = self._add(node, (*_what(collective), transfer.reduction, source, place))
         first = self.nodes[found].transfer
         if first is not None and first is not transfer:
@@ -298,7 +300,7 @@ class _Builder:
             return node
         type_ = self.shared.nodes[node].type
         element = "" if type_ is None else type_.element
-        made = Node(NodeRole.SLICE, (node,), TensorType(shape, element), tiling=tiling)
+        made = DeviceNode(NodeRole.SLICE, (node,), TensorType(shape, element), tiling=tiling)
         return self._add(made, ("slice", node, shape, None if tiling is None else tiling.devices))
 
     def _held(self, node: int) -> Shape:
@@ -311,7 +313,7 @@ class _Builder:
         if type_ is not None:
             self.shared.shapes[name] = _shape(type_)
 
-    def _add(self, node: Node, key: Hashable = None) -> int:
+    def _add(self, node: DeviceNode, key: Hashable = None) -> int:
         """The number of a node; that of an equal one before it, if there is a key."""
         if key is not None and key in self.known:
             return self.known[key]
@@ -365,7 +367,7 @@ def _is_mergeable(step: PlannedOp) -> bool:
     return bool(step.results) and op is not None and is_dead_when_unused(op)
 
 
-def _captured(body: Body) -> Iterable[int]:
+def _captured(body: DeviceBody) -> Iterable[int]:
     """The nodes of others that a body reads."""
     read = (number for node in body.nodes.values() for number in node.inputs)
     return (number for number in (*read, *body.results) if number >= 0 and number not in body.nodes)

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from shardy_py.xla.targets.model import Body, Change, Transfer
+from shardy_py.xla.targets.model import DeviceBody, PassChange, Transfer
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CombinerLimits:
     """The most that one op combines: bytes of results, and members; no kind that is not in `kinds`."""
 
     kinds: tuple[str, ...]
@@ -45,7 +45,7 @@ class Issued:
         return sum(part.result_bytes for part in self.parts)
 
 
-def combined(body: Body, limits: Limits) -> tuple[Issued, ...]:
+def combined(body: DeviceBody, limits: CombinerLimits) -> tuple[Issued, ...]:
     """Returns the collectives of one computation, not of those inside, as ops of one or several."""
     order = [number for number in body.order if body.transfer(number) is not None]
     places = {number: i for i, number in enumerate(order)}
@@ -64,17 +64,17 @@ def combined(body: Body, limits: Limits) -> tuple[Issued, ...]:
 def _issued(parts: Sequence[Transfer]) -> Issued:
     if len(parts) == 1:
         return Issued((parts[0],))
-    change = Change(f"{parts[0].kind.replace('_', '-')}-combiner", f"{len(parts)} run as one op")
+    change = PassChange(f"{parts[0].kind.replace('_', '-')}-combiner", f"{len(parts)} run as one op")
     return Issued(tuple(part.changed(change) for part in parts))
 
 
-def _transfer(body: Body, number: int) -> Transfer:
+def _transfer(body: DeviceBody, number: int) -> Transfer:
     found = body.transfer(number)
     assert found is not None
     return found
 
 
-def _needs(body: Body, places: Mapping[int, int]) -> list[int]:
+def _needs(body: DeviceBody, places: Mapping[int, int]) -> list[int]:
     """For each collective the set of those that it needs, as bits."""
     before: dict[int, int] = {}
     needs = [0] * len(places)
@@ -102,7 +102,7 @@ def _key(transfer: Transfer) -> Hashable:
 
 
 def _sets(
-    kind: str, transfers: Sequence[Transfer], needs: Sequence[int], limits: Limits
+    kind: str, transfers: Sequence[Transfer], needs: Sequence[int], limits: CombinerLimits
 ) -> Iterable[list[int]]:
     """The sets of several collectives of a kind that become one."""
     left = [i for i, each in enumerate(transfers) if each.kind == kind and each.result_bytes <= limits.bytes]

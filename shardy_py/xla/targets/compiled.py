@@ -17,14 +17,14 @@ from shardy_py.xla.spmd.program import Block
 from shardy_py.xla.spmd.walk import ProgramPlan
 from shardy_py.xla.targets.additions import into_scatters
 from shardy_py.xla.targets.build import body_of
-from shardy_py.xla.targets.combining import Issued, Limits, combined
+from shardy_py.xla.targets.combining import CombinerLimits, Issued, combined
 from shardy_py.xla.targets.loops import moved_out
-from shardy_py.xla.targets.model import Body
+from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.narrowing import narrowed, widened
 from shardy_py.xla.targets.rounding import rounded
 from shardy_py.xla.targets.sums import folded, reassociated, scattered
 
-Pass = Callable[[Body, "count[int]"], Body]
+Pass = Callable[[DeviceBody, "count[int]"], DeviceBody]
 """Changes a computation, not those inside; numbers: of new nodes."""
 
 _MIB = 2**20
@@ -40,7 +40,7 @@ class Compiler:
 
     name: str
     passes: tuple[Pass, ...]
-    limits: Limits
+    limits: CombinerLimits
     whole: tuple[Pass, ...] = ()
     unknown: str = ""
 
@@ -50,7 +50,7 @@ def _tpu(most: int) -> Compiler:
     return Compiler(
         "XLA:TPU",
         (into_scatters, reassociated, moved_out, partial(scattered, most=most)),
-        Limits(("all_reduce",), 120 * _MIB, 256),
+        CombinerLimits(("all_reduce",), 120 * _MIB, 256),
         (rounded,),
         "loops of permutes instead of gathers for products and of scattered sums (windowed einsum)",
     )
@@ -59,9 +59,9 @@ def _tpu(most: int) -> Compiler:
 _GPU = Compiler(
     "XLA:GPU",
     (into_scatters, folded, reassociated, moved_out, narrowed, scattered),
-    Limits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
+    CombinerLimits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
 )
-_CPU = Compiler("XLA:CPU", (widened,), Limits(("all_reduce",), 2**63, 2**31))
+_CPU = Compiler("XLA:CPU", (widened,), CombinerLimits(("all_reduce",), 2**63, 2**31))
 _RINGS = 8
 """Devices of a torus of two dimensions that XLA:TPU takes as one ring; those of three are none from 8 on."""
 
@@ -91,14 +91,14 @@ def compiled(block: Block, plan: ProgramPlan, compiler: Compiler) -> CompiledPla
     return CompiledPlan(tuple(_issued(body, compiler.limits)))
 
 
-def _numbers(body: Body) -> Iterator[int]:
+def _numbers(body: DeviceBody) -> Iterator[int]:
     for number, node in body.nodes.items():
         yield number
         for inner in node.bodies:
             yield from _numbers(inner)
 
 
-def _everywhere(body: Body, change: Pass, numbers: count[int]) -> Body:
+def _everywhere(body: DeviceBody, change: Pass, numbers: count[int]) -> DeviceBody:
     """The body with a pass run on it and all inside, those first."""
     new = {
         number: replace(node, bodies=tuple(_everywhere(inner, change, numbers) for inner in node.bodies))
@@ -108,7 +108,7 @@ def _everywhere(body: Body, change: Pass, numbers: count[int]) -> Body:
     return change(body.edited(new, {}), numbers)
 
 
-def _issued(body: Body, limits: Limits) -> Iterator[Issued]:
+def _issued(body: DeviceBody, limits: CombinerLimits) -> Iterator[Issued]:
     yield from combined(body, limits)
     for number in body.order:
         for inner in body.nodes[number].bodies:

@@ -1,6 +1,6 @@
 """What the passes of XLA's compilers for devices see in each op.
 
-    COMPILED.of("stablehlo.reshape").form is Form.RESHAPE
+    COMPILED.of("stablehlo.reshape").form is NodeForm.RESHAPE
 
 An op without a row is computed, and no pass looks through it. Not here: the passes.
 """
@@ -20,7 +20,7 @@ Wanted = Callable[[OpRecord, int, Shape, Shape], Shape]
 result and that of the operand as it is held, both on the device."""
 
 
-class Form(Enum):
+class NodeForm(Enum):
     """How an op only changes the form of its first operand: what passes look through.
 
     REDUCE: where it reduces dimensions of one element. UPDATE: of the second, in place of a part of the
@@ -85,11 +85,11 @@ def _factors(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
 class CompiledRow:
     """What passes see in an op.
 
-    form: see `Form`. wanted: which part of an operand a device needs for its part of the result, so that a
+    form: see `NodeForm`. wanted: which part of an operand a device needs for its part of the result, so that a
     larger one is sliced first; by default all that it holds.
     """
 
-    form: Form = Form.NONE
+    form: NodeForm = NodeForm.NONE
     wanted: Wanted = _all
 
 
@@ -99,16 +99,16 @@ COMPILED = Facet(
     {Family.ELEMENTWISE: CompiledRow(wanted=_same)},
     {
         "stablehlo.dot_general": CompiledRow(wanted=_factors),
-        "stablehlo.convert": CompiledRow(Form.CONVERT, _same),
-        "stablehlo.reshape": CompiledRow(Form.RESHAPE),
-        "stablehlo.transpose": CompiledRow(Form.TRANSPOSE, _transposed),
-        "stablehlo.slice": CompiledRow(Form.SLICE),
-        "stablehlo.pad": CompiledRow(Form.PAD),
-        "stablehlo.scatter": CompiledRow(Form.SCATTER),
-        "stablehlo.reduce": CompiledRow(Form.REDUCE),
-        "stablehlo.broadcast_in_dim": CompiledRow(Form.BROADCAST, _broadcast),
-        "stablehlo.dynamic_update_slice": CompiledRow(Form.UPDATE),
-        "sdy.reshard": CompiledRow(Form.COPY, _same),
-        "sdy.sharding_constraint": CompiledRow(Form.COPY, _same),
+        "stablehlo.convert": CompiledRow(NodeForm.CONVERT, _same),
+        "stablehlo.reshape": CompiledRow(NodeForm.RESHAPE),
+        "stablehlo.transpose": CompiledRow(NodeForm.TRANSPOSE, _transposed),
+        "stablehlo.slice": CompiledRow(NodeForm.SLICE),
+        "stablehlo.pad": CompiledRow(NodeForm.PAD),
+        "stablehlo.scatter": CompiledRow(NodeForm.SCATTER),
+        "stablehlo.reduce": CompiledRow(NodeForm.REDUCE),
+        "stablehlo.broadcast_in_dim": CompiledRow(NodeForm.BROADCAST, _broadcast),
+        "stablehlo.dynamic_update_slice": CompiledRow(NodeForm.UPDATE),
+        "sdy.reshard": CompiledRow(NodeForm.COPY, _same),
+        "sdy.sharding_constraint": CompiledRow(NodeForm.COPY, _same),
     },
 )

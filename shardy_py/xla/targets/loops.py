@@ -13,16 +13,16 @@ from dataclasses import replace
 from itertools import count
 
 from shardy_py.ops import TABLE, Control, TensorType
-from shardy_py.xla.targets.facet import Form
-from shardy_py.xla.targets.model import ADD, ROOT, Body, Change, Node, NodeRole, Transfer
+from shardy_py.xla.targets.facet import NodeForm
+from shardy_py.xla.targets.model import ADD, ROOT, DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 
 MOTION = "while-loop-all-reduce-code-motion"
 _MOST_STACKED = 1 << 14
 """The bytes of a stacked sum from which it stays in its loop."""
-_FORWARDED = (Form.CONVERT, Form.RESHAPE, Form.TRANSPOSE, Form.SLICE, Form.COPY)
+_FORWARDED = (NodeForm.CONVERT, NodeForm.RESHAPE, NodeForm.TRANSPOSE, NodeForm.SLICE, NodeForm.COPY)
 
 
-def moved_out(body: Body, numbers: count[int]) -> Body:
+def moved_out(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """The body with all-reduces of the loops in it moved behind these, where they are only accumulated."""
     for number in body.order:
         node = body.nodes[number]
@@ -35,7 +35,7 @@ def moved_out(body: Body, numbers: count[int]) -> Body:
     return body
 
 
-def _movable(body: Body, trips: int) -> dict[int, tuple[int, ...]]:
+def _movable(body: DeviceBody, trips: int) -> dict[int, tuple[int, ...]]:
     """The all-reduces of a loop's body that can be moved, with the positions of the carried values."""
     found: dict[int, tuple[int, ...]] = {}
     for number in body.order:
@@ -50,18 +50,18 @@ def _movable(body: Body, trips: int) -> dict[int, tuple[int, ...]]:
     return found
 
 
-def _stacked(body: Body, number: int) -> int | None:
+def _stacked(body: DeviceBody, number: int) -> int | None:
     """The position of the carried value that a sum becomes a part of, and that nothing else reads."""
     user = body.only_user(number)
-    while user is not None and body.form(user) in (Form.RESHAPE, Form.CONVERT):
+    while user is not None and body.form(user) in (NodeForm.RESHAPE, NodeForm.CONVERT):
         number, user = user, body.only_user(user)
-    if user is None or body.form(user) is not Form.UPDATE or body.nodes[user].inputs[1] != number:
+    if user is None or body.form(user) is not NodeForm.UPDATE or body.nodes[user].inputs[1] != number:
         return None
     origin = _origin(body, body.nodes[user].inputs[0], user)
     return origin if origin is not None and _end(body, user) == origin else None
 
 
-def _accumulations(body: Body, number: int) -> tuple[int, ...]:
+def _accumulations(body: DeviceBody, number: int) -> tuple[int, ...]:
     """The positions of the carried values that a sum is added to; () if it has any other use."""
     found: list[int] = []
     left = [number]
@@ -72,7 +72,7 @@ def _accumulations(body: Body, number: int) -> tuple[int, ...]:
             if node is None:
                 return ()
             form = body.form(user)
-            if form in _FORWARDED or form is Form.BROADCAST:
+            if form in _FORWARDED or form is NodeForm.BROADCAST:
                 left.append(user)
                 continue
             position = _carried(body, at, user, node)
@@ -82,7 +82,7 @@ def _accumulations(body: Body, number: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _carried(body: Body, at: int, user: int, node: Node) -> int | None:
+def _carried(body: DeviceBody, at: int, user: int, node: DeviceNode) -> int | None:
     """The position of the carried value that `user` adds `at` to, and that nothing else reads."""
     if node.name != ADD or len(node.inputs) != 2 or node.inputs[0] == node.inputs[1]:
         return None
@@ -92,7 +92,7 @@ def _carried(body: Body, at: int, user: int, node: Node) -> int | None:
     return origin if origin is not None and origin == end else None
 
 
-def _origin(body: Body, number: int, user: int) -> int | None:
+def _origin(body: DeviceBody, number: int, user: int) -> int | None:
     """The position of the argument that a value is, in another form; nothing but `user` reads it."""
     while True:
         node = body.nodes.get(number)
@@ -105,7 +105,7 @@ def _origin(body: Body, number: int, user: int) -> int | None:
         number, user = node.inputs[0], number
 
 
-def _end(body: Body, number: int) -> int | None:
+def _end(body: DeviceBody, number: int) -> int | None:
     """The position of the result that a value becomes, in another form, and nothing else."""
     while True:
         user = body.only_user(number)
@@ -118,13 +118,13 @@ def _end(body: Body, number: int) -> int | None:
         number = user
 
 
-def _moved(body: Body, loop: int, found: dict[int, tuple[int, ...]], numbers: count[int]) -> Body:
+def _moved(body: DeviceBody, loop: int, found: dict[int, tuple[int, ...]], numbers: count[int]) -> DeviceBody:
     """The body around a loop with these all-reduces behind it."""
     node = body.nodes[loop]
     inner = node.bodies[-1]
     instead = {number: inner.nodes[number].inputs[0] for number in found}
     bodies = (*node.bodies[:-1], inner.edited({}, instead))
-    new: dict[int, Node] = {loop: replace(node, bodies=bodies)}
+    new: dict[int, DeviceNode] = {loop: replace(node, bodies=bodies)}
     behind: dict[int, int] = {}
     elements = {body.nodes[each].index: each for each in body.users.get(loop, ()) if each != ROOT}
     for number, positions in found.items():
@@ -136,17 +136,19 @@ def _moved(body: Body, loop: int, found: dict[int, tuple[int, ...]], numbers: co
                 continue
             type_ = body.nodes[element].type
             last, total = next(numbers), next(numbers)
-            new[last] = Node(NodeRole.SENT, (element,), type_, node.step, _after(transfer, node.trips, type_))
+            new[last] = DeviceNode(
+                NodeRole.SENT, (element,), type_, node.step, _after(transfer, node.trips, type_)
+            )
             # The sum is added to what the value was before the loop; one of parts takes its place.
-            new[total] = Node(NodeRole.OP, (last, node.inputs[position]), type_)
+            new[total] = DeviceNode(NodeRole.OP, (last, node.inputs[position]), type_)
             behind[element] = total
     edited = body.edited(new, {})
     fixed = {each: _but(edited.nodes[each], behind) for each in edited.order if each not in new}
     results = tuple(behind.get(each, each) for each in edited.results)
-    return Body({**edited.nodes, **fixed}, edited.arguments, results)
+    return DeviceBody({**edited.nodes, **fixed}, edited.arguments, results)
 
 
-def _but(node: Node, behind: dict[int, int]) -> Node:
+def _but(node: DeviceNode, behind: dict[int, int]) -> DeviceNode:
     return replace(node, inputs=tuple(behind.get(each, each) for each in node.inputs))
 
 
@@ -156,4 +158,4 @@ def _after(transfer: Transfer, trips: int, type_: TensorType | None) -> Transfer
     shape = one.held_shape if type_ is None else tuple(size or 0 for size in type_.shape)
     times = max(1, one.times // max(trips, 1))
     collective = replace(one, times=times, held_shape=shape, made_shape=shape, key=None)
-    return transfer.changed(Change(MOTION, reason), collective)
+    return transfer.changed(PassChange(MOTION, reason), collective)

@@ -3,8 +3,8 @@
 A node is a value that a device computes, receives or slices. Bodies are the entry computation, and those of
 loops and branches. Not here: how programs become graphs (`build.py`), what passes change.
 
->>> a, b = Node(NodeRole.ARGUMENT), Node(NodeRole.OP, (0,))
->>> body = Body({0: a, 1: b}, (0,), (1,))
+>>> a, b = DeviceNode(NodeRole.ARGUMENT), DeviceNode(NodeRole.OP, (0,))
+>>> body = DeviceBody({0: a, 1: b}, (0,), (1,))
 >>> body.order, body.users[0]
 ((0, 1), (1,))
 """
@@ -24,7 +24,7 @@ from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
-from shardy_py.xla.targets.facet import COMPILED, Form
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 ROOT: Final = -1
 """Stands for the results of a body among the users of a node: one tuple."""
@@ -32,7 +32,7 @@ ADD: Final = "stablehlo.add"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PassChange:
     """What a pass did to a collective. made_by: XLA's name of the pass. reason: as a phrase."""
 
     made_by: str
@@ -51,7 +51,7 @@ class Transfer:
     collective: PlannedCollective
     members: tuple[Sent, ...] = ()
     reduction: str = ADD
-    changes: tuple[Change, ...] = ()
+    changes: tuple[PassChange, ...] = ()
     pairs: Hashable = None
 
     @property
@@ -69,7 +69,7 @@ class Transfer:
         """The bytes of what each device has after one run."""
         return -(-prod(self.result_shape) * element_type(self.collective.element_type).bits // 8)
 
-    def changed(self, change: Change, collective: PlannedCollective | None = None) -> Transfer:
+    def changed(self, change: PassChange, collective: PlannedCollective | None = None) -> Transfer:
         """The transfer after a pass."""
         return replace(self, collective=collective or self.collective, changes=(*self.changes, change))
 
@@ -89,7 +89,7 @@ class NodeRole(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class DeviceNode:
     """A value of a device.
 
     type: what a device holds; None for others than tensors. tiling: of a slice, where each device's part
@@ -103,7 +103,7 @@ class Node:
     transfer: Transfer | None = None
     tiling: Tiling | None = None
     index: int = 0
-    bodies: tuple[Body, ...] = ()
+    bodies: tuple[DeviceBody, ...] = ()
     trips: int = 1
 
     @property
@@ -113,10 +113,10 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Body:
+class DeviceBody:
     """A computation. arguments, results: nodes; the results of a body may be nodes of those around it."""
 
-    nodes: Mapping[int, Node]
+    nodes: Mapping[int, DeviceNode]
     arguments: tuple[int, ...]
     results: tuple[int, ...]
     captured: frozenset[int] = field(default=frozenset())
@@ -157,25 +157,25 @@ class Body:
         users = self.users.get(number, ())
         return users[0] if len(users) == 1 else None
 
-    def form(self, number: int) -> Form:
+    def form(self, number: int) -> NodeForm:
         """How a node only changes the form of its first input; reducing single elements is a reshape."""
         node = self.nodes.get(number)
         if node is None or not node.inputs:
-            return Form.NONE
+            return NodeForm.NONE
         form = COMPILED.of(node.name).form
-        if form is not Form.REDUCE:
+        if form is not NodeForm.REDUCE:
             return form
         source = self.nodes.get(node.inputs[0])
         types = node.type, None if source is None else source.type
         sizes = [None if type_ is None else prod(size or 0 for size in type_.shape) for type_ in types]
-        return Form.RESHAPE if sizes[0] == sizes[1] and sizes[0] is not None else Form.NONE
+        return NodeForm.RESHAPE if sizes[0] == sizes[1] and sizes[0] is not None else NodeForm.NONE
 
     def transfer(self, number: int) -> Transfer | None:
         """The collective that a node receives; None if it is no such node."""
         node = self.nodes.get(number)
         return None if node is None else node.transfer
 
-    def edited(self, new: Mapping[int, Node], instead: Mapping[int, int]) -> Body:
+    def edited(self, new: Mapping[int, DeviceNode], instead: Mapping[int, int]) -> DeviceBody:
         """The body with new nodes, and with others read instead of some, also by new nodes."""
         if not new and not instead:
             return self
@@ -184,7 +184,7 @@ class Body:
         if ends:
             nodes = {number: _redirected(node, ends) for number, node in nodes.items()}
         results = tuple(ends.get(each, each) for each in self.results)
-        return Body(nodes, self.arguments, results, self.captured)
+        return DeviceBody(nodes, self.arguments, results, self.captured)
 
 
 def _end(number: int, instead: Mapping[int, int]) -> int:
@@ -193,7 +193,7 @@ def _end(number: int, instead: Mapping[int, int]) -> int:
     return number
 
 
-def _redirected(node: Node, ends: Mapping[int, int]) -> Node:
+def _redirected(node: DeviceNode, ends: Mapping[int, int]) -> DeviceNode:
     if ends.keys().isdisjoint(node.inputs):
         return node
     return replace(node, inputs=tuple(ends.get(each, each) for each in node.inputs))

@@ -9,20 +9,20 @@ from dataclasses import replace
 from itertools import count
 
 from shardy_py.indexing.layout import element_type
-from shardy_py.xla.targets.facet import Form
-from shardy_py.xla.targets.model import Body, Change, Node, NodeRole
+from shardy_py.xla.targets.facet import NodeForm
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, PassChange
 
 _KINDS = ("all_gather", "all_to_all", "collective_permute", "collective_broadcast")
-_FORMS = (Form.RESHAPE, Form.SLICE, Form.COPY)
+_FORMS = (NodeForm.RESHAPE, NodeForm.SLICE, NodeForm.COPY)
 
 
-def narrowed(body: Body, numbers: count[int]) -> Body:
+def narrowed(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """The body with narrower types on the wire.
 
     convert(all_gather(x))  ->  all_gather(convert(x))     if the result is narrower
     all_gather(convert(x))  ->  convert(all_gather(x))     if x is narrower
     """
-    new: dict[int, Node] = {}
+    new: dict[int, DeviceNode] = {}
     for number in body.order:
         node = body.nodes[number]
         transfer = node.transfer
@@ -37,14 +37,14 @@ def narrowed(body: Body, numbers: count[int]) -> Body:
         else:
             continue
         collective = replace(transfer.collective, element_type=element, key=None)
-        made = transfer.changed(Change("collective-quantizer", reason), collective)
+        made = transfer.changed(PassChange("collective-quantizer", reason), collective)
         new[number] = replace(node, transfer=made)
     return body.edited(new, {})
 
 
-def widened(body: Body, numbers: count[int]) -> Body:
+def widened(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """The body with sums of f32 instead of fewer bits, as XLA:CPU computes them."""
-    new: dict[int, Node] = {}
+    new: dict[int, DeviceNode] = {}
     for number in body.order:
         node = body.nodes[number]
         transfer = node.transfer
@@ -52,26 +52,26 @@ def widened(body: Body, numbers: count[int]) -> Body:
             continue
         sent = transfer.collective.element_type
         if sent in ("bf16", "f16"):
-            change = Change("all-reduce-promotion", f"added up in f32 instead of {sent}")
+            change = PassChange("all-reduce-promotion", f"added up in f32 instead of {sent}")
             collective = replace(transfer.collective, element_type="f32", key=None)
             new[number] = replace(node, transfer=transfer.changed(change, collective))
     return body.edited(new, {})
 
 
-def _before(body: Body, node: Node) -> str | None:
+def _before(body: DeviceBody, node: DeviceNode) -> str | None:
     """The type from which what is sent was converted."""
     at = node.inputs[0]
     while body.form(at) in _FORMS:
         at = body.nodes[at].inputs[0]
-    return _read(body.nodes[at]) if body.form(at) is Form.CONVERT else None
+    return _read(body.nodes[at]) if body.form(at) is NodeForm.CONVERT else None
 
 
-def _read(node: Node) -> str | None:
+def _read(node: DeviceNode) -> str | None:
     type_ = None if node.step is None else node.step.record.operands[0]
     return None if type_ is None else type_.element
 
 
-def _after(body: Body, number: int) -> str | None:
+def _after(body: DeviceBody, number: int) -> str | None:
     """The type to which what is received is converted, by all that reads it."""
     while True:
         user = body.only_user(number)
@@ -79,7 +79,7 @@ def _after(body: Body, number: int) -> str | None:
         if node is None or user is None or node.role is not NodeRole.OP:
             return None
         form = body.form(user)
-        if form is Form.CONVERT:
+        if form is NodeForm.CONVERT:
             return None if node.type is None else node.type.element
         if form not in _FORMS:
             return None

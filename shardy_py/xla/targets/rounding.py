@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from shardy_py.ops import TABLE, Control, Family
-from shardy_py.xla.targets.facet import Form
-from shardy_py.xla.targets.model import ROOT, Body, Change, Node, NodeRole
+from shardy_py.xla.targets.facet import NodeForm
+from shardy_py.xla.targets.model import ROOT, DeviceBody, DeviceNode, NodeRole, PassChange
 
-_CHANGE = Change("bfloat16-propagation", "only read by products at default precision, or as bf16")
+_CHANGE = PassChange("bfloat16-propagation", "only read by products at default precision, or as bf16")
 _WIDE, _NARROW = "f32", "bf16"
 
 
-def rounded(body: Body, numbers: count[int]) -> Body:
+def rounded(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """The entry computation with collectives of bf16 for those whose results are rounded anyway."""
     return _changed(body, _Reads().exact(body))
 
@@ -31,9 +31,11 @@ class _Reads:
     """Finds the nodes that something reads in f32."""
 
     found: set[int] = field(default_factory=set[int])
-    bodies: list[tuple[Body, Body | None, int]] = field(default_factory=list[tuple[Body, "Body | None", int]])
+    bodies: list[tuple[DeviceBody, DeviceBody | None, int]] = field(
+        default_factory=list[tuple[DeviceBody, "DeviceBody | None", int]]
+    )
 
-    def exact(self, entry: Body) -> set[int]:
+    def exact(self, entry: DeviceBody) -> set[int]:
         """The nodes of all bodies whose exact values are read, by what reads them and what it is for."""
         self._list(entry, None, -1)
         size = -1
@@ -45,18 +47,20 @@ class _Reads:
                         self.found.add(number)
         return self.found
 
-    def _list(self, body: Body, around: Body | None, loop: int) -> None:
+    def _list(self, body: DeviceBody, around: DeviceBody | None, loop: int) -> None:
         self.bodies.append((body, around, loop))
         for number in body.order:
             for inner in body.nodes[number].bodies:
                 self._list(inner, body, number)
 
-    def _is_exact(self, body: Body, number: int, around: Body | None, loop: int) -> bool:
+    def _is_exact(self, body: DeviceBody, number: int, around: DeviceBody | None, loop: int) -> bool:
         return any(
             self._reads_exactly(body, number, user, around, loop) for user in body.users.get(number, ())
         )
 
-    def _reads_exactly(self, body: Body, number: int, user: int, around: Body | None, loop: int) -> bool:
+    def _reads_exactly(
+        self, body: DeviceBody, number: int, user: int, around: DeviceBody | None, loop: int
+    ) -> bool:
         if user == ROOT:
             return around is None or self._carried_exactly(body, number, around, loop)
         node = body.nodes[user]
@@ -67,12 +71,12 @@ class _Reads:
         row = TABLE.get(node.name)
         if row is None or row.kind is Family.PRODUCT:
             return row is None or not _is_default(node)
-        if body.form(user) is Form.CONVERT:
+        if body.form(user) is NodeForm.CONVERT:
             return node.type is None or node.type.element != _NARROW
-        moves = row.moves_elements or body.form(user) is not Form.NONE
+        moves = row.moves_elements or body.form(user) is not NodeForm.NONE
         return user in self.found if moves else True
 
-    def _carried_exactly(self, body: Body, number: int, around: Body, loop: int) -> bool:
+    def _carried_exactly(self, body: DeviceBody, number: int, around: DeviceBody, loop: int) -> bool:
         """True if what a loop returns is read exactly: in its next iteration, or behind it."""
         node = around.nodes[loop]
         if node.step is None or TABLE[node.name].control is not Control.LOOP or body is not node.bodies[-1]:
@@ -81,20 +85,20 @@ class _Reads:
         behind = {around.nodes[each].index: each for each in around.users.get(loop, ()) if each != ROOT}
         return any(body.arguments[i] in self.found or behind.get(i, -1) in self.found for i in places)
 
-    def _passed_exactly(self, node: Node, number: int) -> bool:
+    def _passed_exactly(self, node: DeviceNode, number: int) -> bool:
         """True if a body that gets a value reads it exactly."""
         places = [i for i, each in enumerate(node.inputs) if each == number]
         inner = node.bodies[-1]
         return any(i >= len(inner.arguments) or inner.arguments[i] in self.found for i in places)
 
 
-def _is_default(node: Node) -> bool:
+def _is_default(node: DeviceNode) -> bool:
     """True if a product rounds its operands: at default precision, to bf16."""
     given: object = None if node.step is None else node.step.record.attributes.get("precision_config")
     return "HIGH" not in str(given)
 
 
-def _changed(body: Body, exact: set[int]) -> Body:
+def _changed(body: DeviceBody, exact: set[int]) -> DeviceBody:
     new = dict(_rounded(body, exact))
     for number in body.order:
         node = body.nodes[number]
@@ -103,7 +107,7 @@ def _changed(body: Body, exact: set[int]) -> Body:
     return body.edited(new, {})
 
 
-def _rounded(body: Body, exact: set[int]) -> Iterator[tuple[int, Node]]:
+def _rounded(body: DeviceBody, exact: set[int]) -> Iterator[tuple[int, DeviceNode]]:
     for number in body.order:
         node, transfer = body.nodes[number], body.nodes[number].transfer
         if transfer is None or transfer.collective.element_type != _WIDE or number in exact:

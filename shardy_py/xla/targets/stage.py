@@ -19,7 +19,7 @@ AS_PARTITIONED = "as partitioned"
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class CompileStage:
     """A device whose compiler's program is meant.
 
     placement: the device, and the places of mesh axes.
@@ -45,7 +45,7 @@ class Stage:
         return f"as compiled by {self.compiler.name} for {self.device}"
 
 
-def stage_of(target: AxisPlacement | Hardware | str | None) -> Stage | None:
+def stage_of(target: AxisPlacement | Hardware | str | None) -> CompileStage | None:
     """Returns the stage of a target; None without one: the program is as partitioned.
 
     target: a device as all reports take it, also with the places of mesh axes, or a TOML file.
@@ -56,10 +56,10 @@ def stage_of(target: AxisPlacement | Hardware | str | None) -> Stage | None:
     >>> stage_of("v5e").device, stage_of(None)
     ('tpu-v5e', None)
     """
-    return None if target is None else Stage(as_placement(target))
+    return None if target is None else CompileStage(as_placement(target))
 
 
-def model_of(model: CostModel | str | None, stage: Stage | None) -> CostModel:
+def model_of(model: CostModel | str | None, stage: CompileStage | None) -> CostModel:
     """Returns the costs of links: those of a model, else those of the target, else the default ones.
 
     Raises:
@@ -70,6 +70,6 @@ def model_of(model: CostModel | str | None, stage: Stage | None) -> CostModel:
     return cost_model(model) if isinstance(model, str) else model
 
 
-def stage_words(stage: Stage | None) -> str:
+def stage_words(stage: CompileStage | None) -> str:
     """Returns the stage of a report as a phrase."""
     return AS_PARTITIONED if stage is None else stage.words

@@ -14,19 +14,19 @@ from math import inf, prod
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, TensorType
 from shardy_py.xla.spmd.tiling import Shape, Tiling
-from shardy_py.xla.targets.facet import Form
-from shardy_py.xla.targets.model import Body, Change, Node, NodeRole, Transfer
+from shardy_py.xla.targets.facet import NodeForm
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 
 _REDUCE = "all_reduce"
 REASSOCIATION = "all-reduce-reassociate"
 
 
-def folded(body: Body, numbers: count[int]) -> Body:
+def folded(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """All-reduces of all-reduces over other devices, as one over all of them.
 
     all_reduce(all_reduce(x) over a) over b  ->  all_reduce(x) over a, b
     """
-    new: dict[int, Node] = {}
+    new: dict[int, DeviceNode] = {}
     for number in body.order:
         node = new.get(number) or body.nodes[number]
         outer = node.transfer
@@ -40,7 +40,9 @@ def folded(body: Body, numbers: count[int]) -> Body:
         group = _product(inner.collective.group, outer.collective.group)
         if group is None:
             continue
-        change = Change("all-reduce-folder", "the sum of a sum over other devices is one over all of them")
+        change = PassChange(
+            "all-reduce-folder", "the sum of a sum over other devices is one over all of them"
+        )
         collective = replace(inner.collective, group=group, group_size=len(group))
         members = (*inner.members, *outer.members)
         made = replace(inner.changed(change, collective), members=members)
@@ -71,7 +73,7 @@ class _Side:
     converts: bool = False
 
 
-def reassociated(body: Body, numbers: count[int]) -> Body:
+def reassociated(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """Sums of all-reduces over the same devices, as all-reduces of sums; each used once.
 
     add(all_reduce(x), all_reduce(y))  ->  all_reduce(add(x, y))
@@ -86,7 +88,7 @@ def reassociated(body: Body, numbers: count[int]) -> Body:
             return body
 
 
-def _reassociated(body: Body, number: int, numbers: count[int]) -> Body | None:
+def _reassociated(body: DeviceBody, number: int, numbers: count[int]) -> DeviceBody | None:
     """The body with one sum of all-reduces moved; None if it is none."""
     node = body.nodes[number]
     row = TABLE.get(node.name)
@@ -102,7 +104,7 @@ def _reassociated(body: Body, number: int, numbers: count[int]) -> Body | None:
     shape = one.collective.held_shape if left.slice >= 0 else _shape(node.type)
     if prod(one.collective.held_shape) + prod(other.collective.held_shape) < prod(shape):
         return None
-    change = Change(REASSOCIATION, "a sum of sums over the same devices is added up first")
+    change = PassChange(REASSOCIATION, "a sum of sums over the same devices is added up first")
     collective = replace(
         one.collective,
         held_shape=shape,
@@ -128,7 +130,7 @@ def _reassociated(body: Body, number: int, numbers: count[int]) -> Body | None:
         instead = {left.sent: first, right.sent: second}
     new = {
         sums: added if not instead else replace(node, inputs=tuple(instead.get(i, i) for i in node.inputs)),
-        after: Node(NodeRole.SENT, (sums,), whole, node.step, made),
+        after: DeviceNode(NodeRole.SENT, (sums,), whole, node.step, made),
     }
     end = after
     if left.slice >= 0:
@@ -138,7 +140,7 @@ def _reassociated(body: Body, number: int, numbers: count[int]) -> Body | None:
     return edited.edited({}, {number: end})
 
 
-def _side(body: Body, number: int) -> _Side | None:
+def _side(body: DeviceBody, number: int) -> _Side | None:
     """The all-reduce behind an operand, through what only changes its form; each used once."""
     node = body.nodes.get(number)
     if node is None:
@@ -151,20 +153,28 @@ def _side(body: Body, number: int) -> _Side | None:
     while not _is_sum(body, number):
         node = body.nodes.get(number)
         form = body.form(number)
-        looks_through = form in (Form.RESHAPE, Form.PAD, Form.SLICE, Form.CONVERT, Form.COPY)
+        looks_through = form in (
+            NodeForm.RESHAPE,
+            NodeForm.PAD,
+            NodeForm.SLICE,
+            NodeForm.CONVERT,
+            NodeForm.COPY,
+        )
         if node is None or not looks_through or body.only_user(number) is None:
             return None
-        converts = converts or form is Form.CONVERT
+        converts = converts or form is NodeForm.CONVERT
         number = node.inputs[0]
     return _Side(number, converts=converts) if body.only_user(number) is not None else None
 
 
-def _is_sum(body: Body, number: int) -> bool:
+def _is_sum(body: DeviceBody, number: int) -> bool:
     transfer = body.transfer(number)
     return transfer is not None and transfer.kind == _REDUCE
 
 
-def _compatible(body: Body, node: Node, sides: tuple[_Side, _Side], one: Transfer, other: Transfer) -> bool:
+def _compatible(
+    body: DeviceBody, node: DeviceNode, sides: tuple[_Side, _Side], one: Transfer, other: Transfer
+) -> bool:
     left, right = sides
     made, types = node.type, (one.collective.element_type, other.collective.element_type)
     if made is None or one.reduction != other.reduction or one.reduction != node.name:
@@ -181,7 +191,7 @@ def _compatible(body: Body, node: Node, sides: tuple[_Side, _Side], one: Transfe
     return len(set(converted)) == 1 and all(_bits(kind) <= _bits(made.element) for kind in types)
 
 
-def _offsets(node: Node) -> object:
+def _offsets(node: DeviceNode) -> object:
     return node.type, None if node.tiling is None else node.tiling.devices
 
 
@@ -189,14 +199,14 @@ def _bits(element: str) -> int:
     return element_type(element).bits
 
 
-def scattered(body: Body, numbers: count[int], most: float = inf) -> Body:
+def scattered(body: DeviceBody, numbers: count[int], most: float = inf) -> DeviceBody:
     """All-reduces of which each device keeps its part only, as reduce-scatters.
 
     slice(all_reduce(x))  ->  reduce_scatter(x)
 
     most: the devices of a mesh all of which may scatter a sum among them.
     """
-    new: dict[int, Node] = {}
+    new: dict[int, DeviceNode] = {}
     for number in body.order:
         node = body.nodes[number]
         transfer = node.transfer
@@ -207,25 +217,25 @@ def scattered(body: Body, numbers: count[int], most: float = inf) -> Body:
             if sliced.type is None or not _is_own_part(transfer, sliced) or _is_large(transfer, sliced, most):
                 continue
             shape = _scattered_shape(transfer.collective.held_shape, _shape(sliced.type))
-            change = Change("reduce-scatter-creator", "each device keeps its part of the sum only")
+            change = PassChange("reduce-scatter-creator", "each device keeps its part of the sum only")
             collective = replace(transfer.collective, kind="reduce_scatter", made_shape=shape, key=None)
             made = transfer.changed(change, collective)
-            new[part] = Node(NodeRole.SENT, node.inputs, sliced.type, node.step, made)
+            new[part] = DeviceNode(NodeRole.SENT, node.inputs, sliced.type, node.step, made)
     return body.edited(new, {})
 
 
-def _parts(body: Body, number: int) -> Iterator[int]:
+def _parts(body: DeviceBody, number: int) -> Iterator[int]:
     """The slice that is all that reads a sum, or a reshape of it."""
     user = body.only_user(number)
     node = None if user is None else body.nodes.get(user)
-    if node is not None and user is not None and body.form(user) is Form.RESHAPE:
+    if node is not None and user is not None and body.form(user) is NodeForm.RESHAPE:
         user = body.only_user(user)
         node = None if user is None else body.nodes.get(user)
     if node is not None and node.role is NodeRole.SLICE and user is not None:
         yield user
 
 
-def _is_own_part(transfer: Transfer, sliced: Node) -> bool:
+def _is_own_part(transfer: Transfer, sliced: DeviceNode) -> bool:
     """True if device i of each group keeps part i of the sum."""
     collective, type_ = transfer.collective, sliced.type
     if type_ is None or prod(_shape(type_)) * collective.group_size != prod(collective.held_shape):
@@ -238,7 +248,7 @@ def _is_own_part(transfer: Transfer, sliced: Node) -> bool:
     return _numbers(sliced.tiling, held, made, collective.group) == [*range(collective.group_size)]
 
 
-def _is_large(transfer: Transfer, sliced: Node, most: float) -> bool:
+def _is_large(transfer: Transfer, sliced: DeviceNode, most: float) -> bool:
     """True if a sum of all devices has too many of them."""
     size = transfer.collective.group_size
     return size > most and sliced.tiling is not None and size == sliced.tiling.device_count

@@ -235,7 +235,8 @@ def test_nothing_to_send() -> None:
     assert communication_text(
         bill_of("func.func @main(%arg0: tensor<f32>) -> tensor<f32> { return %arg0 : tensor<f32> }")
     ) == (
-        "Communication of Shardy's reshards (partitioner: shardy), as partitioned\nThe program needs no communication."
+        "Communication of Shardy's reshards (partitioner: shardy), as partitioned\n"
+        "The program needs no communication."
     )
 
 

@@ -72,9 +72,8 @@ def test_what_cannot_be_estimated_says_why() -> None:
 
 def test_an_empty_module() -> None:
     text = memory_text(memory_report(parse_module("module {\n}\n"), "tpu"))
-    assert (
-        text == "Memory on each device, target tpu, as partitioned\n\nThe module has no function with a body."
-    )
+    head = "Memory on each device, target tpu, as partitioned"
+    assert text == f"{head}\n\nThe module has no function with a body."
 
 
 def test_a_program_that_does_nothing() -> None:

@@ -277,9 +277,8 @@ def test_a_signal_gives_the_best_so_far(tmp_path: Path, root: Path) -> None:
         run.send_signal(signal.SIGINT)
         text = run.stdout.read()
     assert run.returncode == 0
-    assert text.startswith(
-        "Suggested shardings for tpu-v5p, as partitioned: 4 candidates evaluated; interrupted"
-    )
+    title = "Suggested shardings for tpu-v5p, as partitioned: 4 candidates evaluated; interrupted"
+    assert text.startswith(title)
     assert "\nplan 1: from " in text
 
 
