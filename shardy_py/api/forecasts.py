@@ -26,7 +26,7 @@ from shardy_py.xla.spmd.inlined import spmd_program
 from shardy_py.xla.targets.stage import CompileStage
 
 if TYPE_CHECKING:
-    from shardy_py.api.result import Result
+    from shardy_py.api.propagated import Propagated
 
 Priced = tuple[ModuleOp, CommunicationReport]
 """A module with its collectives, and the report on them."""
@@ -36,7 +36,7 @@ Priced = tuple[ModuleOp, CommunicationReport]
 class Forecasts:
     """The forecasts of one result; what they need more than once is kept."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Propagated) -> None:
         self._result = result
         self._priced = list[tuple[CostModel, Partitioner | None, CompileStage | None, Priced]]()
         self._with_remedies = list[tuple[CommunicationReport, CommunicationReport]]()

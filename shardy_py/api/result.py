@@ -4,8 +4,8 @@
     result["result 0"].sharding, result["result 0"].local_shape
     result.what_if({"%arg1": P(None, "model")})
 
-Not here: its data and look-up (`propagated.py`), deciding shardings (`passes/`), the reports themselves
-(`report/`), comparing unrelated programs (`sdy-diff`).
+Not here: its data and look-up (`propagated.py`), chains of reasons (`explained.py`), deciding shardings
+(`passes/`), the reports themselves (`report/`), comparing unrelated programs (`sdy-diff`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.comparison import ComparedResults, Comparison
-from shardy_py.api.forecasts import Forecasts
+from shardy_py.api.explained import Explained
 from shardy_py.api.foreign import MeshLike
 from shardy_py.api.pass_calls import pass_calls
 from shardy_py.api.program import Edits, Program
-from shardy_py.api.propagated import Propagated
 from shardy_py.api.verified_module import ValueKey
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
@@ -35,7 +34,7 @@ from shardy_py.report import summary_of
 from shardy_py.report.communication import PARTITIONERS, CollectiveUse, CommunicationReport, Partitioner
 from shardy_py.report.communication.of_program import forecast
 from shardy_py.report.difference import difference
-from shardy_py.report.explain import MOST_CHAINS, Explanations, Reasons, Side, sides
+from shardy_py.report.explain import Reasons
 from shardy_py.report.memory import MemoryReport, memory_report
 from shardy_py.xla.targets.stage import model_of, stage_of
 
@@ -56,13 +55,8 @@ Kept = TypeVar("Kept")
 
 @releases.following
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Propagated):
+class Result(Explained):
     """A propagated program with the one it was made from, and the reports on it."""
-
-    @cached_property
-    def forecasts(self) -> Forecasts:
-        """Values that reports on the result share."""
-        return Forecasts(self)
 
     def kept(self, kind: Callable[[Result], Kept]) -> Kept:
         """Returns `kind(self)`, made once: what rooms above keep with a result."""
@@ -284,19 +278,6 @@ class Result(Propagated):
         return LocalProgram(self.program, made, lambda model: forecast(module, model, events)[1])
 
     @without_collection()
-    def explain(self, key: ValueKey) -> Explanations:
-        """Returns why a value is sharded as it is: for each axis, the chains from the user's annotations.
-
-        One explanation for each value of that name, source line, or op (`op=dot_general`).
-
-        Raises:
-            ShardyError: unknown value, or propagation was not recorded.
-        """
-        if isinstance(key, str):
-            return self.forecasts.explainer.explain_named(key)
-        return Explanations((self.forecasts.explainer.explain(self[key].entry),))
-
-    @without_collection()
     def why_not(self, key: ValueKey, dimension: int, axis: str) -> Reasons:
         """Returns why a dimension is not sharded along an axis (`x`, `x:(1)2`), nearest reason first.
 
@@ -310,23 +291,6 @@ class Result(Propagated):
         if self.source.is_by_jax and reasons[0].kind != "sharded":
             reasons.tried = lambda: self.placements(value, axis, (dimension,)).lines
         return reasons
-
-    @without_collection()
-    def sides(self, use: CollectiveUse, *, most_chains: int = MOST_CHAINS) -> tuple[Side, ...]:
-        """Returns the annotations that conflict at a collective of `communication()`: those to change.
-
-        Each is an annotation that an axis of the op's tensors comes from. Empty for an explicit collective
-        and for values without annotations.
-
-        most_chains: annotations of an axis of a tensor, at most: those of `explain`; 1: the nearest.
-
-        Raises:
-            ShardyError: propagation was not recorded.
-        """
-        remedy = "result.communication().sending lists them"
-        expect(use, CollectiveUse, "a collective of this result", remedy)
-        made_for = None if use.cause.is_explicit else use.cause.made_for
-        return sides(self.forecasts.explainer, made_for, use.axis_names, most_chains=most_chains)
 
     @without_collection()
     def explorer(

@@ -114,7 +114,7 @@ class Chunk:
         return self.bytecode or self.text
 
     def place(self, file: str) -> Position:
-        """Where it begins in a file."""
+        """The offset at which it begins in a file."""
         return WholeFile(file) if self.bytecode else Position(file, self.first_line, 1)
 
 

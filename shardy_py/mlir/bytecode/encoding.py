@@ -41,7 +41,7 @@ class ByteCursor:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether everything was read."""
+        """True if everything was read."""
         return self.at >= self.end
 
     @property

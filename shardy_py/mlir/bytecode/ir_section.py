@@ -52,7 +52,7 @@ class _Undefined(SSAValue[Attribute]):
 
 
 class _Recipe(NamedTuple):
-    """What ops of the same encoding have in common."""
+    """The name, attributes and types that ops of the same encoding share."""
 
     op_class: type[Operation]
     result_types: tuple[Attribute, ...]
@@ -213,7 +213,7 @@ class IrReader:
             self._regions(cursor, op, is_isolated=is_isolated)
 
     def _is_cast(self, recipe: _Recipe, operands: Sequence[SSAValue]) -> bool:
-        """Whether an op changes types of VHLO to those of MLIR, which are the same here."""
+        """True if an op changes types of VHLO to those of MLIR, which are the same here."""
         return recipe.op_class.name == _CAST and recipe.result_types == tuple(map(type_of, operands))
 
     def _successor(self, cursor: ByteCursor) -> Block:

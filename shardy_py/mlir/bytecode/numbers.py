@@ -26,7 +26,7 @@ _SHAPED = (builtin.TensorType, builtin.VectorType, builtin.MemRefType)
 
 
 def is_number(type_: Attribute) -> bool:
-    """Whether a type is one of integers, floats or indices."""
+    """True if a type is one of integers, floats or indices."""
     return is_integral(type_) or type_.name in FORMATS
 
 

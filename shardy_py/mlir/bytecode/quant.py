@@ -69,7 +69,7 @@ def _expressed(reader: EntryReader) -> str:
 
 
 def _head(reader: EntryReader) -> tuple[bool, str, str]:
-    """Whether the storage is signed, its type, the type that is expressed."""
+    """The storage: True if it is signed, and its type; the type that is expressed."""
     return bool(reader.varint() & _SIGNED), _storage_type(reader), _expressed(reader)
 
 

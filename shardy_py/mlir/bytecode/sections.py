@@ -70,7 +70,7 @@ class OpName:
 
 @dataclass(frozen=True, slots=True)
 class EncodedEntry:
-    """Where an attribute or type is.
+    """The place of an attribute or type.
 
     is_custom: whether its dialect encodes it; otherwise it is text.
     """

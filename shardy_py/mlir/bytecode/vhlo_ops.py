@@ -48,7 +48,7 @@ from shardy_py.mlir.text.dense import element_size, elements_type, is_splat, loa
 T = TypeVar("T")
 Attributes = Mapping[str, Attribute]
 Default = Callable[[Attribute], bool]
-"""Whether an attribute is what its absence stands for."""
+"""True if an attribute is what its absence stands for."""
 _NAME = re.compile(r"vhlo\.(.+)_v([0-9]{1,4})\Z")
 _LONGEST = 1 << 12
 """Numbers in a list of dimensions at most: a repeated one takes no room in the file."""
@@ -131,7 +131,7 @@ def _is_number(number: int) -> Default:
 
 
 def _is_empty(attribute: Attribute | None) -> bool:
-    """Whether a string, an array, a dictionary or a tensor has nothing in it."""
+    """True if a string, an array, a dictionary or a tensor has nothing in it."""
     if is_dense(attribute):
         return not attribute.data.data
     if is_array(attribute):
@@ -160,7 +160,7 @@ _is_false, _is_zero = _is_number(0), _is_number(0)
 
 @dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """What becomes of an attribute: left out if it is the default, else converted; name: a new one."""
+    """The change to an attribute: left out if it is the default, else converted; name: a new one."""
 
     convert: Callable[[Attribute], Attribute] = _same
     is_default: Default = _never
@@ -255,7 +255,7 @@ CHANGES: dict[str, dict[str, AttributeChange]] = {
         for name in ACCURATE.split()
     },
 }
-"""What becomes of the attributes of each op; others stay as they are."""
+"""The changes to the attributes of each op; others stay as they are."""
 
 # ---------------------------------------------------------------------- structs
 

@@ -260,7 +260,7 @@ def _last_line(error: object) -> str:
 
 _NEAR = 80
 _BEFORE_ATTRIBUTES = ("=", ",", "[", "<", "(")
-"""What precedes an attribute, which may be a location as well."""
+"""The beginning of an attribute, which may be a location as well."""
 
 
 class _GuestParser(Parser):

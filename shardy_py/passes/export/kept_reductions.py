@@ -98,7 +98,7 @@ def _reduction_of(op: Operation) -> str:
 
 
 def _manual(op: Operation, axes: Axes) -> tuple[AxisRef, ...]:
-    """Those among `axes` that are manual around `op`."""
+    """The axes among `axes` that are manual around `op`."""
     bound: set[str] = set()
     parent = op.parent_op()
     while parent is not None:

@@ -246,7 +246,7 @@ class Answer:
         return lines
 
     def _composed(self) -> list[str]:
-        """What was proven op by op, and how the local program is made of it."""
+        """The pieces that were proven op by op, and how the local program is made of it."""
         text, composition = f"  {self.parts:,} ops, each as a program of its own", self.composition
         if composition is None:
             return [f"{text}; no loops, calls and order of ops"]

@@ -1,4 +1,4 @@
-"""What proofs of single ops say of a local program: whether it is made of the computations that they proved.
+"""Composition of proofs: a local program is made of the computations that proofs of single ops are about.
 
 Values of the local program that stand for values of the whole one cut it into pieces. A piece is all that is
 computed from some of these values to the next one. Each op of the whole program was partitioned alone and
@@ -169,7 +169,7 @@ class _Written:
         return tuple(parts)
 
     def _role(self, value: SSAValue) -> Hashable:
-        """What a value is to the op that the piece is for."""
+        """The role of a value in the op that the piece is for."""
         known = self._found.get(value)
         if known is None:
             return "unknown", id(value)
@@ -187,7 +187,7 @@ class _Written:
 
 
 def _signature(op: Operation) -> Hashable:
-    """What an op computes; channels have other numbers in every program."""
+    """The key of what an op computes; channels have other numbers in every program."""
     channel = op.properties.pop(_CHANNEL, None)
     try:
         return signature_of(op, number_of), channel is None
@@ -259,7 +259,7 @@ class Composition:
 
 
 def _is_constant(counterpart: Counterpart) -> bool:
-    """Whether it is a constant that is the same on all devices as in the whole program, or one number."""
+    """True if it is a constant that is the same on all devices as in the whole program, or one number."""
     ops = [counterpart.value.owner, counterpart.whole[0].owner]
     if not all(isinstance(op, Operation) and is_constant(op) for op in ops):
         return False
@@ -341,7 +341,7 @@ class _Flow:
         ]
 
     def _is_pair(self, whole: list[SSAValue], local: list[SSAValue]) -> bool:
-        """Whether connected values correspond, and have one sharding."""
+        """True if connected values correspond, and have one sharding."""
         if not whole or tensor_type(whole[0].type) is None:
             return True
         entries = [self._found.get(value) for value in local]
@@ -352,7 +352,7 @@ class _Flow:
         return is_same and len({_axes(entry.sharding) for entry in entries if entry is not None}) == 1
 
     def _decides(self, whole: Operation, op: Operation) -> bool:
-        """Whether what is executed next depends on values that correspond, and are equal on all devices."""
+        """True if what is executed next depends on values that correspond, and are equal on all devices."""
         match TABLE[op.name].control:
             case Control.BRANCHES:
                 pairs = [(operands_of(whole)[0], operands_of(op)[0])]

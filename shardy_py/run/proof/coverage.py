@@ -61,7 +61,7 @@ class Coverage:
 
 
 def _is_fixed(value: SSAValue) -> bool:
-    """Whether nothing but constants decides: no argument, and no random number."""
+    """True if nothing but constants decides: no argument, and no random number."""
     seen, pending = set[SSAValue](), [value]
     while pending:
         each = pending.pop()

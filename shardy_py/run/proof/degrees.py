@@ -125,7 +125,7 @@ class _Walk:
         raise _TooLarge
 
     def _combined(self, record: OpRecord, block: Block, given: list[int]) -> int:
-        """Of a reduction: as a sum, or a product of all elements."""
+        """The degree of a reduction: as a sum, or a product of all elements."""
         top = max(given, default=0)
         if not any(op.name.endswith(("multiply", "divide")) for op in block.ops):
             return top

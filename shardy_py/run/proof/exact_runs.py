@@ -90,7 +90,7 @@ def _has_results(op: Operation) -> bool:
 
 
 def _depends(record: OpRecord) -> bool:
-    """Whether it orders floats, makes integers of them, draws random numbers, or chooses what is executed."""
+    """True if it orders floats, makes integers of them, draws random numbers, or chooses what is executed."""
     name = record.name.rpartition(".")[2].removeprefix("broadcast_")
     if name.startswith("rng") or row_of(record).control in (Control.LOOP, Control.BRANCHES):
         return True

@@ -75,7 +75,7 @@ def prove_ops(
 
 
 def _is_whole_proof(part: Answer) -> bool:
-    """Whether every value was compared, and the local program stands for that of its own sizes."""
+    """True if every value was compared, and the local program stands for that of its own sizes."""
     tally = part.tally
     is_compared = not (tally.unknown or tally.unmatched or part.untaken or part.left)
     return part.is_equal and is_compared and part.same_ops is not False

@@ -21,7 +21,7 @@ _MOST_PARTS = 128
 _LEAST = 128
 """The contracted elements of a part, at least."""
 _ROWS, _COLUMNS = 64, 128
-"""Of a tile."""
+"""The size of a tile."""
 _WORTH = 16
 """The contracted elements for each tile from which a product is split."""
 
@@ -39,7 +39,7 @@ class ProductSizes:
     def of(
         numbers: DotDimensions, operands: Sequence[TensorType], made: Sequence[int]
     ) -> ProductSizes | None:
-        """Those of a product; None if it contracts none or several dimensions, or integers.
+        """The sizes of a product; None if it contracts none or several dimensions, or integers.
 
         operands: as devices hold them, some before they are gathered. made: the shape that a device computes.
         """

@@ -1,4 +1,4 @@
-"""What the compilers of devices make of a planned program: its collectives after XLA's later passes.
+"""The compilers of devices on a planned program: its collectives after XLA's later passes.
 
 `build.py` reads a planned program as a graph of what each device runs (`model.py`), each module of passes
 changes it as a pass of XLA does, and `compiled.py` runs the passes of a device in the order of its compiler.

@@ -41,7 +41,7 @@ def body_of(block: Block, plan: ProgramPlan) -> DeviceBody:
 
 @dataclass
 class _Shared:
-    """What the builders of the bodies of a program share.
+    """State that the builders of the bodies of a program share.
 
     needed: the collectives of each step. values: the node of each value, shapes: of the whole tensor.
     forms: the nodes that a value was before, whole where it is a part, say. sent: by the key of a collective.
@@ -265,7 +265,7 @@ class _Builder:
         return found
 
     def _place(self, sent: Sent) -> Hashable:
-        """What parts a collective from others of one value that have the same shapes and devices.
+        """The key that parts a collective from others of one value that have the same shapes and devices.
 
         Those of equal steps are equal at equal places; the plan has merged others that are equal.
         """
@@ -276,7 +276,7 @@ class _Builder:
         return id(sent.step.record), place, *map(id, sent.step.targets)
 
     def _pairs(self, sent: Sent) -> Hashable:
-        """What is equal only for permutes between the same devices.
+        """The key that is equal only for permutes between the same devices.
 
         Between which neighbours is not planned: windows need halos before, then behind.
         """

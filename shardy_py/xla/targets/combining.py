@@ -123,7 +123,7 @@ def _sets(
 
 
 def _join(needs: list[int], members: Sequence[int]) -> None:
-    """What needs one of the members needs all, and all that they need."""
+    """Nodes that need one of the members need all, and all that they need."""
     own = sum(1 << i for i in members)
     both = own
     for i in members:

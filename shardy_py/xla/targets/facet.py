@@ -1,4 +1,4 @@
-"""What the passes of XLA's compilers for devices see in each op.
+"""The forms that the passes of XLA's compilers for devices see in each op.
 
     COMPILED.of("stablehlo.reshape").form is NodeForm.RESHAPE
 
@@ -83,10 +83,10 @@ def _factors(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class CompiledRow:
-    """What passes see in an op.
+    """The form that passes see in an op.
 
-    form: see `NodeForm`. wanted: which part of an operand a device needs for its part of the result, so that a
-    larger one is sliced first; by default all that it holds.
+    form: see `NodeForm`. wanted: which part of an operand a device needs for its part of the result, so that
+    a larger one is sliced first; by default all that it holds.
     """
 
     form: NodeForm = NodeForm.NONE

@@ -33,7 +33,7 @@ ADD: Final = "stablehlo.add"
 
 @dataclass(frozen=True, slots=True)
 class PassChange:
-    """What a pass did to a collective. made_by: XLA's name of the pass. reason: as a phrase."""
+    """A change that a pass made to a collective. made_by: XLA's name of the pass. reason: as a phrase."""
 
     made_by: str
     reason: str
@@ -75,7 +75,7 @@ class Transfer:
 
 
 class NodeRole(Enum):
-    """What a node is.
+    """The role of a node.
 
     ARGUMENT: of its body, at `index`. OP: a step. ELEMENT: result `index` of the step that is its input.
     SENT: what a collective receives. SLICE: the part of the input that this device keeps.

@@ -1,4 +1,4 @@
-"""What the compiler of a device makes of each function of a program, once for all reports on it.
+"""Programs as the compiler of a device makes them, each function once for all reports on it.
 
 Not here: the passes (`compiled.py`), reports (`report/`).
 """

@@ -1,4 +1,4 @@
-"""What XLA:TPU sends in bf16 although the program has it in f32: what only products round, or conversions.
+"""Collectives of f32 that XLA:TPU sends in bf16: those whose values only products or conversions round.
 
     all_reduce(x), read by products at default precision only  ->  of bf16
 
