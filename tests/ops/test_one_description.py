@@ -24,6 +24,7 @@ FACETS = (
     "run/proof/field/facet.py",
     "xla/buffers/facet.py",
     "xla/spmd/facet.py",
+    "xla/targets/facet.py",
 )
 """One table an engine; that of `ops/compute/` is made of those of its modules."""
 WORDS = re.compile(r"[\w.]+")
@@ -32,11 +33,13 @@ DESCRIPTIONS = (
     "ops/",
     "mlir/dialects/",
     "mlir/text/builtin_forms.py",
+    "mlir/bytecode/properties.py",
+    "mlir/bytecode/vhlo_ops.py",
     "hlo/text/opcodes.py",
     "passes/table/",
     *FACETS,
 )
-"""Where ops are described: rows, facets, classes, syntax, verifiers; HLO opcodes; what passes need."""
+"""Where ops are described: rows, facets, classes, syntax, encodings, verifiers, HLO opcodes, passes."""
 
 LEFT: dict[str, tuple[int, str]] = {
     "passes/registration.py": (

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.mlir.data_flow import edge_owners, edge_targets, source_values
@@ -254,7 +254,7 @@ class Composition:
             if is_control(op) and not flow.is_right(op):
                 note(op.name)
         if not flow.ends_right():
-            note("func.return")
+            note(ReturnOp.name)
         return Composition(count, tuple(f"{name} ({number:,})" for name, number in sorted(left.items())))
 
 

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
+from shardy_py.mlir.dialects.chlo import BroadcastSelectOp
+from shardy_py.mlir.dialects.stablehlo import SelectOp
 from shardy_py.mlir.ir import operands_of, terminator_of, walk_pre_order
 from shardy_py.ops import Control
 from shardy_py.ops.compute import Array
 from shardy_py.ops.table import TABLE
 
-_SELECTS = ("stablehlo.select", "chlo.broadcast_select")
+_SELECTS = (SelectOp.name, BroadcastSelectOp.name)
 _RANDOM = "rng"
 
 

@@ -15,6 +15,7 @@ from enum import Enum, auto
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from shardy_py.mlir.dialects.stablehlo import AbsOp
 from shardy_py.mlir.ir import type_of, walk_pre_order
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
@@ -25,7 +26,7 @@ from shardy_py.run.proof.field.arithmetic import is_float
 from shardy_py.run.proof.field.residues import ORDERS, Order
 
 _EACH = 3
-_MAGNITUDE = "stablehlo.abs"
+_MAGNITUDE = AbsOp.name
 _ORDERED = ("maximum", "minimum", "clamp", "abs")
 _TELL_TIES = ("compare", "sort", "top_k", "topk", "select_and_scatter", "partialreduce", "sign")
 """Parts of names of ops that tell equal floats from those that are nearly equal."""

@@ -19,7 +19,7 @@ from math import prod
 from typing import Final
 
 from shardy_py.indexing.layout import element_type
-from shardy_py.ops import TensorType
+from shardy_py.ops import TensorType, combiners
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
@@ -28,7 +28,7 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 ROOT: Final = -1
 """Stands for the results of a body among the users of a node: one tuple."""
-ADD: Final = "stablehlo.add"
+ADD: Final = combiners.ADD.op
 
 
 @dataclass(frozen=True, slots=True)
