@@ -72,6 +72,6 @@ def test_programs_shard_what_is_hard_to_partition() -> None:
 
 
 def test_programs_partition() -> None:
-    kinds = {seed: found(program(seed), seed) for seed in range(12)}
+    kinds = {seed: found(program(seed), seed) for seed in range(6)}
     assert not {seed: str(one) for seed, one in kinds.items() if one.kind not in (EQUAL, REJECTED)}
-    assert [one.kind for one in kinds.values()].count(EQUAL) > 9
+    assert [one.kind for one in kinds.values()].count(EQUAL) > 4

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-SAMPLE = ("moe", "dataclass", "mapped", "without names")
+SAMPLE = ("moe", "mapped")
 
 
 def _paste(*names: str) -> None:

@@ -30,7 +30,10 @@ def test_models_of_libraries_send_what_xla_sends(set_: str) -> None:
     assert sorted(found) == sorted(OTHERS[set_])
 
 
-@pytest.mark.parametrize("propagates", [False, True], ids=["of XLA's shardings", "of ours"])
+@pytest.mark.parametrize(
+    "propagates",
+    [pytest.param(False, marks=pytest.mark.slow, id="of XLA's shardings"), pytest.param(True, id="of ours")],
+)
 def test_programs_of_jax_send_what_xla_sends(propagates: bool) -> None:
     found = comparisons(NAMES, propagates=propagates)
     assert sorted(found) == sorted(NAMES)

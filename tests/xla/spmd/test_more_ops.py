@@ -9,7 +9,7 @@ from tests.xla.spmd.compiled import installed
 from tests.xla.spmd.more_ops import KINDS, differing, random_cases
 
 
-@pytest.mark.parametrize("uneven", [False, True])
+@pytest.mark.parametrize("uneven", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_bytes_are_those_of_xla(uneven: bool) -> None:
     # Before it partitions, XLA of JAX 0.12 stops at a check of an iota's sharding by mesh and axes: Shardy's
     # programs do not come there.

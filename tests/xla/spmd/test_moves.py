@@ -17,7 +17,7 @@ from tests.xla.spmd.moves import KINDS, differing, random_ops
 MESH = Mesh.of(x=4, y=2)
 
 
-@pytest.mark.parametrize("uneven", [False, True])
+@pytest.mark.parametrize("uneven", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_bytes_are_those_of_xla(uneven: bool) -> None:
     """XLA stops at failed checks for some windows and gathers over uneven dimensions."""
     kinds = [

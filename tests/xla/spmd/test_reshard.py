@@ -20,7 +20,7 @@ Spec = tuple[tuple[str, ...], ...]
 
 
 @pytest.mark.parametrize("axes", [2, 3])
-@pytest.mark.parametrize("uneven", [False, True])
+@pytest.mark.parametrize("uneven", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_bytes_are_those_of_xla(axes: int, uneven: bool) -> None:
     assert differing(random_pairs(11, 150, axes=axes, uneven=uneven)) == []
 
