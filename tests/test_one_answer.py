@@ -161,7 +161,8 @@ def test_comparisons_and_pages_have_the_figures_of_the_reports(
         "partitioner": bill.partitioner,
     }
     assert sdy_diff([program, program, "--propagate", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["before"] == {**wanted, "jax": result.release.name}
+    stage = {"stage": "as partitioned", "jax": result.release.name}
+    assert json.loads(capsys.readouterr().out)["before"] == {**wanted, **stage}
     before = result.what_if({"%arg0": None}).figures[0]
     assert {name: getattr(before, name) for name in wanted} == wanted
     page = tmp_path / "page.html"
