@@ -26,7 +26,7 @@ def described(comparison: Comparison) -> list[tuple[str, str, str]]:
     return sorted((change.name, str(change.before), str(change.after)) for change in comparison.changes)
 
 
-@pytest.mark.parametrize(("text", "count"), [(SMALL, 40), (TRAIN.read_text(), 3)], ids=["small", "train"])
+@pytest.mark.parametrize(("text", "count"), [(SMALL, 40), (TRAIN.read_text(), 8)], ids=["small", "train"])
 def test_equals_propagating_from_scratch(text: str, count: int) -> None:
     result = propagate(Program.parse(text, as_compiled=True))
     changes = studied = 0
