@@ -129,12 +129,10 @@ def _is_size_of_sharded(op: Operation) -> bool:
 
 
 def _is_update_across_parts(op: Operation) -> bool:
-    """Whether an op updates a part of a dimension that is sharded."""
-    if op.name != "stablehlo.dynamic_update_slice":
-        return False
-    sizes = zip(shape_of(op.operands[0]), shape_of(op.operands[1]), strict=True)
-    axes = _axes_by_dimension(op.results[0]) or _axes_by_dimension(op.operands[0])
-    return any(by and own != new for (own, new), by in zip(sizes, axes, strict=True))
+    """Whether an op updates a part of a dimension; reshards to come may shard any."""
+    return op.name == "stablehlo.dynamic_update_slice" and shape_of(op.operands[0]) != shape_of(
+        op.operands[1]
+    )
 
 
 def _axes_by_dimension(value: SSAValue) -> list[Axes]:

@@ -43,7 +43,8 @@ def without_ops(is_meant: Callable[[Operation], bool]) -> Callable[[str], str]:
                 op.detach()
                 op.erase()
         for key, op in dead_in(module).items():
-            if key not in dead and op.parent is not None:  # else it went with the op around it
+            # Else it went with the op around it, or what was dead before uses it.
+            if key not in dead and op.parent is not None and not any(r.first_use for r in op.results):
                 op.detach()
                 op.erase()
         return print_module(module)
