@@ -36,7 +36,7 @@ func.func @main(%arg0: tensor<8x16xf32>) -> tensor<8x16xf32> {
 
 shard.grid @grid(shape = 2x4)
 func.func @main(%arg0: tensor<8x16xf32>) {
-  // expected-error @+1 {{argument out of range}}
+  // expected-error @+1 {{integer out of the range of its type}}
   %s0 = shard.sharding @grid split_axes = [[9223372036854775808]] : !shard.sharding
   return
 }

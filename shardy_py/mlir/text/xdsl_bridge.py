@@ -236,6 +236,8 @@ def read_custom(reader: OpReader, start: int, context: Context) -> Operation:
         reader.error(_last_line(error.args[-1] if error.args else error), span.start)
     except RecursionError:
         reader.error(f"nesting exceeds {MAX_NESTING} levels", start)
+    except struct.error:  # its text is another one in each release of Python
+        reader.error("integer out of the range of its type", start)
     except _XDSL_ERRORS as error:
         reader.error(_last_line(error), start)
     reader.block.add_op(op)
@@ -248,7 +250,7 @@ def read_custom(reader: OpReader, start: int, context: Context) -> Operation:
 
 _XDSL_ERRORS = (
     *(VerifyException, ValueError, TypeError, LookupError, AttributeError, AssertionError),
-    *(ArithmeticError, NotImplementedError, struct.error),
+    *(ArithmeticError, NotImplementedError),
 )
 """The exceptions that parsers of xDSL's dialects raise on invalid input."""
 
