@@ -121,7 +121,7 @@ class _Reader:
         return Hardware(
             *(name, int(memory * 2**30), rate * 1e9, rates, vector * 1e12),
             *(layouts, self._network(known), self._link("beyond", known and known.beyond), source),
-            *((known.compiler, known.multiprocessors) if known else ("", 0)),
+            known.compiler if known else "",
         )
 
     def _base(self) -> str:

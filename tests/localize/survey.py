@@ -13,19 +13,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from traceback import extract_tb
 
 from shardy_py import Program, ShardyError, propagate
 from shardy_py.base import releases
-from tests.conftest import ROOT, corpus_names, corpus_text
-from tests.eight_devices import run_on_eight_devices
-from tests.report.communication.test_against_xla import PROGRAMS
-from tests.xla.spmd import models
 from tests.xla.spmd.compiled import installed
-from tests.xla.spmd.models import lowered
+from tests.xla.spmd.survey import texts_of
 
 _WHOLE = re.compile(r"'(?P<op>\S+)' op is not partitioned: (?P<reason>.*); (?P<bytes>\d+) bytes are whole")
 
@@ -74,26 +68,9 @@ def row_of(name: str, text: str) -> Row:
     return Row(name, bytes_of[0], bytes_of[1], whole)
 
 
-def sets_of() -> Mapping[str, partial[Mapping[str, str]]]:
-    """The texts of each set, by program."""
-    of_models = {
-        name: partial(lowered, set_=name)
-        for name, packages in models.SETS.items()
-        if all(map(find_spec, packages))
-    }
-    return {
-        "corpus": partial(lambda: {name: corpus_text(name) for name in corpus_names()}),
-        "examples": partial(
-            lambda: {p.name: p.read_text() for p in sorted((ROOT / "examples").glob("*.mlir"))}
-        ),
-        "report": partial(lambda: {name: text for name, (text, _) in run_on_eight_devices(PROGRAMS).items()}),
-        **of_models,
-    }
-
-
 def rows(sets: list[str]) -> Iterator[tuple[str, Row]]:
     """The programs of the sets, one after the other."""
-    found = sets_of()
+    found = texts_of()
     for set_ in sets or found:
         for name, text in found[set_]().items():
             yield set_, row_of(name, text)
@@ -102,7 +79,7 @@ def rows(sets: list[str]) -> Iterator[tuple[str, Row]]:
 @releases.of(installed())
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--set", action="append", choices=[*sets_of()])
+    parser.add_argument("--set", action="append", choices=[*texts_of()])
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     kept: list[tuple[str, Row]] = []

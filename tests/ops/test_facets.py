@@ -18,11 +18,13 @@ from shardy_py.run.interpret.facet import RUN, RunRow
 from shardy_py.run.proof.facet import EXACT, ExactRow
 from shardy_py.xla.buffers.facet import STORED, StoredRow
 from shardy_py.xla.spmd.facet import SENT, SentRow
+from shardy_py.xla.targets.facet import COMPILED, CompiledRow
 
 FACETS: dict[str, tuple[Facet[Any], type]] = {
     "LOCAL": (LOCAL, LocalRow),
     "SENT": (SENT, SentRow),
     "STORED": (STORED, StoredRow),
+    "COMPILED": (COMPILED, CompiledRow),
     "COMPUTED": (COMPUTED, ComputedRow),
     "RUN": (RUN, RunRow),
     "EXACT": (EXACT, ExactRow),

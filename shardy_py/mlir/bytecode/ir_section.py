@@ -313,7 +313,7 @@ class IrReader:
             return syntax.op_class
         dialect = name.partition(".")[0]
         if dialect in self.syntax.dialects:
-            raise ShardyError(f"is no op of dialect '{dialect}' that is known here")
+            raise ShardyError(f"is unknown: dialect '{dialect}' has no such op")
         if not self.allow_unregistered:
             raise ShardyError(f"is an op of dialect '{dialect}', which is not registered")
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Region
 
 from shardy_py.base.errors import Diagnostic, ShardyError, WholeFile
 from shardy_py.base.session import SESSION
@@ -23,7 +22,7 @@ from shardy_py.mlir.dialects.registry import RUNTIME_DIALECTS
 from shardy_py.mlir.text.cursor import MAX_NESTING
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.location_syntax import UNKNOWN
-from shardy_py.mlir.text.resources import keep_resources
+from shardy_py.mlir.text.resources import whole_module
 from shardy_py.mlir.text.syntax import SyntaxTable
 
 ENCODINGS: dict[str, Encodings] = {
@@ -64,12 +63,4 @@ def _module(data: bytes, *, allow_unregistered: bool) -> ModuleOp:
     entries = Entries(file, ENCODINGS, syntax, allow_unregistered=allow_unregistered)
     resources, entries.handles = read_resources(file)
     top = IrReader(file, entries, syntax, allow_unregistered=allow_unregistered).top()
-    first = top.first_op
-    if isinstance(first, ModuleOp) and first is top.last_op:
-        first.detach()
-        module = first
-    else:
-        module = ModuleOp(Region(top))
-        module.location = UNKNOWN
-    keep_resources(module, resources)
-    return module
+    return whole_module(top, UNKNOWN, resources)

@@ -6,7 +6,7 @@ Not here: operations (`reader.py`).
 from __future__ import annotations
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp
-from xdsl.ir import Attribute, Region
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.base.errors import Diagnostic, ShardyError
@@ -19,7 +19,7 @@ from shardy_py.mlir.text.location_aliases import LocationAliases, aliases_at_end
 from shardy_py.mlir.text.location_syntax import LOCATIONS, PendingLocation
 from shardy_py.mlir.text.other_languages import explained
 from shardy_py.mlir.text.reader import OpReader
-from shardy_py.mlir.text.resources import Resources, keep_resources, read_file_metadata
+from shardy_py.mlir.text.resources import Resources, read_file_metadata, whole_module
 from shardy_py.mlir.text.source import Source
 from shardy_py.mlir.text.syntax import SyntaxTable
 from shardy_py.mlir.text.type_reader import read_type_or_function
@@ -51,15 +51,8 @@ class ModuleReader(OpReader):
                 self.operation()
         self.check_all_defined()
         self._settle_locations()
-        first = top.first_op
-        if isinstance(first, ModuleOp) and first is top.last_op:
-            first.detach()
-            module = first
-        else:
-            module = ModuleOp(Region(top))
-            module.location = FileLineColLoc(self.source.file_attribute, IntAttr(0), IntAttr(0))
-        keep_resources(module, resources)
-        return module
+        location = FileLineColLoc(self.source.file_attribute, IntAttr(0), IntAttr(0))
+        return whole_module(top, location, resources)
 
     def _alias_definition(self) -> None:
         is_type = self.token[0] == "!"

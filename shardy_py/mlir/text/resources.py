@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region
 
+from shardy_py.mlir.ir import set_location
 from shardy_py.mlir.text.cursor import Cursor
 from shardy_py.sharding.spelling import keyword_or_string
 
@@ -19,10 +21,18 @@ Resources = dict[str, dict[str, str]]
 _of_module: WeakKeyDictionary[Operation, Resources] = WeakKeyDictionary()
 
 
-def keep_resources(module: Operation, resources: Resources) -> None:
-    """Remembers the resources of a module."""
+def whole_module(top: Block, location: Attribute, resources: Resources) -> ModuleOp:
+    """Returns the only op of a file, if that is a module, else one around all, with the resources."""
+    first = top.first_op
+    if isinstance(first, ModuleOp) and first is top.last_op:
+        first.detach()
+        module = first
+    else:
+        module = ModuleOp(Region(top))
+        set_location(module, location)
     if resources:
         _of_module[module] = resources
+    return module
 
 
 def read_file_metadata(cursor: Cursor, resources: Resources) -> None:

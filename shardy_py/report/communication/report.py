@@ -201,7 +201,11 @@ def communication_report(
     if spmd is None or stage.compiler is None:
         return replace(report, stage=stage)
     uses = compiled_uses(CompiledProgram(spmd, stage.compiler), model)
-    return replace(report, collectives=uses, stage=stage, partitioned=report)
+    more = report.warnings
+    if stage.compiler.unknown and uses:
+        what = f"not modelled of {stage.compiler.name}: {stage.compiler.unknown}"
+        more = (*more, Diagnostic(what, severity="remark"))
+    return replace(report, collectives=uses, warnings=more, stage=stage, partitioned=report)
 
 
 def communication_text(

@@ -18,9 +18,9 @@ from shardy_py.mlir.ir import operands_of, terminator_of, walk_pre_order
 from shardy_py.ops import Control
 from shardy_py.ops.compute import Array
 from shardy_py.ops.table import TABLE
+from shardy_py.run.proof.facet import EXACT
 
 _SELECTS = (SelectOp.name, BroadcastSelectOp.name)
-_RANDOM = "rng"
 
 
 @dataclass(eq=False)
@@ -73,7 +73,7 @@ def _is_fixed(value: SSAValue) -> bool:
         if each in seen:
             continue
         seen.add(each)
-        if _RANDOM in each.op.name or each.op.regions:
+        if EXACT.of(each.op.name).is_random or each.op.regions:
             return False
         pending += operands_of(each.op)
     return True

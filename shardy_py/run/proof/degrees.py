@@ -1,8 +1,8 @@
 """The degree of values as polynomials over inputs and applications of functions: what the bound needs.
 
-ints of products are added; what is summed, moved or chosen has the largest of its operands; a function, as
+Degrees of products are added; what is summed, moved or chosen has the largest of its operands; a function, as
 also the inverse of a divisor is one, starts again at 1. Loops run as often as is known; where degrees grow
-beyond `LARGEST`, there is no bound.
+beyond `LARGEST`, the degree is unknown.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Integers come from a mixture: below one of the sizes that the program indexes, or of the numbers that it
 compares integers with, edges of these ranges, zeros; negative ones, and the whole range of their type, in
-some runs. Where equal floats are to be told apart, many are one of a few: zero, one, the program's constants,
+some runs. Where ops compare floats, many are one of a few: zero, one, the program's constants,
 and two residues.
 """
 

@@ -22,14 +22,12 @@ from shardy_py.mlir.record import record_of
 from shardy_py.ops import Control, OpRecord
 from shardy_py.ops.table import row_name, row_of
 from shardy_py.run.proof.case import arguments_of
+from shardy_py.run.proof.facet import EXACT
 from shardy_py.run.proof.field.arithmetic import is_float
 from shardy_py.run.proof.field.residues import ORDERS, Order
 
 _EACH = 3
 _MAGNITUDE = AbsOp.name
-_ORDERED = ("maximum", "minimum", "clamp", "abs")
-_TELL_TIES = ("compare", "sort", "top_k", "topk", "select_and_scatter", "partialreduce", "sign")
-"""Parts of names of ops that tell equal floats from those that are nearly equal."""
 
 
 class Floats(Enum):
@@ -92,13 +90,12 @@ def _has_results(op: Operation) -> bool:
 
 def _depends(record: OpRecord) -> bool:
     """True if it orders floats, makes integers of them, draws random numbers, or chooses what is executed."""
-    name = record.name.rpartition(".")[2].removeprefix("broadcast_")
-    if name.startswith("rng") or row_of(record).control in (Control.LOOP, Control.BRANCHES):
+    row = EXACT.of(row_name(record))
+    if row.is_random or row_of(record).control in (Control.LOOP, Control.BRANCHES):
         return True
     has_integers = any(type_ is not None and not is_float(type_) for type_ in record.results)
-    return any(map(is_float, record.operands)) and (has_integers or name in _ORDERED)
+    return any(map(is_float, record.operands)) and (has_integers or row.orders_floats)
 
 
 def _tells_ties(record: OpRecord) -> bool:
-    name = row_name(record).lower()
-    return any(map(is_float, record.operands)) and any(part in name for part in _TELL_TIES)
+    return any(map(is_float, record.operands)) and EXACT.of(row_name(record)).tells_ties_apart

@@ -1,4 +1,4 @@
-"""The facet of proofs at other sizes: how the sizes of each op are related, and if it tells zeros apart.
+"""The facet of proofs: how the sizes of each op are related, and how it tells floats apart.
 
     EXACT.of("stablehlo.slice").resize(record, operands, results)
 
@@ -16,20 +16,28 @@ from shardy_py.run.proof import sized_ops as sizes
 
 @dataclass(frozen=True, slots=True)
 class ExactRow:
-    """The facts about an op that a proof at other sizes needs.
+    """The facts about an op that a proof needs.
 
     relate: adds the relations of its dimensions that its rule does not state. resize: its attributes with
     sizes, for other shapes. tells_zeros_apart: whether its results differ for zeros of both signs in more
-    than the sign of a zero.
+    than the sign of a zero. orders_floats: whether its floats depend on the order of those of operands.
+    tells_ties_apart: whether results differ for equal floats and for nearly equal ones. is_random: whether
+    it draws numbers.
     """
 
     relate: sizes.Relate | None = None
     resize: sizes.Resize | None = None
     tells_zeros_apart: bool = False
+    orders_floats: bool = False
+    tells_ties_apart: bool = False
+    is_random: bool = False
 
 
 _FIXED = ExactRow(sizes.fixed)
 _TELLS = ExactRow(tells_zeros_apart=True)
+_ORDERS = ExactRow(orders_floats=True)
+_TIES = ExactRow(tells_ties_apart=True)
+_BOTH = ExactRow(tells_zeros_apart=True, tells_ties_apart=True)
 
 EXACT = Facet(
     "proof of",
@@ -45,16 +53,30 @@ EXACT = Facet(
         "stablehlo.scatter": ExactRow(sizes.scatter),
         "stablehlo.convolution": ExactRow(sizes.convolution),
         "stablehlo.dynamic_conv": _FIXED,
-        "stablehlo.select_and_scatter": ExactRow(sizes.select_and_scatter),
+        "stablehlo.select_and_scatter": ExactRow(sizes.select_and_scatter, tells_ties_apart=True),
         "stablehlo.fft": ExactRow(sizes.fft, sizes.fft_length),
-        "chlo.top_k": ExactRow(sizes.top_k, sizes.found_count, tells_zeros_apart=True),
+        "chlo.top_k": ExactRow(sizes.top_k, sizes.found_count, tells_zeros_apart=True, tells_ties_apart=True),
+        "stablehlo.abs": _ORDERS,
+        "stablehlo.clamp": _ORDERS,
+        "stablehlo.maximum": _ORDERS,
+        "stablehlo.minimum": _ORDERS,
+        "chlo.broadcast_maximum": _ORDERS,
+        "chlo.broadcast_minimum": _ORDERS,
+        "stablehlo.compare": _TIES,
+        "stablehlo.sign": _TIES,
+        "chlo.broadcast_compare": _TIES,
+        "stablehlo.custom_call@ApproxTopK": _BOTH,
+        "stablehlo.custom_call@PartialReduce": _BOTH,
+        "stablehlo.custom_call@mhlo.topk": _BOTH,
         "stablehlo.atan2": _TELLS,
         "stablehlo.bitcast_convert": _TELLS,
         "stablehlo.custom_call": _TELLS,
+        "stablehlo.rng": ExactRow(is_random=True),
+        "stablehlo.rng_bit_generator": ExactRow(is_random=True),
         "stablehlo.divide": _TELLS,
         "stablehlo.power": _TELLS,
         "stablehlo.rsqrt": _TELLS,
-        "stablehlo.sort": _TELLS,
+        "stablehlo.sort": _BOTH,
         "chlo.broadcast_atan2": _TELLS,
         "chlo.broadcast_divide": _TELLS,
         "chlo.broadcast_next_after": _TELLS,

@@ -90,16 +90,14 @@ def estimate_memory(
 
     donated: for each argument, whether a result may take its memory. on_host: as XLA's backend for the host
     allocates; otherwise ops run in an order that needs little memory. target: the layouts of arrays.
-    chip: the device whose compiler allocates, which combines collectives and splits products.
+    chip: the device whose compiler allocates, which changes and combines collectives.
     The release is that of the program.
 
     Raises:
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
     with of(program.release):
-        multiprocessors = 0 if chip is None else chip.multiprocessors
-        setting = CompileSetting(on_host, target, multiprocessors=multiprocessors)
-        return _estimated(program, function, donated, setting, chip)
+        return _estimated(program, function, donated, CompileSetting(on_host, target), chip)
 
 
 def _estimated(
@@ -147,7 +145,7 @@ def _estimated(
 
 def _issued(program: SpmdProgram, function: FuncOp, chip: Hardware | None) -> Mapping[int, Issued]:
     """The op that does the work of each planned collective, by the identity of the latter, on a GPU."""
-    compiler = None if chip is None or not chip.multiprocessors else compiler_of(chip)
+    compiler = None if chip is None or chip.compiler != "gpu" else compiler_of(chip)
     if compiler is None or not program.is_planned:
         return {}
     return CompiledProgram(program, compiler).issued(function)

@@ -8,7 +8,6 @@ programs on H100 and TPU. Not here: the events on the host (`host_steps.py`), th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import TYPE_CHECKING
 
 from shardy_py.ops import TABLE, Control, Storage
@@ -44,15 +43,7 @@ def _events(block: StoredBlock, step: PlannedOp, needs: list[Name]) -> list[Even
         events.append(Event(None, reads, (joined,)))
         reads = (joined, *needs[1:])
     over = tuple(name for name in _written_over(step, reads, sent) if name not in transposed)
-    count = block.parts_of(step)
-    if count > 1:
-        # Each part of what is contracted gives a product in f32; these are added up.
-        split = (id(step), "split")
-        block.sizes[split] = 4 * count * prod(block.computed(step))
-        events.append(Event(step, reads, (split,)))
-        events.append(Event(None, (split,), tuple(parts)))
-    else:
-        events.append(Event(step, reads, tuple(parts), over=over))
+    events.append(Event(step, reads, tuple(parts), over=over))
     if sums:
         events.append(_sum(block, step, sums, tuple(parts)))
     return events

@@ -27,7 +27,6 @@ class StoredRow:
     is_fused: whether it is fused into others, and others into it. is_always_fused: into any.
     takes_plain: whether elementwise ops are fused into it, although it is not fused itself.
     is_free: whether the result is the operand under another name.
-    is_split: whether XLA:GPU may split it along what it contracts.
     holds_back: whether what reads a result runs after all operands are made.
 
     On the host (`host_fusion.py`):
@@ -47,7 +46,6 @@ class StoredRow:
     is_always_fused: bool = False
     takes_plain: bool = False
     is_free: bool = False
-    is_split: bool = False
     holds_back: bool = False
     is_pointwise: bool = False
     is_movable: bool = False
@@ -110,7 +108,7 @@ STORED = Facet(
         "stablehlo.reduce": StoredRow(
             takes_plain=True, is_movable=True, is_conditional=True, repeats_others=True
         ),
-        "stablehlo.dot_general": StoredRow(is_rewritten=True, is_product=True, is_split=True),
+        "stablehlo.dot_general": _PRODUCT,
         "stablehlo.convolution": StoredRow(
             is_rewritten=True, is_product=True, has_halo=True, joins_halo=True
         ),

@@ -16,7 +16,6 @@ from itertools import accumulate
 from shardy_py.indexing.layout import element_type
 from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Memory, Storage, TensorType, row_of
-from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.canonical import Added, canonical, is_narrowed_after
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
 from shardy_py.xla.buffers.events import events_of
@@ -28,7 +27,6 @@ from shardy_py.xla.buffers.host_steps import HostSteps
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.packing import Buffer, HeldMemory, MemorySlot, packed
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
-from shardy_py.xla.buffers.split_k import ProductSizes, split_k
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
@@ -41,13 +39,12 @@ class CompileSetting:
 
     on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
     are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
-    saves_reads: see `Fusion`. multiprocessors: of a GPU, among which products are split; 0: they are not.
+    saves_reads: see `Fusion`.
     """
 
     on_host: bool
     target: Target
     saves_reads: bool = False
-    multiprocessors: int = 0
 
 
 @dataclass
@@ -183,24 +180,6 @@ class StoredBlock:
         if not record.results:  # indices, together with values
             shape = (size * 8 // element_type(element).bits,)
         self.types |= dict.fromkeys(added.step.results, TensorType(shape, element))
-
-    def parts_of(self, step: PlannedOp) -> int:
-        """The number of products that a product is split into; 1 for other steps."""
-        row = STORED.of(step.record.name)
-        if not self.setting.multiprocessors or not row.is_product or not row.is_split:
-            return 1
-        types = [self.types.get(self.stored_name(name)) for name in step.operands[:2]]
-        operands = [type_ for type_ in types if type_ is not None]
-        numbers = DotDimensions.of(step.record.attributes)
-        sizes = ProductSizes.of(numbers, operands, self.computed(step)) if len(operands) == 2 else None
-        return 1 if sizes is None else split_k(sizes, self.setting.multiprocessors)
-
-    def computed(self, step: PlannedOp) -> tuple[int, ...]:
-        """The shape that a device computes of the result of a step, before sums."""
-        sums = (each.collective for each in self.sent_for(step) if each.collective.kind == "all_reduce")
-        made = self.types.get(step.results[0])
-        own = () if made is None else tuple(size or 0 for size in made.shape)
-        return next((each.held_shape for each in sums if len(each.held_shape) == len(own)), own)
 
     def sent_for(self, step: PlannedOp) -> Sequence[Sent]:
         """The collectives of a step."""

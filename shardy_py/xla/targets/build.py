@@ -294,7 +294,7 @@ class _Builder:
         return len(halos), next(i for i, each in enumerate(halos) if each is sent)
 
     def _part(self, node: int, shape: Shape, tiling: Tiling | None, *, reshaped: bool = False) -> int:
-        """The part of a node with that shape, in the tiles of `tiling`; the node itself if it is no part."""
+        """The part of a node with that shape, in the tiles of `tiling`; else the node."""
         held = self._held(node)
         if held == shape or (not reshaped and not _is_part(held, shape)):
             return node

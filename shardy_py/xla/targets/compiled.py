@@ -34,8 +34,8 @@ _MIB = 2**20
 class Compiler:
     """The passes after XLA's partitioner that change collectives, in their order, and what is combined.
 
-    whole: those that run on the entry computation with all in it, after the others. unknown: what the
-    compiler does beyond that, as a phrase.
+    whole: those that run on the entry computation with all in it, after the others. unknown: further changes
+    of the compiler, which reports do not have, as a phrase.
     """
 
     name: str

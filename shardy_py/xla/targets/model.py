@@ -171,7 +171,7 @@ class DeviceBody:
         return NodeForm.RESHAPE if sizes[0] == sizes[1] and sizes[0] is not None else NodeForm.NONE
 
     def transfer(self, number: int) -> Transfer | None:
-        """The collective that a node receives; None if it is no such node."""
+        """The collective that a node receives; None for other nodes."""
         node = self.nodes.get(number)
         return None if node is None else node.transfer
 

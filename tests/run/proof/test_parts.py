@@ -212,7 +212,7 @@ def test_changes_of_a_local_program_are_seen_without_a_run() -> None:
 
 
 def test_loops_connect_values_of_one_sharding() -> None:
-    """A body that returns what it was given is no body of the whole program's loop."""
+    """A body that returns what it was given differs from that of the whole program's loop."""
     local = partitioned(LAYERS).partitioned
     (loop,) = (op for op in local.local.walk() if op.name == "stablehlo.while")
     end = loop.regions[1].blocks[0].last_op

@@ -21,7 +21,7 @@ from typing import Any
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 
-from shardy_py import Program, propagate
+from shardy_py import Program, Result, propagate
 
 TARGETS = Path(__file__).parents[4] / "shared" / "targets"
 CHIPS = {"h100": "h100", "v5e": "tpu-v5e", "v5p": "tpu-v5p"}
@@ -60,8 +60,8 @@ def programs() -> Any:
     return module.PROGRAMS
 
 
-def allocated(name: str, targets: list[str]) -> Iterator[Allocated]:
-    """Forecasts a program for each target that compiled it."""
+def propagated(name: str, targets: list[str], part: str) -> Iterator[tuple[str, Result, Any]]:
+    """A program for each target whose compiler's `part` of the figures is known: with these."""
     import jax
 
     found = json.loads((TARGETS / "compiled.json").read_text())[name]
@@ -70,12 +70,16 @@ def allocated(name: str, targets: list[str]) -> Iterator[Allocated]:
     function, arguments = make(mesh)
     traced = jax.jit(function, donate_argnums=donated).trace(*arguments)
     for target in targets:
-        if target not in found or "memory" not in found[target]:
-            continue
-        platform = "cuda" if target == "h100" else "tpu"
-        lowered = traced.lower(lowering_platforms=(platform,))
-        estimate = propagate(Program.from_jax(lowered), progress=False).memory(CHIPS[target]).estimate
-        memory = found[target]["memory"]
+        if part in found.get(target, {}):
+            platform = "cuda" if target == "h100" else "tpu"
+            program = Program.from_jax(traced.lower(lowering_platforms=(platform,)))
+            yield target, propagate(program, progress=False), found[target][part]
+
+
+def allocated(name: str, targets: list[str]) -> Iterator[Allocated]:
+    """Forecasts a program for each target that compiled it."""
+    for target, result, memory in propagated(name, targets, "memory"):
+        estimate = result.memory(CHIPS[target]).estimate
         held = sum(memory[f"{part}_size_in_bytes"] for part in ("argument", "output"))
         held -= memory["alias_size_in_bytes"]
         own = estimate.arguments + estimate.results - estimate.aliased

@@ -76,15 +76,19 @@ def _updates(sample: int) -> Mapping[str, str]:
     return {text: text for text in updates.programs(1, sample)}
 
 
-def sets_of(sample: int) -> dict[str, Callable[[], Iterator[Row]]]:
-    """The sets by name; `sample`: of the random ones."""
+def texts_of() -> dict[str, Callable[[], Mapping[str, str]]]:
+    """The sets of programs that are written: their texts by name."""
     of_models = {
         name: partial(lowered, set_=name)
         for name, packages in models.SETS.items()
         if all(map(find_spec, packages))
     }
-    texts = {"corpus": _corpus, "examples": _examples, "report": _report, **of_models}
-    texts["updates"] = partial(_updates, sample)
+    return {"corpus": _corpus, "examples": _examples, "report": _report, **of_models}
+
+
+def sets_of(sample: int) -> dict[str, Callable[[], Iterator[Row]]]:
+    """The sets by name; `sample`: of the random ones."""
+    texts = {**texts_of(), "updates": partial(_updates, sample)}
     found: dict[str, Callable[[], Iterator[Row]]] = {
         name: lambda get=get: of_texts(get()) for name, get in texts.items()
     }

@@ -26,7 +26,7 @@ from shardy_py.base import releases
 from shardy_py.hardware import hardware_of
 from shardy_py.xla.targets.compiled import compiler_of
 from shardy_py.xla.targets.of_program import CompiledProgram
-from tests.xla.buffers.on_targets import CHIPS, TARGETS, programs
+from tests.xla.buffers.on_targets import CHIPS, programs, propagated
 from tests.xla.targets.compile_models import lowered
 
 SENT = tuple[int, int]
@@ -73,19 +73,8 @@ def of_json(collectives: Mapping[str, Any]) -> dict[str, SENT]:
 
 def compared(name: str, targets: list[str]) -> Iterator[Compared]:
     """Forecasts a program of ../shared/targets for each target that compiled it."""
-    import jax
-
-    found = json.loads((TARGETS / "compiled.json").read_text())[name]
-    make, sizes, names, donated, _ = programs()[name]
-    mesh = jax.make_mesh(sizes, names, axis_types=(jax.sharding.AxisType.Auto,) * len(names))
-    function, arguments = make(mesh)
-    traced = jax.jit(function, donate_argnums=donated).trace(*arguments)
-    for target in targets:
-        if "collectives" not in found.get(target, {}):
-            continue
-        platform = "cuda" if target == "h100" else "tpu"
-        result = propagate(Program.from_jax(traced.lower(lowering_platforms=(platform,))), progress=False)
-        yield Compared(name, target, of_json(found[target]["collectives"]), forecast(result, target))
+    for target, result, collectives in propagated(name, targets, "collectives"):
+        yield Compared(name, target, of_json(collectives), forecast(result, target))
 
 
 def of_models(set_: str, names: list[str]) -> Iterator[Compared]:
