@@ -4,7 +4,7 @@ All commands and the Python API read programs by these functions. Not here: pars
 `mlir/bytecode/`), files that are written (`files.py`).
 
 >>> import gzip
->>> text_of(gzip.compress(b"module {}"), "x.mlir.gz")
+>>> source_of(gzip.compress(b"module {}"), "x.mlir.gz").text
 'module {}'
 """
 
@@ -37,20 +37,22 @@ _OTHER_FORMATS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramSource:
-    """A program as text or MLIR bytecode, and the release of JAX that wrote it if that is certain.
+class ProgramContent:
+    """A program as text, or as MLIR bytecode."""
 
-    text: empty if the program is bytecode.
-    """
-
-    text: str
-    release: Release | None = None
-    bytecode: bytes = b""
+    content: str | bytes
 
     @property
-    def content(self) -> str | bytes:
-        """The text or the bytecode."""
-        return self.bytecode or self.text
+    def text(self) -> str:
+        """The text; empty if the program is bytecode."""
+        return self.content if isinstance(self.content, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSource(ProgramContent):
+    """A program, and the release of JAX that wrote it if that is certain."""
+
+    release: Release | None = None
 
 
 def source_in(path: str) -> ProgramSource:
@@ -68,11 +70,6 @@ def source_in(path: str) -> ProgramSource:
     return source_of(data, path)
 
 
-def text_of(data: bytes, file: str) -> str:
-    """Returns the text of a program, given the content of a file of that name; empty if it is bytecode."""
-    return source_of(data, file).text
-
-
 def source_of(data: bytes, file: str) -> ProgramSource:
     """Returns the source of a program, given the content of a file of that name.
 
@@ -82,13 +79,13 @@ def source_of(data: bytes, file: str) -> ProgramSource:
     if data.startswith(_GZIP):
         data = decompressed(data, file)
     if is_bytecode(data):
-        return ProgramSource("", release_of(data), data)
+        return ProgramSource(data, release_of(data))
     try:
         return ProgramSource(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         exported = exported_module(data)
         if exported is not None:
-            return ProgramSource("", release_of(exported), exported)
+            return ProgramSource(exported, release_of(exported))
         name = next((name for start, name in _OTHER_FORMATS.items() if data.startswith(start)), None)
         got = f"invalid UTF-8 at byte {error.start}" if name is None else f"a file compressed by {name}"
         remedy = "" if name is None else "decompress it, or compress it by gzip"

@@ -81,9 +81,7 @@ def program_of(source: InputFile, options: argparse.Namespace, *, has_steps: boo
         counts = TripCounts.parse(getattr(options, "trip_counts", ()))
     asked: Any = {"as_compiled": options.as_compiled, "has_steps": has_steps}
     with releases.of(options.release or source.release or releases.current()):
-        read = read_module(
-            ProgramSource(source.text, bytecode=source.bytecode), source.file, trip_counts=counts, **asked
-        )
+        read = read_module(ProgramSource(source.content), source.file, trip_counts=counts, **asked)
     write_remarks(read.remarks, source.file, log)
     remark_on(read.taken, source.file, log)
     roots = source_roots(getattr(options, "source_roots", None), source.file)

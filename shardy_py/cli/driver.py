@@ -22,6 +22,7 @@ from shardy_py.base.errors import (
     collected_warnings,
     located,
 )
+from shardy_py.base.input_files import ProgramContent
 from shardy_py.base.progress import progress
 from shardy_py.cli.as_compiled import remark_on
 from shardy_py.cli.expectations import read_expectations, unmet
@@ -101,21 +102,14 @@ class DumpIR:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
-    """A program within a source; `first_line` is its line in the file, `text` is empty if it is bytecode."""
+class Chunk(ProgramContent):
+    """A program within a source; `first_line` is its line in the file."""
 
-    text: str
     first_line: int = 1
-    bytecode: bytes = b""
-
-    @property
-    def content(self) -> str | bytes:
-        """The text or the bytecode."""
-        return self.bytecode or self.text
 
     def place(self, file: str) -> Position:
         """The offset at which it begins in a file."""
-        return WholeFile(file) if self.bytecode else Position(file, self.first_line, 1)
+        return WholeFile(file) if isinstance(self.content, bytes) else Position(file, self.first_line, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +149,7 @@ def run(command: Command, source: str | bytes, file: str, log: Callable[[str], o
 
 def split_chunks(source: str | bytes, marker: str | None) -> Iterator[Chunk]:
     """The parts of a source between lines that start with `marker`, also behind the `//` of a comment."""
-    if isinstance(source, bytes):
-        yield Chunk("", bytecode=source)
-        return
-    if not marker:
+    if isinstance(source, bytes) or not marker:
         yield Chunk(source)
         return
     start = 0

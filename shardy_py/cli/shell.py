@@ -32,9 +32,8 @@ from typing import NoReturn, TypeVar
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
 from shardy_py.base.files import staged, write_whole
-from shardy_py.base.input_files import source_of
+from shardy_py.base.input_files import ProgramSource, source_of
 from shardy_py.base.plugins import TRACEBACK, load_installed_plugins
-from shardy_py.base.releases import Release
 from shardy_py.base.terminal import without_controls
 
 SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
@@ -73,21 +72,10 @@ INTERRUPTS = Interrupts()
 
 
 @dataclass(frozen=True, slots=True)
-class InputFile:
-    """A file that was read: its text, its name in diagnostics, and the release that wrote it if certain.
+class InputFile(ProgramSource):
+    """A file that was read, and its name in diagnostics."""
 
-    text: empty if the file is MLIR bytecode.
-    """
-
-    text: str
-    file: str
-    release: Release | None = None
-    bytecode: bytes = b""
-
-    @property
-    def content(self) -> str | bytes:
-        """The text or the bytecode."""
-        return self.bytecode or self.text
+    file: str = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +106,9 @@ class Files:
             read = source_of(data, shown)
         except ShardyError as error:
             raise ShardyError(Diagnostic(_named(shown, error.first.message), WHOLE_FILE)) from None
-        if not read.bytecode:
-            self.texts[shown] = read.text
-        return InputFile(read.text, shown, read.release, read.bytecode)
+        if isinstance(read.content, str):
+            self.texts[shown] = read.content
+        return InputFile(read.content, read.release, shown)
 
     def write(self, name: str, text: str, *, styled: bool = False) -> None:
         """Writes a file whole or not at all; to standard output for `-`, in characters that it can show.

@@ -59,12 +59,12 @@ def test_every_command_and_the_api_read_gzip(
 )
 def test_damaged_files_are_described(data: bytes, message: str) -> None:
     with pytest.raises(ShardyError) as caught:
-        files.text_of(data, "x.gz")
+        files.source_of(data, "x.gz")
     assert caught.value.first.message.startswith(message)
 
 
 def test_a_gzip_file_of_several_members_is_one_text() -> None:
-    assert files.text_of(PACKED + PACKED, "x.gz") == 2 * TEXT
+    assert files.source_of(PACKED + PACKED, "x.gz").text == 2 * TEXT
 
 
 def test_small_files_that_hold_much_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,9 +72,9 @@ def test_small_files_that_hold_much_are_refused(monkeypatch: pytest.MonkeyPatch)
     bomb = gzip.compress(bytes(1 << 22))
     message = r"x.gz: decompressed by gzip: expected at most 2,097,152 bytes of text, got more; decompress it"
     with pytest.raises(ShardyError, match=message):
-        files.text_of(bomb, "x.gz")
+        files.source_of(bomb, "x.gz")
     with pytest.raises(ShardyError, match="expected at most 2,097,152 bytes"):
-        files.text_of(bytes(gzip.compress(bytes(1 << 20), 1)) * 3, "x.gz")
+        files.source_of(bytes(gzip.compress(bytes(1 << 20), 1)) * 3, "x.gz")
 
 
 def test_commands_place_damaged_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
