@@ -259,3 +259,43 @@ def test_a_report_says_what_is_not_modelled() -> None:
     remark = "remark: not modelled of XLA:TPU: loops of permutes"
     assert remark in str(_report(_two(_ADDED), "tpu-v5p"))
     assert "not modelled" not in str(_report(_two(_ADDED)))
+
+
+def _stacked(columns: int) -> str:
+    """A loop that stacks three sums over "x" of so many elements."""
+    row, part, whole = f"{columns}xf32", f"1x64x{columns}xf32", f"3x64x{columns}xf32"
+    return f"""
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%w: tensor<{whole}> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}, {{}}]>}})
+    -> tensor<3x{row}> {{
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %none = stablehlo.constant dense<0.0> : tensor<3x{row}>
+  %0:3 = stablehlo.while(%i = %zero, %sums = %none, %v = %w)
+      : tensor<i32>, tensor<3x{row}>, tensor<{whole}>
+  cond {{
+    %three = stablehlo.constant dense<3> : tensor<i32>
+    %1 = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }} do {{
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %start = stablehlo.constant dense<0.0> : tensor<f32>
+    %2 = stablehlo.dynamic_slice %v, %i, %zero, %zero, sizes = [1, 64, {columns}]
+        : (tensor<{whole}>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<{part}>
+    %3 = stablehlo.reshape %2 : (tensor<{part}>) -> tensor<64x{row}>
+    %4 = stablehlo.reduce(%3 init: %start) applies stablehlo.add across dimensions = [0]
+        : (tensor<64x{row}>, tensor<f32>) -> tensor<{row}>
+    %5 = stablehlo.reshape %4 : (tensor<{row}>) -> tensor<1x{row}>
+    %6 = stablehlo.dynamic_update_slice %sums, %5, %i, %zero
+        : (tensor<3x{row}>, tensor<1x{row}>, tensor<i32>, tensor<i32>) -> tensor<3x{row}>
+    %7 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %7, %6, %v : tensor<i32>, tensor<3x{row}>, tensor<{whole}>
+  }}
+  return %0#1 : tensor<3x{row}>
+}}
+"""
+
+
+def test_sums_that_a_loop_stacks_are_moved_up_to_ten_kibibytes() -> None:
+    """853 elements of 4 bytes are 10,236 bytes in three iterations, 854 are 10,248."""
+    assert [(kind, runs) for kind, _, runs in _sent(_stacked(853))] == [("all_reduce", 1)]
+    assert [(kind, runs) for kind, _, runs in _sent(_stacked(854))] == [("all_reduce", 3)]
