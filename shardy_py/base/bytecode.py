@@ -13,15 +13,15 @@ from collections.abc import Iterator
 
 from shardy_py.base.releases import Release, written_by
 
-_MAGIC = b"ML\xefR"
+MAGIC = b"ML\xefR"
 """The first bytes of MLIR bytecode (MLIR, Bytecode Format)."""
-_PRODUCER = slice(len(_MAGIC), len(_MAGIC) + 100)
+_PRODUCER = slice(len(MAGIC), len(MAGIC) + 100)
 """The version, an integer of variable length, and the name of the producer, which ends with a zero."""
 
 
 def is_bytecode(data: bytes) -> bool:
     """True if `data` is MLIR bytecode, which includes StableHLO portable artifacts."""
-    return data.startswith(_MAGIC)
+    return data.startswith(MAGIC)
 
 
 def release_of(data: bytes) -> Release | None:

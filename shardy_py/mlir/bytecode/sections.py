@@ -20,9 +20,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from shardy_py.base.bytecode import MAGIC
 from shardy_py.mlir.bytecode.encoding import ByteCursor, decoded
 
-MAGIC = b"ML\xefR"
 NEWEST_VERSION = 6
 
 
