@@ -74,7 +74,7 @@ class ReportRow:
     answer: the report on a program, given the argument of the flag; raises `ShardyError` for an argument
         that is invalid for the program.
     placeholder: the argument in the help, choices separated by |; empty: it takes none.
-    default: the argument if none is given; None: one is required.
+    default: the argument if none is given, "" for one that depends on `--target`; None: one is required.
     needs_record: whether it reads the record of the passes.
     needs_whole: whether it reads the program before the passes, too.
     is_repeatable: whether the flag may be given several times, with different arguments.
@@ -105,8 +105,9 @@ class Request:
     argument: str
 
     def __post_init__(self) -> None:
-        with in_flag(f"--{self.row.flag}", self.argument):
-            self.row.check(self.argument)
+        if self.argument != self.row.default:
+            with in_flag(f"--{self.row.flag}", self.argument):
+                self.row.check(self.argument)
 
     def answer(self, evidence: Evidence) -> FlagReport:
         """Returns the report on a program; errors about a part of the argument are placed there."""
@@ -161,9 +162,9 @@ def _memory(evidence: Evidence, target: str) -> FlagReport:
     from shardy_py.xla.gspmd.understanding import require_reportable
 
     require_reportable(evidence.after)
-    if evidence.target is not None and target == _DEFAULT_LAYOUTS:
-        target = evidence.target
-    report = memory_report(evidence.after, target, lambda: _sending(evidence)[0])
+    report = memory_report(
+        evidence.after, target or evidence.target or _DEFAULT_LAYOUTS, lambda: _sending(evidence)[0]
+    )
     return FlagReport(lambda: str(report), lambda: memory_json(report), report.to_csv)
 
 
@@ -175,7 +176,7 @@ def _communication(evidence: Evidence, model: str) -> FlagReport:
 
     record = () if evidence.record is None else evidence.record.events
     stage = stage_of(evidence.target)
-    priced = model_of(None if stage is not None and model == DEFAULT_HARDWARE else model, stage)
+    priced = model_of(model or None, stage)
     by, taken = evidence.partitioner, evidence.taken
     report = communication(evidence.after, priced, record, partitioner=by, taken=taken, stage=stage)[1]
 
@@ -197,13 +198,13 @@ def _time(evidence: Evidence, hardware: str) -> FlagReport:
 
 def _time_trace(evidence: Evidence, argument: str) -> FlagReport:
     path, _, hardware = argument.partition(",")
-    _time_report(evidence, hardware or DEFAULT_HARDWARE).trace(path)
+    _time_report(evidence, hardware).trace(path)
     return FlagReport(lambda: f"The trace of a step is in {path}.", lambda: {"file": path})
 
 
 def _chakra(evidence: Evidence, argument: str) -> FlagReport:
     folder, _, hardware = argument.partition(",")
-    files = _time_report(evidence, hardware or DEFAULT_HARDWARE).chakra(folder)
+    files = _time_report(evidence, hardware).chakra(folder)
     said = f"Traces of {len(files) - 1} devices are in {folder}."
     return FlagReport(lambda: said, lambda: {"files": [*map(str, files)]})
 
@@ -215,9 +216,9 @@ def _time_report(evidence: Evidence, hardware: str) -> TimeReport:
     from shardy_py.xla.targets.stage import CompileStage, stage_of
 
     require_reportable(evidence.after)
-    stage, placement = stage_of(evidence.target), placement_of(hardware)
+    stage = stage_of(evidence.target)
+    placement = stage.placement if stage and not hardware else placement_of(hardware or DEFAULT_HARDWARE)
     if stage is not None:
-        placement = stage.placement if hardware == DEFAULT_HARDWARE else placement
         stage = CompileStage(placement)
     program, bill = _sending(evidence, placement, has_stage=stage is not None)
     return time_report(program, placement, bill=bill if bill.partitioner == "shardy" else None, stage=stage)
@@ -312,7 +313,7 @@ DEFAULT_HARDWARE = "tpu-v5p"
 
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
-        *("memory-report", "memory", _memory, "TARGET", _DEFAULT_LAYOUTS),
+        *("memory-report", "memory", _memory, "TARGET", ""),
         "Report the memory per device: what XLA allocates, values alive at once, largest tensors; TARGET: "
         "the layouts linear (default) or tpu; or a device such as tpu-v5p, for whether it fits, too",
         check=_check_target,
@@ -320,7 +321,7 @@ REPORTS: tuple[ReportRow, ...] = (
         has_rows=True,
     ),
     ReportRow(
-        *("communication-report", "communication", _communication, "MODEL", "tpu-v5p"),
+        *("communication-report", "communication", _communication, "MODEL", ""),
         "Report the communication of the program: collectives, bytes, time, the line that caused each; "
         "MODEL: tpu-v5p (default), tpu-v5e, h100, ..., with links of axes: tpu-v5p,data=tpu-dcn",
         check=_check_model,
@@ -328,7 +329,7 @@ REPORTS: tuple[ReportRow, ...] = (
         has_rows=True,
     ),
     ReportRow(
-        *("time-report", "time", _time, "HARDWARE", DEFAULT_HARDWARE),
+        *("time-report", "time", _time, "HARDWARE", ""),
         "Report the time of a step: with perfect overlap and without, what bounds it, MFU; HARDWARE: tpu-v5p "
         "(default), h100, my.toml, ..., with places of axes: tpu-v5e,topology=4x4,data=x,pod=beyond",
         check=_check_hardware,
