@@ -51,9 +51,19 @@ def _row(**columns: Any) -> ReportRow:
     return ReportRow("about", "about", answer, "x", **columns)
 
 
+@pytest.mark.parametrize(("argument", "hardware"), [("", "h100"), ("=tpu-v5p", "tpu-v5p"), ("=h200", "h200")])
+def test_an_argument_counts_beside_a_target(
+    argument: str, hardware: str, program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also the one that is the default without a target."""
+    flags = ["--sdy-propagation-pipeline", f"--time-report{argument}", "--target=h100"]
+    assert main([str(program), *flags]) == 0
+    assert f" x {hardware}, as compiled by " in capsys.readouterr().out.splitlines()[0]
+
+
 def test_an_argument_is_optional_but_not_free() -> None:
     row = REPORTS[0]
-    assert parse_command(["--memory-report"]).reports == (Request(row, "linear"),)
+    assert parse_command(["--memory-report"]).reports == (Request(row, ""),)
     assert parse_command(["-memory-report=tpu"]).reports == (Request(row, "tpu"),)
     assert parse_command(["--memory-report", "x.mlir"]).input == "x.mlir"
     with pytest.raises(ShardyError, match="--memory-report:1:1: error: unknown target 'gpu'"):
