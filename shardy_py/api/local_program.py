@@ -106,13 +106,17 @@ class LocalProgram:
         made = Executable(self.partitioned.local, self._main, settings).run(self._parts(inputs))
         return self._joined(made)
 
-    def run_on_jax(self, inputs: Inputs = ()) -> RunResults:
+    def run_on_jax(self, inputs: Inputs = (), *, devices: Sequence[object] | None = None) -> RunResults:
         """Runs the program on JAX's devices, a device each: CPUs, GPUs or TPUs, also of several hosts.
 
         The program runs as it is, compiled by XLA; `run` simulates it. Needs jax.
 
+        inputs: whole arrays, as for `run`; in several processes the same ones in each. All get whole results.
+        devices: JAX's, in the order of the program's devices; None: the first of `jax.devices()`.
+
         Raises:
-            ShardyError: JAX has fewer devices, inputs do not fit, or a token goes in.
+            ShardyError: JAX has fewer devices, other ones are given, a process of JAX has none of them,
+                inputs do not fit, or a token goes in.
         """
         parts = self._parts(inputs)
         if not all(map(is_array, parts)):
@@ -120,7 +124,7 @@ class LocalProgram:
         types = [tensor_type(value.entry.type) for value in self.program.values.results(self._main)]
         results = tuple((tuple(n or 0 for n in t.shape), dtype_of(t).name) for t in types if t is not None)
         run = extension("jax_devices").run_on_devices
-        return self._joined(run(self.text(), self._main, results, parts, self.devices))
+        return self._joined(run(self.text(), self._main, results, parts, self.devices, devices))
 
     def prove(
         self,

@@ -3,7 +3,7 @@
 The program is lowered into a `shard_map` over one axis of all its devices, so that JAX's compiler runs it as
 it is: the partitioner finds nothing left to split. Inputs and results have an axis of devices before others.
 
-    run_on_devices(text, "main", shapes, results, [x], 8)
+    run_on_devices(text, "main", results, [x], 8)
 
 Not here: splitting arrays into parts, joining them (`api/local_program.py`).
 """
@@ -29,28 +29,53 @@ LAPACK = "@lapack_"
 
 
 def run_on_devices(
-    text: str, function: str, results: Types, parts: Sequence[Array], count: int
+    text: str,
+    function: str,
+    results: Types,
+    parts: Sequence[Array],
+    count: int,
+    devices: Sequence[object] | None = None,
 ) -> list[Array]:
     """Returns the results of all devices, [devices, *local].
 
     text: a local program. results: the types of the results of its function. parts: [1 or devices, *local].
-    count: the number of devices.
+    count: the number of devices. devices: of JAX, in the order of the program's; None: the first that JAX has.
 
     Raises:
-        ShardyError: JAX has fewer devices.
+        ShardyError: there are fewer devices, other ones are given, or a process of JAX has none of them.
     """
     jax = _jax()
-    devices = jax.devices()
-    if len(devices) < count:
-        expected, got = f"{count} devices", f"{len(devices)} ({devices[0].platform})"
-        remedy = "for CPU devices, set jax.config.update('jax_num_cpu_devices', n) before JAX starts"
-        raise ShardyError.unexpected("jax.devices()", expected=expected, got=got, remedy=remedy)
-    mesh = jax.sharding.Mesh(np.array(devices[:count]), (AXIS,))
+    mesh = jax.sharding.Mesh(np.array(_devices(count, devices)), (AXIS,))
     placed = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(AXIS))
     with jax.enable_x64(True):
         arrays = [_placed(part, count, placed) for part in parts]
         made = _compiled(text, function, results, len(parts), mesh)(*arrays)
         return [_fetched(array) for array in made]
+
+
+def _devices(count: int, given: Sequence[object] | None) -> list[object]:
+    """The devices of JAX that run the program, in the order of its own."""
+    every = _jax().devices()
+    if given is not None and (len(set(given)) != len(given) or len(given) != count):
+        got = f"{len(given)}, {len(set(given))} of them different"
+        raise ShardyError.unexpected("devices", expected=f"{count} different devices", got=got)
+    if given is None and len(every) < count:
+        expected, got = f"{count} devices", f"{len(every)} ({every[0].platform})"
+        remedy = "for CPU devices, set jax.config.update('jax_num_cpu_devices', n) before JAX starts"
+        raise ShardyError.unexpected("jax.devices()", expected=expected, got=got, remedy=remedy)
+    chosen = list(every[:count] if given is None else given)
+    # An error in all processes: each calls collectives of JAX, and the others would wait for one that stops.
+    if idle := sorted(set(map(_process, every)) - set(map(_process, chosen))):
+        got = f"none in process {', '.join(map(str, idle))} of {_jax().process_count()}"
+        remedy = f"give devices= of all processes, or start JAX in fewer; the program has {count} devices"
+        raise ShardyError.unexpected(
+            "devices", expected="some in each process of JAX", got=got, remedy=remedy
+        )
+    return chosen
+
+
+def _process(device: object) -> int:
+    return getattr(device, "process_index", 0)
 
 
 def _placed(part: Array, count: int, sharding: object) -> Any:
