@@ -39,7 +39,7 @@ def run_on_devices(
     """Returns the results of all devices, [devices, *local].
 
     text: a local program. results: the types of the results of its function. parts: [1 or devices, *local].
-    count: the number of devices. devices: of JAX, in the order of the program's; None: the first that JAX has.
+    count: the number of devices. devices: of JAX, in the program's order; None: the first that JAX has.
 
     Raises:
         ShardyError: there are fewer devices, other ones are given, or a process of JAX has none of them.
