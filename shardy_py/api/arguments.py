@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from operator import index
-from typing import cast
+from typing import TypeGuard, TypeVar, cast
+
+import numpy as np
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.narrowing import is_iterable
+
+Element = TypeVar("Element")
 
 
 def expect(
@@ -19,6 +24,44 @@ def expect(
     """Raises `ShardyError` for a value of another type."""
     if not isinstance(value, types):
         raise ShardyError.unexpected(what, expected=expected, got=shown(value), remedy=remedy)
+
+
+def expect_integer(what: str, value: object, least: int = 0) -> None:
+    """Raises `ShardyError` unless the value of an argument is an integer that is at least so large."""
+    if not _is_number(value, int, np.integer) or not value >= least:
+        raise ShardyError.unexpected(what, expected=f"an integer, {least} or above", got=shown(value))
+
+
+def expect_number(what: str, value: object, least: float = 0) -> None:
+    """Raises `ShardyError` unless the value of an argument is a number that is at least so large."""
+    if not _is_number(value, int, float, np.integer, np.floating) or not value >= least:
+        raise ShardyError.unexpected(what, expected=f"a number, {least:g} or above", got=shown(value))
+
+
+def _is_number(value: object, *types: type) -> TypeGuard[float]:
+    return isinstance(value, types) and not isinstance(value, bool)
+
+
+def expect_flag(what: str, value: object) -> None:
+    """Raises `ShardyError` unless the value of an argument is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ShardyError.unexpected(what, expected="True or False", got=shown(value))
+
+
+def expect_each(what: str, values: object, kind: type[Element], expected: str) -> tuple[Element, ...]:
+    """Returns the elements of an argument. Raises `ShardyError` unless it has some of that type only.
+
+    expected: the elements, in the plural. Text has no elements.
+    """
+    listed: tuple[object, ...] = tuple(values) if _has_elements(values) else ()
+    found = tuple(each for each in listed if isinstance(each, kind))
+    if len(found) < len(listed) or not _has_elements(values):
+        raise ShardyError.unexpected(what, expected=expected, got=shown(values))
+    return found
+
+
+def _has_elements(value: object) -> TypeGuard[Iterable[object]]:
+    return is_iterable(value) and not isinstance(value, str | bytes)
 
 
 def expect_one_of(kind: str, value: object, choices: Iterable[str]) -> None:

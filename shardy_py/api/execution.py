@@ -9,7 +9,7 @@ axis. Not here: the interpreter (`run/interpret/`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, TypedDict, cast
 
@@ -18,7 +18,7 @@ from numpy.lib.npyio import NpzFile
 from typing_extensions import override
 from xdsl.ir import Operation, OpResult
 
-from shardy_py.api.arguments import shown
+from shardy_py.api.arguments import expect, expect_integer, shown
 from shardy_py.api.values import Value, Values
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.plain import tensor_type
@@ -127,7 +127,13 @@ def run_options(keywords: Mapping[str, Any]) -> RunOptions:
     if isinstance(keywords.get("probe"), str):
         got, remedy = shown(keywords["probe"]), "put it in a list"
         raise ShardyError.unexpected("probe", expected="a list of values", got=got, remedy=remedy)
+    for name, least in _LEAST.items():
+        expect_integer(name, keywords.get(name, least), least)
     return RunOptions(**keywords)
+
+
+_LEAST = {"max_elements": 1, "max_steps": 1, "seed": 0}
+"""The options that are integers, and the least of each."""
 
 
 DEFAULT = RunOptions()
@@ -270,6 +276,7 @@ def _check_token(argument: Value) -> None:
 
 def _by_argument(arguments: Sequence[Value], inputs: Inputs) -> dict[int, object]:
     tensors = [n for n, argument in enumerate(arguments) if tensor_type(argument.entry.type) is not None]
+    expect(inputs, Sized, "arrays in order, or by argument", what="inputs")
     if not isinstance(inputs, Mapping):
         if len(inputs) != len(tensors):
             raise ShardyError.unexpected("", expected=f"{len(tensors)} inputs", got=str(len(inputs)))

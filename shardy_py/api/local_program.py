@@ -16,9 +16,9 @@ from typing import Any, get_args
 
 import numpy as np
 
-from shardy_py.api.arguments import expect, expect_one_of
+from shardy_py.api.arguments import expect, expect_flag, expect_integer, expect_one_of
 from shardy_py.api.execution import DEFAULT as DEFAULT_RUN
-from shardy_py.api.execution import Inputs, RunResults, arrays_of
+from shardy_py.api.execution import Inputs, RunResults, arrays_of, run_options
 from shardy_py.api.program import Program
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError
@@ -102,7 +102,9 @@ class LocalProgram:
         Raises:
             ShardyError: inputs do not fit, or the program fails.
         """
-        settings = Settings(grid=self.partitioned.grid, limits=RunLimits(max_elements, max_steps), seed=seed)
+        given = run_options({"max_elements": max_elements, "max_steps": max_steps, "seed": seed})
+        limits = RunLimits(given.max_elements, given.max_steps)
+        settings = Settings(grid=self.partitioned.grid, limits=limits, seed=given.seed)
         made = Executable(self.partitioned.local, self._main, settings).run(self._parts(inputs))
         return self._joined(made)
 
@@ -147,6 +149,9 @@ class LocalProgram:
             ShardyError: one of the programs cannot run, or inputs are given for smaller shapes.
         """
         expect_one_of("shapes", shapes, get_args(Shapes))
+        expect_integer("seed", seed)
+        expect_flag("bisect", bisect)
+        expect_flag("floats", floats)
         given: Sequence[Array] = ()
         if inputs is not None:
             given = [array[0] for array in arrays_of(self.whole.values.arguments(None), inputs, 1)]

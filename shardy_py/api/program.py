@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.api.annotate import Editor, ShardingLike
-from shardy_py.api.arguments import expect, program_remedy, shown
+from shardy_py.api.arguments import expect, expect_each, program_remedy, shown
 from shardy_py.api.foreign import MeshLike, as_mesh, is_mesh
 from shardy_py.api.pass_calls import pass_calls
 from shardy_py.api.reading import read_module, say, taken_module
@@ -319,9 +319,9 @@ class Program(VerifiedModule):
                 be scored.
         """
         searching = extension("suggest")
-        kept = (keep,) if isinstance(keep, str | Value) else keep
+        kept = (keep,) if isinstance(keep, str | Value | int) else keep
         wanted = searching.Wanted(hardware, memory, kept, time_limit, tries, seed, progress, target)
-        tried = (meshes,) if is_mesh(meshes) else meshes
+        tried = (meshes,) if is_mesh(meshes) else expect_each("meshes", meshes, object, "a mesh, or several")
         return searching.suggest(self, tuple(map(as_mesh, tried)), wanted)
 
     @overload

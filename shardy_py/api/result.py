@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from shardy_py.api.arguments import expect, expect_one_of
+from shardy_py.api.arguments import expect, expect_each, expect_one_of, shown
 from shardy_py.api.comparison import ComparedResults, Comparison
 from shardy_py.api.explained import Explained
 from shardy_py.api.foreign import MeshLike
@@ -177,6 +177,8 @@ class Result(Explained):
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         stage = stage_of(target)
         device = as_placement(hardware) if stage is None else stage.placement
+        if links is not None:
+            expect(links, (str, CostModel), "a CostModel, or the text of one", what="links")
         model = cost_model(links) if isinstance(links, str) else links
         self.forecasts.remark()
         bill, by = None, self.forecasts.partitioner(partitioner, stage)
@@ -315,6 +317,8 @@ class Result(Explained):
         if other is not None:
             expect(other, Result, "a result to compare with")
         results = (self,) if other is None else (self, other)
+        if len(expect_each("titles", titles, str, "a title for each program")) < len(results):
+            raise ShardyError.unexpected("titles", expected="a title for each program", got=shown(titles))
         make = extension("explorer").explorer_of_results
         more = {"partitioner": partitioner, "has_sources": has_sources}
         return make(results, titles, model=model, target=target, **more)
@@ -334,6 +338,7 @@ class Result(Explained):
         Raises:
             ShardyError: as `communication`.
         """
+        expect(title, str, "text", what="title")
         make = extension("model_explorer").model_explorer_of_result
         return make(self, title, model=model, partitioner=partitioner)
 
@@ -359,7 +364,11 @@ class Result(Explained):
             ShardyError: an unknown code, or an expectation is invalid or names an unknown axis.
         """
         lint = extension("check")
-        choice = lint.Choice(tuple(selected), tuple(ignored))
+        expect_each("expected", expected, str, "expected communication, such as ['all_gather:fsdp']")
+        codes = "codes of rules, such as ['SDY002']"
+        choice = lint.Choice(
+            expect_each("selected", selected, str, codes), expect_each("ignored", ignored, str, codes)
+        )
         limits = lint.Limits(stage=stage_of(target))
         return lint.check(self, choice, limits, expected=tuple(expected))
 

@@ -14,6 +14,7 @@ from typing import cast
 from xdsl.ir import SSAValue
 
 from shardy_py.api.annotate import ShardingLike
+from shardy_py.api.arguments import expect_each, expect_flag, expect_integer, expect_number
 from shardy_py.api.program import Program
 from shardy_py.api.values import Value
 from shardy_py.api.verified_module import ValueKey
@@ -89,8 +90,7 @@ class Wanted:
 def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggestion:
     """Returns plans for a program: see `Program.suggest`."""
     require_reportable(program.module)
-    if wanted.tries < 1:
-        raise ShardyError.unexpected("tries", expected="at least 1", got=str(wanted.tries))
+    _check(wanted)
     stage = stage_of(wanted.target)
     placement = as_placement(wanted.hardware) if stage is None else stage.placement
     memory = _memory_limit(wanted.memory, placement)
@@ -141,6 +141,15 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         "" if program.taken.is_compiled else _BY_XLA,
         stage_words(stage),
     )
+
+
+def _check(wanted: Wanted) -> None:
+    if not isinstance(wanted.keep, Mapping):
+        expect_each("keep", wanted.keep, object, "values, or shardings by value")
+    expect_number("time_limit", wanted.time_limit)
+    expect_integer("tries", wanted.tries, 1)
+    expect_integer("seed", wanted.seed)
+    expect_flag("progress", wanted.shows_progress)
 
 
 def _kept(program: Program, mesh_name: str, mesh: Mesh, keep: Keep) -> tuple[Program, frozenset[str]]:
