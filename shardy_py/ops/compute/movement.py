@@ -16,7 +16,7 @@ from math import prod
 
 import numpy as np
 
-from shardy_py.base.arrays import AnyDtype
+from shardy_py.base.arrays import MOST_DIMENSIONS, AnyDtype
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.lanes import Array, Compute, behind_lanes, dtype_of, in_lanes, lanes_of
@@ -40,7 +40,12 @@ def limited(elements: int) -> Generator[None]:
 
 
 def check_elements(shape: Sequence[int], limit: int | None = None) -> None:
-    """Raises `ShardyError` if a tensor of that shape exceeds `limit` elements; None: that of the run."""
+    """Raises `ShardyError` if a tensor of that shape exceeds `limit` elements, or the most dimensions.
+
+    limit: None: that of the run.
+    """
+    if len(shape) > MOST_DIMENSIONS:
+        raise ShardyError(f"has {len(shape)} dimensions in one tensor, more than {MOST_DIMENSIONS}")
     count, limit = prod(shape), _MAX_ELEMENTS.get() if limit is None else limit
     if count > limit:
         raise ShardyError(

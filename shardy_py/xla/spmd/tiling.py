@@ -22,6 +22,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.base.arrays import MOST_DIMENSIONS
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
 from shardy_py.reshard.device_groups import device_ids, shard_indices
@@ -55,11 +56,11 @@ class Tiling:
     def of(mesh: Mesh, axes: Sequence[Sequence[AxisRef | str]]) -> Tiling:
         """The tiling of a tensor whose dimensions are sharded along `axes`, major to minor.
 
-        Raises ShardyError if the mesh has too many devices to list them.
+        Raises ShardyError if the mesh has too many devices, or the tensor too many dimensions.
         """
         lists = [tuple(AxisRef(a) if isinstance(a, str) else a for a in dimension) for dimension in axes]
         sizes = tuple(prod(axis.size(mesh) for axis in dimension) for dimension in lists)
-        _check_devices(mesh.device_count)
+        _check_sizes(mesh.device_count, len(lists))
         tile = np.zeros(len(device_ids(mesh)), np.int64)
         for dimension, size in zip(lists, sizes, strict=True):
             tile = tile * size + shard_indices(mesh, dimension)
@@ -75,7 +76,7 @@ class Tiling:
     @staticmethod
     def replicated(rank: int, device_count: int, names: tuple[int, ...] = ()) -> Tiling:
         """Every device holds the whole tensor. Raises ShardyError as `of`."""
-        _check_devices(device_count)
+        _check_sizes(device_count, rank)
         return Tiling((1,) * rank, device_count, tuple(range(device_count)), names)
 
     @staticmethod
@@ -254,7 +255,10 @@ class Tiling:
         return found.by(self.axes and self.axes.moved(source, target, kept))
 
 
-def _check_devices(count: int) -> None:
+def _check_sizes(count: int, rank: int) -> None:
+    if rank > MOST_DIMENSIONS:
+        expected = f"tensors of at most {MOST_DIMENSIONS} dimensions"
+        raise ShardyError.unexpected("XLA's partitioner", expected=expected, got=str(rank))
     if count > _MOST_DEVICES:
         expected = f"a mesh of at most {_MOST_DEVICES:,} devices"
         raise ShardyError.unexpected("XLA's partitioner", expected=expected, got=f"{count:,}")
