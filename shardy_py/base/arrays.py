@@ -22,7 +22,7 @@ AnyDtype = np.dtype[Any]
 """An element type of numpy, or of `ml_dtypes`."""
 
 MOST_DIMENSIONS = 48
-"""Of a tensor that is computed on, or whose devices are a grid: numpy has 64; lanes and parts need some."""
+"""The most of a tensor that is computed on or tiled: numpy has 64, and lanes and parts need some."""
 
 
 class Ufunc(Protocol):
