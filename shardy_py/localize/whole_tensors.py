@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -37,6 +38,7 @@ from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import find_ops, operands_of, replace_operand, terminator_of, walk_pre_order
 from shardy_py.mlir.movements import Movement, note, replace_by_values
 from shardy_py.mlir.op_errors import errors_at
+from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder
 from shardy_py.mlir.symbols import meshes_of
@@ -45,8 +47,10 @@ from shardy_py.passes.export.communication_ops import chain_after_result, chain_
 from shardy_py.passes.options import GatherWholeTensorsOptions
 from shardy_py.propagation.rules import derive_rule, pointwise_rule
 from shardy_py.reshard.compound_dimensions import Shardings, compound_factors, evenly_divided
+from shardy_py.reshard.reshard_plan import OpShardings, reshard_plan
 from shardy_py.reshard.steps import Reshard
-from shardy_py.sharding import ShardingRule, TensorSharding
+from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
+from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import (
     Meshes,
     is_single_device,
@@ -167,16 +171,30 @@ class _Gathering:
             warn_whole(op, reason, gathered)
 
     def _warn_of_factors(self, op: Operation, rule: ShardingRule) -> None:
-        """Warns of operands that explicit reshards gather, as a factor of the rule must be whole."""
+        """Warns of operands that explicit reshards gather, as a factor of the rule must be whole.
+
+        They move its axes to another factor where they can; then no device has more of the operand.
+        """
         whole = {n for n, factor in enumerate(rule.factors) if factor.type is FactorType.NEED_REPLICATION}
-        gathered: list[SSAValue] = []
-        for value, dimensions in zip(operands_of(op), rule.operands, strict=False) if whole else ():
-            sharding = self._reader.of(value)
-            if sharding is not None and any(
+        shardings = self._shardings(op) if whole else ()
+        name = mesh_to_work_in(shardings, self.meshes)
+        if name is None:
+            return
+        values = operands_of(op)
+        sizes = tuple(map(_elements, (*values, *op.results)))
+        mesh = resolve(name, self.meshes)
+        tensors = OpShardings(rule, shardings[: len(values)], shardings[len(values) :], sizes, name, mesh)
+        planned = dict(reshard_plan(tensors, self.meshes).operands)
+        gathered = [
+            value
+            for number, value in enumerate(values)
+            if (given := shardings[number]) is not None
+            and any(
                 by.axes and not whole.isdisjoint(factors)
-                for by, factors in zip(sharding.dimensions, dimensions, strict=True)
-            ):
-                gathered.append(value)
+                for by, factors in zip(given.dimensions, rule.operands[number], strict=True)
+            )
+            and _parts(planned.get(number, (given,))[-1], mesh) < _parts(given, mesh)
+        ]
         if gathered:
             warn_whole(op, "each part needs whole dimensions", gathered)
 
@@ -278,6 +296,14 @@ def _corrected(rule: ShardingRule, row: LocalRow) -> ShardingRule:
         for index, factor in enumerate(rule.factors)
     )
     return replace(rule, factors=factors, is_custom=False)
+
+
+def _elements(value: SSAValue) -> int:
+    return prod(sizes_of(value)) if tensor_type(value.type) else 0
+
+
+def _parts(sharding: TensorSharding, mesh: Mesh) -> int:
+    return prod(total_size(dimension.axes, mesh) for dimension in sharding.dimensions)
 
 
 def _without_axes(old: TensorSharding | None, whole: Collection[int]) -> TensorSharding | None:

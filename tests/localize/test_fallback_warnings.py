@@ -71,3 +71,29 @@ def test_gathers_of_fallbacks_have_warnings(first: int) -> None:
                 known = {warning.where for warning in warnings}.union(*before.values())
                 missing = [after[op] for op in after.keys() - before.keys() if known.isdisjoint(after[op])]
                 assert not missing, (seed, call.row.name, missing)
+
+
+SORTED = """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<ROWSx8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{ROW}, {"x"}]>})
+    -> (tensor<ROWSx8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{ROW}, {"x"}]>}) {
+  %0 = "stablehlo.sort"(%a) <{dimension = 1 : i64}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %1 = stablehlo.compare LT, %l, %r : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<ROWSx8xf32>) -> tensor<ROWSx8xf32>
+  return %0 : tensor<ROWSx8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "row", "warned"), [(4, "", False), (4, '"y"', False), (1, "", True), (2, '"y"', True)]
+)
+def test_axes_that_move_to_another_dimension_are_no_gather(rows: int, row: str, *, warned: bool) -> None:
+    """The axes of the sorted dimension go to the rows, if there are as many: each device sorts a part."""
+    local = propagate(Program.parse(SORTED.replace("ROWS", str(rows)).replace("ROW", row))).partition()
+    kinds = {total.key for total in local.communication().by_kind if total.cost.bytes}
+    assert kinds == ({"all_gather"} if warned else {"all_to_all"})
+    assert len(local.warnings) == warned
+    assert local.prove()
