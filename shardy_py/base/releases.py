@@ -47,8 +47,9 @@ class Release:
 
 JAX_0_10 = Release("0.10", 0, ("MLIR23", "StableHLO_v1.15"))
 SHARDY_2026_08_22 = Release("shardy-2026-08-22", 1)
-JAX_0_12 = Release("0.12", 2, ("MLIR24", "StableHLO_v1.18"))
-RELEASES = (JAX_0_10, JAX_0_12)
+JAX_0_11 = Release("0.11", 2, ("MLIR24", "StableHLO_v1.18"))
+JAX_0_12 = Release("0.12", 3, ("MLIR24", "StableHLO_v1.18"))
+RELEASES = (JAX_0_10, JAX_0_11, JAX_0_12)
 """The releases of JAX, oldest first."""
 TREES = (SHARDY_2026_08_22,)
 """Commits of openxla/shardy whose tests are run: followed where they are named, never chosen."""
