@@ -116,13 +116,13 @@ def installed(version: str) -> tuple[Release, str]:
 
 
 def written_by(producer: str) -> Release | None:
-    """Returns the release whose jaxlib writes bytecode of this producer; None if that is not certain.
+    """Returns the newest release whose jaxlib writes bytecode of this producer; None if none is known to.
 
     >>> str(written_by("MLIR24.0.0git")), written_by("MLIR19.1.0")
     ('JAX 0.12', None)
     """
     found = [r for r in RELEASES for start in r.producers if re.match(rf"{re.escape(start)}(\D|$)", producer)]
-    return found[0] if found else None
+    return found[-1] if found else None
 
 
 def _numbers(name: str) -> tuple[int, int] | None:

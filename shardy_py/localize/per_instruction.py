@@ -350,7 +350,7 @@ def _without_constants(function: FuncOp, initial: Sequence[SSAValue]) -> None:
 
 
 def _before_slice(value: SSAValue, type_: Attribute) -> SSAValue | None:
-    """The padded value of that type whose first elements are `value`; None without one, or without padding."""
+    """The padded value of that type whose first elements are `value`; None without one or padding."""
     maker = value.owner
     if value.type == type_ or not isinstance(maker, SliceOp) or operands_of(maker)[0].type != type_:
         return None

@@ -121,8 +121,8 @@ def insert_func_call_reshards(module: ModuleOp) -> None:
 def adopt_shardings(call: Operation, shardings: tuple[TensorSharding, ...]) -> None:
     """Sets the result shardings of `call`; users of results that had others use a reshard to these.
 
-    Since JAX 0.12 a result that differs in unreduced axes keeps its own; before, these alone required a reshard,
-    but not in JAX 0.10.
+    Since JAX 0.12 a result that differs in unreduced axes keeps its own; before, these alone required a
+    reshard, and in JAX 0.10 none.
     """
     compared = _whole if Behaviour.CALLS_ARE_RESHARDED_WHERE_UNREDUCED.holds else _reduced
     adopted: list[TensorSharding] = []
