@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 
-from shardy_py.base.releases import JAX_0_12, SHARDY_2026_08_22, Release, current, of
+from shardy_py.base.releases import JAX_0_11, JAX_0_12, SHARDY_2026_08_22, Release, current, of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Behaviour(Enum):
     """A behaviour of the reference since some release; the value says since which, and what was before."""
 
     UPDATE_MOVES = ReferenceChange(
-        JAX_0_12,
+        JAX_0_11,
         "a dynamic_update_slice permutes a dimension that it updates in part; before, the operand's passes "
         "through and the update is replicated",
         "tests/propagation/rules/test_releases.py",
@@ -64,12 +64,12 @@ class Behaviour(Enum):
         "tests/propagation/rules/test_releases.py",
     )
     MAIN_RESULTS_TAKE_SHARDINGS = ReferenceChange(
-        JAX_0_12,
+        JAX_0_11,
         "a result of main without a sharding takes that of the returned value",
         "tests/passes/test_releases.py",
     )
     SINGLE_DEVICE_RESULTS_STAY_INSIDE = ReferenceChange(
-        JAX_0_12,
+        JAX_0_11,
         "a sharding on one device is not copied to a result of a function",
         "tests/passes/test_releases.py",
     )
@@ -99,9 +99,19 @@ class Behaviour(Enum):
         "tests/passes/test_releases.py",
     )
     ALL_REDUCES_HAVE_OPERATORS = ReferenceChange(
+        JAX_0_11,
+        "the all-reduce after a reduce takes the maximum or minimum where its body does; before, all sum",
+        "tests/passes/test_releases.py",
+    )
+    MIXED_VALUES_ARE_NOT_SUMMED = ReferenceChange(
         JAX_0_12,
-        "the all-reduce after a reduce takes the maximum or minimum where its body does; values that are "
-        "combined in different ways have none; before, all sum",
+        "a reduce of several values without one reduction operator has no all-reduce; before, sums",
+        "tests/passes/test_releases.py",
+    )
+    ALL_PARTIAL_SUMS_ARE_MARKED = ReferenceChange(
+        JAX_0_12,
+        "mark-partial-result-with-unreduced-axes marks what is summed though it was combined in another way, "
+        "as by `and`; before, results of reduction operators only",
         "tests/passes/test_releases.py",
     )
     RESHAPE_KEEPS_EQUAL_PARTS = ReferenceChange(
@@ -113,6 +123,11 @@ class Behaviour(Enum):
     MISALIGNED_PARTS_ARE_GATHERED = ReferenceChange(
         JAX_0_12,
         "sdy-reshard-to-collectives gathers dimensions whose uneven parts before and after do not line up",
+        "tests/passes/test_releases.py",
+    )
+    CALLS_ARE_RESHARDED_WHERE_UNREDUCED = ReferenceChange(
+        SHARDY_2026_08_22,
+        "a call whose result and the function's differ in unreduced axes alone is followed by a reshard",
         "tests/passes/test_releases.py",
     )
     CALLS_KEEP_UNREDUCED_AXES = ReferenceChange(
@@ -127,7 +142,7 @@ class Behaviour(Enum):
         "tests/passes/test_releases.py",
     )
     SINGLE_DEVICE_TENSORS_ARE_RESHARDED = ReferenceChange(
-        JAX_0_12,
+        JAX_0_11,
         "ops on one device are resharded without the full version, too, and tokens stay there",
         "tests/passes/test_releases.py",
     )
@@ -147,7 +162,7 @@ class Behaviour(Enum):
         "tests/mlir/dialects/sdy/test_releases.py",
     )
     MAXIMA_ARE_INTRODUCED = ReferenceChange(
-        JAX_0_12,
+        JAX_0_11,
         "reshards, constraints and to_unreduced ops may introduce axes unreduced by a maximum or "
         "minimum; before, by a sum only",
         "tests/mlir/dialects/sdy/test_releases.py",
@@ -164,7 +179,7 @@ class Behaviour(Enum):
         "tests/localize/test_releases.py",
     )
     DIGAMMA_OF_ZERO_IS_INFINITE = ReferenceChange(
-        JAX_0_12,
+        JAX_0_11,
         "XLA's digamma of 0 is -inf; before, NaN as at its other poles",
         "tests/ops/compute/test_elementwise.py",
     )
@@ -174,7 +189,7 @@ class Behaviour(Enum):
         "tests/mlir/text/test_releases.py",
     )
     GENERIC_ALIASES_START_OUTSIDE = ReferenceChange(
-        JAX_0_12,
+        JAX_0_11,
         "in generic form the attributes of an op get aliases before its properties; before, all by name",
         "tests/mlir/text/test_releases.py",
     )
@@ -184,7 +199,7 @@ class Behaviour(Enum):
         "tests/report/time/test_flops.py",
     )
     CALLS_ARE_COUNTED = ReferenceChange(
-        JAX_0_12,
+        JAX_0_11,
         "the error for a call with another number of operands or results than its callee has both numbers",
         "tests/mlir/dialects/test_invalid_programs.py",
     )
@@ -241,14 +256,24 @@ class Behaviour(Enum):
         "tests/passes/test_pipelines.py",
     )
     EXPORT_OPTIMIZES = ReferenceChange(
-        JAX_0_12,
+        JAX_0_11,
         "sdy-export-pipeline and sdy-per-instruction-partitioning optimize the collectives that they insert",
         "tests/passes/test_pipelines.py",
     )
     GROUPS_ARE_AXES = ReferenceChange(
+        JAX_0_11,
+        "sdy-convert-global-to-local writes replica groups as axes of a mesh by default; "
+        "sdy-drop-sharding-and-mesh keeps the meshes of groups",
+        "tests/localize/test_releases.py",
+    )
+    MAIN_SHARDINGS_ARE_METADATA = ReferenceChange(
         JAX_0_12,
-        "sdy-convert-global-to-local writes replica groups as axes of a mesh by default, and the shardings "
-        "of main into attributes of the module; sdy-drop-sharding-and-mesh keeps the meshes of groups",
+        "sdy-convert-global-to-local writes the shardings of main into attributes of the module",
+        "tests/localize/test_releases.py",
+    )
+    RANDOM_PARTS_HAVE_STATES = ReferenceChange(
+        JAX_0_12,
+        "in local programs random bits of each part start from a state of its own; before, from the same",
         "tests/localize/test_releases.py",
     )
     FFT_KEEPS_BATCHES = ReferenceChange(
@@ -258,7 +283,7 @@ class Behaviour(Enum):
         "tests/xla/spmd/test_releases.py",
     )
     SHARDINGS_HAVE_AXES = ReferenceChange(
-        JAX_0_12,
+        JAX_0_11,
         "XLA's partitioner has shardings by mesh and axes, but of what broadcasts keep: gathers and scatters "
         "merge them axis by axis, and no all-to-all goes between one and a partial one by tiles; before, all "
         "are by tiles",
@@ -271,7 +296,7 @@ class Behaviour(Enum):
         "tests/xla/spmd/test_releases.py",
     )
     SCATTER_GATHERS_CONFLICTS = ReferenceChange(
-        JAX_0_12,
+        JAX_0_11,
         "a scatter that is split along its indices first gathers its updates along dimensions that have axes "
         "of the dimensions that the indices address",
         "tests/xla/spmd/test_releases.py",

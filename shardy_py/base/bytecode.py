@@ -25,7 +25,7 @@ def is_bytecode(data: bytes) -> bool:
 
 
 def release_of(data: bytes) -> Release | None:
-    """Returns the release of JAX whose jaxlib wrote bytecode, if that is certain.
+    """Returns the newest release of JAX whose jaxlib writes such bytecode; None if none is known to.
 
     >>> str(release_of(bytes([*b"ML", 0xEF, *b"R", 13, *b"MLIR24.0.0git", 0])))
     'JAX 0.12'

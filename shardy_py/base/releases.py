@@ -47,8 +47,9 @@ class Release:
 
 JAX_0_10 = Release("0.10", 0, ("MLIR23", "StableHLO_v1.15"))
 SHARDY_2026_08_22 = Release("shardy-2026-08-22", 1)
-JAX_0_12 = Release("0.12", 2, ("MLIR24", "StableHLO_v1.18"))
-RELEASES = (JAX_0_10, JAX_0_12)
+JAX_0_11 = Release("0.11", 2, ("MLIR24", "StableHLO_v1.18"))
+JAX_0_12 = Release("0.12", 3, ("MLIR24", "StableHLO_v1.18"))
+RELEASES = (JAX_0_10, JAX_0_11, JAX_0_12)
 """The releases of JAX, oldest first."""
 TREES = (SHARDY_2026_08_22,)
 """Commits of openxla/shardy whose tests are run: followed where they are named, never chosen."""
@@ -115,13 +116,13 @@ def installed(version: str) -> tuple[Release, str]:
 
 
 def written_by(producer: str) -> Release | None:
-    """Returns the release whose jaxlib writes bytecode of this producer; None if that is not certain.
+    """Returns the newest release whose jaxlib writes bytecode of this producer; None if none is known to.
 
     >>> str(written_by("MLIR24.0.0git")), written_by("MLIR19.1.0")
     ('JAX 0.12', None)
     """
     found = [r for r in RELEASES for start in r.producers if re.match(rf"{re.escape(start)}(\D|$)", producer)]
-    return found[0] if found else None
+    return found[-1] if found else None
 
 
 def _numbers(name: str) -> tuple[int, int] | None:

@@ -61,9 +61,10 @@ def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptio
     """`sdy-convert-global-to-local`: converts the whole program to the one that each device runs."""
     local = Localizer(module, options)
     main = local.symbols.get("main")
-    if isinstance(main, FuncOp) and Behaviour.GROUPS_ARE_AXES.holds and not options.device_id_arithmetic:
+    is_shardy = not options.device_id_arithmetic
+    if isinstance(main, FuncOp) and Behaviour.MAIN_SHARDINGS_ARE_METADATA.holds and is_shardy:
         write_module_shardings(module, main, local.meshes)
-    keeps_empty = Behaviour.GROUPS_ARE_AXES.holds and not options.device_id_arithmetic
+    keeps_empty = Behaviour.GROUPS_ARE_AXES.holds and is_shardy
     for site in LocalTypes(local).assign(module):
         row = local_row(site.op)
         is_empty = row.is_collective and 0 in site.results[0].shape

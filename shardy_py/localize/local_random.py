@@ -29,7 +29,7 @@ def rng_bit_generator(local: Localizer, site: Site) -> None:
     """Adds the number of the part to the state, and takes the new state of the first part."""
     bits = site.results[1]
     axes = tuple(axis for dimension in range(len(bits.shape)) for axis in bits.axes(dimension))
-    is_shardy = Behaviour.GROUPS_ARE_AXES.holds and not local.options.device_id_arithmetic
+    is_shardy = Behaviour.RANDOM_PARTS_HAVE_STATES.holds and not local.options.device_id_arithmetic
     if not axes or bits.sharding is None or not is_shardy:
         return
     (state,), element = site.values, element_of(site.values[0])

@@ -350,9 +350,9 @@ def _without_constants(function: FuncOp, initial: Sequence[SSAValue]) -> None:
 
 
 def _before_slice(value: SSAValue, type_: Attribute) -> SSAValue | None:
-    """The padded value of that type whose first elements are `value`, None if there is none."""
+    """The padded value of that type whose first elements are `value`; None without one or padding."""
     maker = value.owner
-    if not isinstance(maker, SliceOp) or operands_of(maker)[0].type != type_:
+    if value.type == type_ or not isinstance(maker, SliceOp) or operands_of(maker)[0].type != type_:
         return None
     starts, steps = (plain(maker.properties[name]) for name in ("start_indices", "strides"))
     is_first = not any(starts) and all(step == 1 for step in steps)  # pyright: ignore

@@ -42,6 +42,7 @@ class OpShardings:
     sizes: the number of elements of each tensor, operands first; 0 without a static shape.
     mesh_name: the mesh of the plan, by symbol or inlined; `mesh` is that mesh.
     reduction: of all-reduces after the op; "": that of the result's sharding; None: there is none.
+    is_marked: whether results are then written as unreduced, one after another.
     """
 
     rule: ShardingRule
@@ -51,6 +52,7 @@ class OpShardings:
     mesh_name: str | Mesh
     mesh: Mesh
     reduction: str | None = ""
+    is_marked: bool = False
 
     def project(self) -> Projection:
         """The projection to the factors of the rule; a missing sharding is closed."""
@@ -169,7 +171,7 @@ def _all_reduces(op: OpShardings, made: dict[int, ResultReshard], reduced: Axes)
         return ()
     axes = sort_and_merge(difference(reduced, unreduced_axes(op.results[0]), op.mesh), op.mesh)
     shardings = [
-        made[i].made if i in made else op.own_sharding(i, is_written=bool(made))
+        made[i].made if i in made else op.own_sharding(i, is_written=bool(made) or (op.is_marked and i > 0))
         for i in range(len(op.results))
     ]
     return tuple(AllReduce(s, axes, op.reduction or s.reduction) for s in shardings) if axes else ()

@@ -9,16 +9,22 @@ import re
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 from unittest import mock
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.localize.facet import LOCAL, Form
+from shardy_py.localize.identities import identity
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.dialects.stablehlo import ConvolutionOp
-from shardy_py.mlir.stablehlo_builder import shape_of
+from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, shape_of
+from shardy_py.mlir.text.builtin_attributes import is_integer
+from shardy_py.mlir.text.dense import store_integer
+from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.mlir.typed import integer_of
 from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.passes.import_.constants import constant_or_scalar_splitter
 from shardy_py.sharding import Axes
 from tests.differential.removal import dead_in, without_ops
 
@@ -40,8 +46,8 @@ class CrashCause:
 
 def _without_priorities_of_the_dead(text: str) -> str:
     module = parse_module(text)
+    constant_or_scalar_splitter(module)  # as imports do: copies for dead ops are dead
     dead = list(dead_in(module).values())
-    # Imports copy constant expressions for each use, so that those for dead ops are dead.
     shared = [value.owner for op in dead for value in op.operands if isinstance(value.owner, Operation)]
     for op in [
         op for op in dict.fromkeys((*dead, *shared)) if _PRIORITY.search(str(op.attributes | op.properties))
@@ -83,6 +89,7 @@ CRASH_CAUSES: tuple[CrashCause, ...] = (
     CrashCause("results that disagree in unreduced axes", _with_agreeing_results),
     CrashCause("priority of a dimension whose axes have size one", _without_priorities_of_nothing),
     CrashCause("padding of a convolution without spatial dimensions", without_ops(_is_plain_convolution)),
+    CrashCause("results of CHLO that it does not pad", without_ops(lambda op: op.name.startswith("chlo."))),
 )
 
 
@@ -163,6 +170,24 @@ def _with_forms(forms: dict[str, Form | None]) -> Callable[[], AbstractContextMa
     return lambda: mock.patch.dict(LOCAL.rows, rows)
 
 
+_EXTREMES = {"stablehlo.maximum": -1, "stablehlo.minimum": +1}
+
+
+def _scatter_filler(build: StablehloBuilder, combiner: str, type_: Attribute) -> Value:
+    """Finite extremes of floats, signed ones of integers, and 1 for `and`."""
+    element: Any = type_.element_type  # pyright: ignore
+    sign, is_whole = _EXTREMES.get(combiner), is_integer(element)
+    if is_whole and combiner == "stablehlo.and":
+        return build.dense(type_, store_integer(1, element))
+    if sign is None:
+        return identity(build, combiner, type_)
+    if is_whole:
+        half = 1 << (element.width.data - 1)
+        return build.dense(type_, store_integer(half - 1 if sign > 0 else -half, element))
+    kind = FORMATS[element.name]
+    return build.dense(type_, kind.encode(sign * kind.to_float(kind.largest)).to_bytes(kind.size, "little"))
+
+
 IMITATIONS = (
     Imitation(
         "its reshard-to-collectives ends after two rounds, though axes are not where they are to be",
@@ -193,6 +218,10 @@ IMITATIONS = (
     Imitation(
         "its all-reduces sum along axes that their operand is not unreduced along",
         lambda: mock.patch("shardy_py.passes.export.reshard_insertion.keep_reductions"),
+    ),
+    Imitation(
+        "its scatters fill the inputs of other devices with values that are not neutral",
+        lambda: mock.patch("shardy_py.localize.local_indexed.identity", _scatter_filler),
     ),
     Imitation(
         "its scatters offset indices into dimensions that they update whole",

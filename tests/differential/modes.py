@@ -247,5 +247,5 @@ def spelled(steps: tuple[Step, ...]) -> str:
 def _spelled_step(step: Step) -> str:
     name, options = step
     text = f"{name}{{{options}}}" if options else name
-    before = () if Behaviour.POSITIONS_ARE_NARROW.holds else _IN_FUNCTIONS_BEFORE
+    before = () if Behaviour.PARTS_ARE_EXCHANGED.holds else _IN_FUNCTIONS_BEFORE
     return f"func.func({text})" if name in _IN_FUNCTIONS + before else text

@@ -1,9 +1,9 @@
-"""Compares the partitioner's passes with the C++ Shardy.
+"""Compares the partitioner's passes with the C++ Shardy of JAX 0.10.
 
 `python -m tests.differential.partitioning N [--suite SHARDY] [--seed S]`
 
 N random programs a pass, each brought there by our passes; with a checkout of Shardy also the programs of its
-tests of these passes. jaxlib has the passes `PASSES`, without the counts of replicas and partitions.
+tests of these passes. Its jaxlib has the passes `PASSES`, without the counts of replicas and partitions.
 
 Programs with two results must be equal byte for byte, but for the causes of `CAUSES`. What C++ refuses, or
 does not survive, is counted by its message: it partitions few programs.
@@ -20,9 +20,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.cli.driver import split_chunks
 from shardy_py.cli.flags import SPLIT_MARKER
+from tests.differential import references
 from tests.differential.meshes import Width
 from tests.differential.modes import (
     DIFFERENT,
@@ -195,7 +197,10 @@ def main() -> int:
         sources.append(("tests", suite_cases(options.suite)))
     unexplained = 0
     print(f"{'programs, pass':40}" + "".join(f"{name:>14}" for name in OUTCOMES))
-    with ReferenceProcess() as reference:
+    pythons = references.found()
+    if releases.JAX_0_10 not in pythons:
+        parser.error(references.missing(releases.JAX_0_10))
+    with releases.of(releases.JAX_0_10), ReferenceProcess(pythons[releases.JAX_0_10]) as reference:
         for source, cases in sources:
             kinds = {name: Counter[str]() for name in PASSES}
             reasons = Counter[str]()

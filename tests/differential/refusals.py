@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from xdsl.ir import Operation
+
 from shardy_py.ops import TABLE
 from tests.differential.explained import UNKNOWN
-from tests.differential.removal import named, without_ops
+from tests.differential.removal import named, through_ops, without_ops
 
 
 @dataclass(frozen=True)
@@ -16,11 +18,13 @@ class RefusalCause:
     """Why C++ refuses a program of its own making.
 
     words: what it says then, as an expression. ops: those of which each has been seen to be the cause.
+    without: takes ops out of a program; they give zeros, unless it says otherwise.
     """
 
     name: str
     words: str
     ops: tuple[str, ...]
+    without: Callable[[Callable[[Operation], bool]], Callable[[str], str]] = without_ops
 
 
 _CHLO = tuple(name for name in TABLE if name.startswith("chlo."))
@@ -34,6 +38,12 @@ REFUSAL_CAUSES = (
         "its partitioner has no barriers",
         "failed to legalize operation 'sdy.propagation_barrier'",
         ("sdy.propagation_barrier",),
+    ),
+    RefusalCause(
+        "its explicit reshards look through barriers, whose results then have other parts than their users",
+        f"{_TYPES}|batching dimension sizes must match",
+        ("sdy.propagation_barrier",),
+        through_ops,
     ),
     RefusalCause(
         "its padding leaves casts",
@@ -138,7 +148,7 @@ def refusal_cause(text: str, message: str, refusal: Callable[[str], str]) -> str
             ops = [name for name in cause.ops if name in text]
             tried = [*((name,) for name in ops), *([tuple(ops)] if len(ops) > 1 else [])]
             for names in tried:
-                saved = without_ops(named(*names))(text)
+                saved = cause.without(named(*names))(text)
                 if saved != text and not re.search(cause.words, refusal(saved)):
                     return f"{cause.name}: {', '.join(names)}"
     return UNKNOWN

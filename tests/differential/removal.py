@@ -52,6 +52,21 @@ def without_ops(is_meant: Callable[[Operation], bool]) -> Callable[[str], str]:
     return without
 
 
+def through_ops(is_meant: Callable[[Operation], bool]) -> Callable[[str], str]:
+    """Puts their operands in the place of the results of the ops that are meant."""
+
+    def without(text: str) -> str:
+        module = parse_module(text)
+        for op in [op for op in walk_pre_order(module) if is_meant(op)]:
+            for result, operand in zip(op.results, op.operands, strict=True):
+                result.replace_all_uses_with(operand)
+            op.detach()
+            op.erase()
+        return print_module(module)
+
+    return without
+
+
 def dead_in(module: ModuleOp) -> dict[int, Operation]:
     return dead_ops([op for op in walk_pre_order(module) if op.results])
 

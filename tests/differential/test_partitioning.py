@@ -118,6 +118,21 @@ PROGRAMS = {
   return %0 : tensor<8xf32>
 }""",
     ),
+    "its scatters fill the inputs of other devices with values that are not neutral": (
+        LOCAL,
+        """func.func @main(%a: tensor<4xf32>,
+    %i: tensor<8x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+    %u: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+  %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%b: tensor<f32>, %c: tensor<f32>):
+    %1 = stablehlo.maximum %b, %c : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}], unreduced=max{"x"}>]>}
+    : (tensor<4xf32>, tensor<8x1xi32>, tensor<8xf32>) -> tensor<4xf32>
+  return
+}""",
+    ),
     "its all-reduces sum along axes that their operand is not unreduced along": (
         "sdy-per-instruction-partitioning",
         """func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>})
@@ -140,3 +155,38 @@ def test_each_cause_of_a_difference_has_a_program(cause: str, process: Reference
         Mode(name, lambda rng: "", ((name, options),)), f"sdy.mesh @mesh = <[{axes}]>\n{body}\n", process
     )
     assert str(found) == f"different ({cause})", found.detail
+
+
+def test_results_of_chlo_that_are_not_padded_end_it(process: ReferenceProcess) -> None:
+    if not Behaviour.POSITIONS_ARE_NARROW.holds:
+        pytest.skip("the causes are those of JAX 0.12")
+    text = """sdy.mesh @mesh = <["x"=3]>
+func.func @main(%a: tensor<16xf32>) {
+  %values, %indices = chlo.top_k(%a, k = 1) {sdy.sharding = #sdy.sharding_per_value<[
+    <@mesh, [{}]>, <@mesh, [{"x"}]>]>} : tensor<16xf32> -> (tensor<1xf32>, tensor<1xi32>)
+  return
+}
+"""
+    found = compare(Mode(LOCAL, lambda rng: "", ((LOCAL, ""),)), text, process)
+    assert str(found) == "C++ crashes (results of CHLO that it does not pad)"
+
+
+def test_explicit_reshards_look_through_barriers(process: ReferenceProcess) -> None:
+    """A product of parts of 8 and of 4 elements is refused; without the barrier both have 4."""
+    if not Behaviour.POSITIONS_ARE_NARROW.holds:
+        pytest.skip("the causes are those of JAX 0.12")
+    text = """sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}]>},
+    %b: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}, {}]>}) {
+  %0 = sdy.propagation_barrier %a allowed_direction=BACKWARD
+    {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<16xf32>
+  %1 = stablehlo.dot_general %0, %b, batching_dims = [0] x [0], contracting_dims = [] x []
+    {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", "y"}, {}]>]>}
+    : (tensor<16xf32>, tensor<16x4xf32>) -> tensor<16x4xf32>
+  return
+}
+"""
+    name = "sdy-per-instruction-partitioning"
+    found = compare(Mode(name, lambda rng: "", ((name, "filter=dot"),)), text, process)
+    assert found.kind == "C++ refuses"
+    assert "look through barriers" in found.cause

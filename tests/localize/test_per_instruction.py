@@ -185,3 +185,17 @@ func.func @main(%a: tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
 def test_values_that_regions_use_are_cut_first() -> None:
     sliced = re.findall(r"stablehlo\.slice (%arg\d) \[0:1\]", partitioned(LOOP))
     assert sliced == ["%arg6", "%arg3"]
+
+
+CUT_WHOLE = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.slice %a [0:4] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}
+    : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = stablehlo.negate %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+"""
+
+
+def test_a_slice_of_the_program_stays_where_nothing_is_padded() -> None:
+    assert "sdy.manual_computation(%0)" in partitioned(CUT_WHOLE, selected="negate")

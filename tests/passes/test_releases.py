@@ -171,3 +171,102 @@ def test_a_reshape_takes_what_a_barrier_returns_for_unsharded(release: str, tmp_
         flag = "--sdy-insert-explicit-reshards=enable-full-version=true"
         assert main([str(source), flag, "-o", str(output)]) == 0
     assert "stablehlo.reshape %0 " in output.read_text()
+
+
+CALLED = """sdy.mesh @mesh = <["a"=2]>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {{
+  %0 = call @f(%x) {sharding}: (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}}
+func.func private @f(%x: tensor<8xf32>)
+    -> (tensor<8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}], unreduced={{"a"}}>}}) {{
+  return %x : tensor<8xf32>
+}}
+"""
+CLOSED = "{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} "
+
+
+@pytest.mark.parametrize("sharding", ["", CLOSED], ids=["none", "closed"])
+@pytest.mark.parametrize(
+    ("release", "is_kept", "count"),
+    [("0.10", False, 0), ("shardy-2026-08-22", False, 1), ("0.11", False, 1), ("0.12", True, 0)],
+)
+def test_calls_whose_results_differ_in_unreduced_axes(
+    release: str, is_kept: bool, count: int, sharding: str, tmp_path: Path
+) -> None:
+    source, output = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    source.write_text(CALLED.format(sharding=sharding))
+    assert main([str(source), f"--jax={release}", "--sdy-insert-func-call-reshards", "-o", str(output)]) == 0
+    main_text = output.read_text().partition("func.func private")[0]
+    assert main_text.count("sdy.reshard %0 <@mesh, [{}]>") == count
+    assert ("unreduced" not in main_text) == is_kept
+
+
+COMBINED = """sdy.mesh @mesh = <["a"=2]>
+func.func @main(%x: tensor<8x8xi32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"a"}}]>}})
+    -> ({types}) {{
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0{number} = {reduce}
+  return {values} : {types}
+}}
+"""
+SINGLE_AND = {
+    "number": "",
+    "reduce": "stablehlo.reduce(%x init: %c) applies stablehlo.and across dimensions = [1] "
+    ": (tensor<8x8xi32>, tensor<i32>) -> tensor<8xi32>",
+    "values": "%0",
+    "types": "tensor<8xi32>",
+}
+MIXED = {
+    "number": ":2",
+    "reduce": """stablehlo.reduce(%x init: %c), (%x init: %c) across dimensions = [1]
+    : (tensor<8x8xi32>, tensor<8x8xi32>, tensor<i32>, tensor<i32>) -> (tensor<8xi32>, tensor<8xi32>)
+    reducer(%a: tensor<i32>, %b: tensor<i32>) (%d: tensor<i32>, %e: tensor<i32>) {
+      %1 = stablehlo.add %a, %b : tensor<i32>
+      %2 = stablehlo.maximum %d, %e : tensor<i32>
+      stablehlo.return %1, %2 : tensor<i32>, tensor<i32>
+    }""",
+    "values": "%0#0, %0#1",
+    "types": "tensor<8xi32>, tensor<8xi32>",
+}
+
+
+@pytest.mark.parametrize(
+    ("release", "body", "sums", "marks"),
+    [
+        *(("0.11", SINGLE_AND, 1, 0), ("0.12", SINGLE_AND, 1, 1)),
+        *(("0.10", MIXED, 2, 0), ("0.11", MIXED, 2, 0), ("0.12", MIXED, 0, 0)),
+    ],
+)
+def test_values_that_are_not_combined_by_one_operator(
+    release: str, body: dict[str, str], sums: int, marks: int, tmp_path: Path
+) -> None:
+    source, output = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    source.write_text(COMBINED.format(**body))
+    flag = (
+        "--sdy-insert-explicit-reshards=enable-full-version=true mark-partial-result-with-unreduced-axes=true"
+    )
+    assert main([str(source), f"--jax={release}", flag, "-o", str(output)]) == 0
+    text = output.read_text()
+    assert text.count('sdy.all_reduce {"a"}') == sums
+    assert text.count("unreduced=") == marks
+
+
+TWO_MAXIMA = COMBINED.format(
+    number=":2",
+    reduce=MIXED["reduce"].replace("stablehlo.add", "stablehlo.maximum"),
+    values="%0#0, %0#1",
+    types=MIXED["types"],
+)
+
+
+def test_results_without_shardings_are_open_once_the_first_is_marked(tmp_path: Path) -> None:
+    source, output = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    source.write_text(TWO_MAXIMA)
+    flag = (
+        "--sdy-insert-explicit-reshards=enable-full-version=true mark-partial-result-with-unreduced-axes=true"
+    )
+    assert main([str(source), flag, "-o", str(output)]) == 0
+    text = output.read_text()
+    assert '<@mesh, [{}], unreduced=max{"a"}>, <@mesh, [{?}], unreduced=max{"a"}>' in text
+    assert text.count("out_sharding=<@mesh, [{?}]>") == 1

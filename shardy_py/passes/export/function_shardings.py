@@ -121,8 +121,10 @@ def insert_func_call_reshards(module: ModuleOp) -> None:
 def adopt_shardings(call: Operation, shardings: tuple[TensorSharding, ...]) -> None:
     """Sets the result shardings of `call`; users of results that had others use a reshard to these.
 
-    Unreduced axes alone require no reshard; since JAX 0.12 a result that differs in them keeps its own.
+    Since JAX 0.12 a result that differs in unreduced axes keeps its own; before, these alone required a
+    reshard, and in JAX 0.10 none.
     """
+    compared = _whole if Behaviour.CALLS_ARE_RESHARDED_WHERE_UNREDUCED.holds else _reduced
     adopted: list[TensorSharding] = []
     for result, sharding in zip(call.results, shardings, strict=True):
         own = value_shardings.sharding_of(result)
@@ -131,12 +133,16 @@ def adopt_shardings(call: Operation, shardings: tuple[TensorSharding, ...]) -> N
             adopted.append(given)
             continue
         adopted.append(sharding)
-        if not is_equivalent(_reduced(sharding), _reduced(given)):
+        if not is_equivalent(compared(sharding), compared(given)):
             reshard = identity_op(ReshardOp, result, given, call.location)
             place_after(reshard, call)
             replace_uses(result, reshard.results[0], but_not_in=reshard)
             note_moved(reshard.results, (result,), "sdy-insert-func-call-reshards", call)
     value_shardings.set_shardings(call, tuple(adopted))
+
+
+def _whole(sharding: TensorSharding) -> TensorSharding:
+    return sharding
 
 
 def _reduced(sharding: TensorSharding) -> TensorSharding:

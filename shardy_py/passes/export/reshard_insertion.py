@@ -177,11 +177,17 @@ class ReshardInsertion:
             results = tuple(map(self._reader.through_barriers, op.results))
             plan = self._plan(op, operands, results, is_full)
             insert_reshards(op, plan, self._reader, self._meshes)
-            if self._marks_partial:
+            if self._marks(op):
                 for result, all_reduce in zip(op.results, plan.all_reduces, strict=False):
                     set_sharding(
                         result, before_reduction(all_reduce, mesh_of(all_reduce.sharding, self._meshes))
                     )
+
+    def _marks(self, op: Operation) -> bool:
+        """Returns whether results of `op` are unreduced before their all-reduce."""
+        if not self._marks_partial or Behaviour.ALL_PARTIAL_SUMS_ARE_MARKED.holds:
+            return self._marks_partial
+        return op.name not in COMBINING or _common_operator(op) is not None
 
     def _needs_full(self, op: Operation) -> bool:
         """Returns whether the minimal version treats `op` as the full one does."""
@@ -299,7 +305,7 @@ class ReshardInsertion:
             return plans.NOTHING
         sizes = tuple(_size(value.type) for value in (*operands_of(op), *op.results))
         mesh = resolve(name, self._meshes)
-        tensors = plans.OpShardings(rule, operands, results, sizes, name, mesh, reduction)
+        tensors = plans.OpShardings(rule, operands, results, sizes, name, mesh, reduction, self._marks(op))
         if not is_full:
             return plans.minimal_plan(tensors, plans.dot_result_reshard(tensors) if op.name in DOTS else None)
         if op.name == RESHAPE and plans.has_overflow(tensors.project()):
@@ -313,13 +319,19 @@ class ReshardInsertion:
 
 
 def _reduction_of(op: Operation) -> str | None:
-    """The reduction of the all-reduces after an op that combines values; None if its results have several."""
+    """The reduction of the all-reduces after an op that combines values; None if there are none."""
+    found = _common_operator(op)
+    if found is None and len(op.results) > 1 and Behaviour.MIXED_VALUES_ARE_NOT_SUMMED.holds:
+        return None
+    return found or "sum"
+
+
+def _common_operator(op: Operation) -> str | None:
+    """The reduction operator of sdy for all values that an op combines; None if it has several, or others."""
     terminator = terminator_of(op.regions[0])
     makers = [value.owner for value in operands_of(terminator)] if terminator is not None else []
-    names = [maker.name if isinstance(maker, Operation) else "" for maker in makers]
-    if len(names) == 1:
-        return _operator(names[0]) or "sum"
-    return _operator(names[0]) if len(set(names)) == 1 else None
+    names = {maker.name if isinstance(maker, Operation) else "" for maker in makers}
+    return _operator(names.pop()) if len(names) == 1 else None
 
 
 def _operator(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What XLA's partitioner sends for one program in each release: figures of jaxlib 0.10.2 and 0.12.0.1.
+"""What XLA's partitioner sends for one program in each release: figures of jaxlib 0.10.2, 0.11.2, 0.12.0.1.
 
 The installed jaxlib is asked for those of its own release.
 """
@@ -11,6 +11,7 @@ import pytest
 
 from shardy_py import Program, propagate
 from shardy_py.base import releases
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.releases import Release
 from shardy_py.xla.spmd.model import CollectivePlan
 from tests.xla.spmd.compiled import STOP, Hlo, partitioned
@@ -20,7 +21,7 @@ MESHES = {"grid": '<["x"=4, "y"=2]>', "cube": '<["x"=2, "y"=2, "z"=2]>'}
 
 @dataclass(frozen=True)
 class Sent:
-    """A program of one result, and the bytes that it sends by kind in each release.
+    """A program of one result, and the bytes that it sends by kind before and since a behaviour.
 
     arguments: types and shardings. result: the same, of what the last op of the body makes.
     """
@@ -31,10 +32,12 @@ class Sent:
     result: tuple[str, str]
     before: dict[str, int]
     since: dict[str, int]
+    behaviour: Behaviour = Behaviour.SHARDINGS_HAVE_AXES
 
     def by(self, release: Release) -> dict[str, int]:
         """The bytes in a release."""
-        return self.before if release is releases.JAX_0_10 else self.since
+        with releases.of(release):
+            return self.since if self.behaviour.holds else self.before
 
     @property
     def text(self) -> str:
@@ -95,6 +98,7 @@ PROGRAMS = {
         ("8x16xcomplex<f32>", '[{"x"}, {}]'),
         {"all_gather": 768},
         {},
+        Behaviour.FFT_KEEPS_BATCHES,
     ),
     "an FFT of a sharded dimension": Sent(
         "grid",
@@ -103,6 +107,7 @@ PROGRAMS = {
         ("8x9xcomplex<f32>", '[{"y"}, {}]'),
         {"all_gather": 448},
         {"all_gather": 192},
+        Behaviour.FFT_KEEPS_BATCHES,
     ),
     "rows of a table by columns, in batches": Sent(
         "cube",
@@ -127,6 +132,7 @@ PROGRAMS = {
         ("8xf32", '[{"x"}]'),
         {"all_gather": 32, "collective_permute": 32, "all_reduce": 56},
         {"all_gather": 256, "all_reduce": 56},
+        Behaviour.SCATTER_GATHERS_CONFLICTS,
     ),
     "a pad that moves tiles": Sent(
         "grid",
