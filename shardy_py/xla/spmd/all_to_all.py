@@ -96,9 +96,10 @@ def permuted(value: HeldTensor, target: Tiling) -> HeldTensor:
     """The value in tiles of the same sizes on other devices."""
     if value.tiling.dimensions != target.dimensions:
         raise InternalError(f"a permute from tiles {value.tiling.dimensions} to {target.dimensions}")
-    pairs = zip(value.tiling.devices, target.devices, strict=True)
-    devices = next((value.tiling.named(pair) for pair in pairs if pair[0] != pair[1]), ())
-    moved = value.sent("collective_permute", devices, local=value.local, target=target)
+    ends = (value.tiling.named(devices) for devices in (value.tiling.devices, target.devices))
+    pairs = tuple(zip(*ends, strict=True))
+    first = next((pair for pair in pairs if pair[0] != pair[1]), ())
+    moved = value.sent("collective_permute", first, local=value.local, target=target, pairs=pairs)
     return replace(moved, tiling=target)
 
 

@@ -1,12 +1,13 @@
-"""Halos: what neighbours along a sharded dimension send each other, by sizes of the permuted parts.
+"""Halos: what neighbours along a sharded dimension send each other, a permute a part.
 
 Shard i of n elements needs `left(i)` elements before its own and `right(i)` behind them; negative: its own
 that it does not need. Source: openxla/xla, `ExchangeHalo`, `ExchangeHaloCompact` and
 `ExchangeHaloAndGetValidData` in xla/service/spmd/spmd_partitioner_util.cc. Not here: which elements a window
 needs (`windowed.py`).
 
->>> exchanged(Dimension(shards=4, size=4, total=16), lambda i: 1, lambda i: 2)
-(1, 2)
+>>> parts = exchanged(Dimension(shards=4, size=4, total=16), lambda i: 1, lambda i: 2)
+>>> [part.size for part in parts], parts[0].pairs
+([1, 2], ((0, 1), (1, 2), (2, 3)))
 """
 
 from __future__ import annotations
@@ -27,6 +28,20 @@ class Dimension:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class HaloPart:
+    """A permute. size: of what each shard sends. pairs: the shards that send, each with the one that receives."""
+
+    size: int
+    pairs: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def by_distance(size: int, distance: int, shards: int) -> HaloPart:
+        """A part that each shard gets from the one so many places before it; negative: behind it."""
+        pairs = ((i - distance, i) for i in range(shards))
+        return HaloPart(size, tuple(pair for pair in pairs if 0 <= pair[0] < shards))
+
+
 def divided(multiplier: int, offset: int, divisor: int = 1) -> Offset:
     """`(i * multiplier + offset) / divisor`, rounded towards zero."""
 
@@ -42,8 +57,8 @@ def largest(offset: Offset, start: int, stop: int) -> int:
     return max(offset(i) for i in range(start, max(stop, start + 1)))
 
 
-def exchanged(dimension: Dimension, left: Offset, right: Offset) -> tuple[int, ...] | None:
-    """The sizes of the permuted parts, one for each distance; None if the parts are too far away."""
+def exchanged(dimension: Dimension, left: Offset, right: Offset) -> tuple[HaloPart, ...] | None:
+    """The permuted parts, one for each distance; None if they are too far away."""
     size, shards = dimension.size, dimension.shards
     most_left, most_right = largest(left, 1, shards), largest(right, 0, shards - 1)
     if most_left + most_right + size >= size * shards and max(most_left, most_right) > size:
@@ -52,23 +67,25 @@ def exchanged(dimension: Dimension, left: Offset, right: Offset) -> tuple[int, .
     high = size + largest(right, 0, shards)
     if low >= high:
         return None
-    parts: list[int] = []
+    parts: list[HaloPart] = []
     for hop in range(_parts(most_left, size) - 1, -1, -1):
         if (-hop - 1) * size >= high:
             break
         if hop < shards - 1:
-            parts.append(min(most_left - size * hop, size) - max(-hop * size - high, 0))
+            part = min(most_left - size * hop, size) - max(-hop * size - high, 0)
+            parts.append(HaloPart.by_distance(part, hop + 1, shards))
     skipped = min(max(low - size, 0), max(most_right, 0)) // size
     for hop in range(skipped, _parts(most_right, size)):
         if hop < shards - 1:
-            parts.append(min(most_right - size * hop, size) - max(low - (hop + 1) * size, 0))
+            part = min(most_right - size * hop, size) - max(low - (hop + 1) * size, 0)
+            parts.append(HaloPart.by_distance(part, -hop - 1, shards))
     return tuple(parts)
 
 
 def valid_data(
     dimension: Dimension, left: Offset, right: Offset, *, padding: int, needed: int
-) -> tuple[int, ...] | None:
-    """The sizes of the permuted parts where each shard needs `needed` elements, the first `padding` early.
+) -> tuple[HaloPart, ...] | None:
+    """The permuted parts where each shard needs `needed` elements, the first `padding` early.
 
     Far halos of small shards are sent compactly. None: replicating is as cheap.
     """
@@ -94,8 +111,8 @@ class _Piece:
     offset: int
 
 
-def compactly_exchanged(dimension: Dimension, left: Offset, right: Offset) -> tuple[int, ...]:
-    """The sizes of the permuted parts where each shard gets just the pieces that it needs.
+def compactly_exchanged(dimension: Dimension, left: Offset, right: Offset) -> tuple[HaloPart, ...]:
+    """The permuted parts where each shard gets just the pieces that it needs.
 
     A permute sends at most one piece from and to each shard; its size is that of all its pieces together.
     """
@@ -108,10 +125,10 @@ def compactly_exchanged(dimension: Dimension, left: Offset, right: Offset) -> tu
                 queues[piece.source].pieces.append(piece)
     for queue in queues:
         queue.pieces.sort(key=lambda piece: piece.offset)
-    sizes: list[int] = []
+    parts: list[HaloPart] = []
     while any(queue.pieces for queue in queues):
-        sizes.append(_next_permute(queues, dimension.size))
-    return tuple(sizes)
+        parts.append(_next_permute(queues, dimension.size))
+    return tuple(parts)
 
 
 @dataclass(slots=True)
@@ -121,11 +138,12 @@ class _Queue:
     pieces: list[_Piece] = field(default_factory=list[_Piece])
 
 
-def _next_permute(queues: list[_Queue], size: int) -> int:
-    """Takes the first piece of each queue where it fits, and returns the size of the permute."""
+def _next_permute(queues: list[_Queue], size: int) -> HaloPart:
+    """Takes the first piece of each queue where it fits, and returns the permute."""
     seen: set[int] = set()
+    pairs: list[tuple[int, int]] = []
     start, stop = size, 0
-    for queue in queues:
+    for source, queue in enumerate(queues):
         if not queue.pieces:
             continue
         piece = queue.pieces[0]
@@ -136,8 +154,9 @@ def _next_permute(queues: list[_Queue], size: int) -> int:
             continue
         queue.pieces.pop(0)
         seen.add(piece.shard)
+        pairs.append((source, piece.shard))
         start, stop = min(start, piece.start), max(stop, piece.stop)
-    return stop - start
+    return HaloPart(stop - start, tuple(pairs))
 
 
 def _pieces(dimension: Dimension, left: Offset, right: Offset, shard: int) -> list[_Piece]:

@@ -69,7 +69,10 @@ def explicit(application: Application) -> list[HeldTensor]:
         held = replace(value, chain=None)
         moves = size > 1 and all(a != b for a, b in pairs[:1])
         group = tuple(groups[0]) if groups else (tuple(pairs[0]) if pairs else range(size))
-        sent = held.sent(collective.kind, group, local=result.local) if collective and moves else held
+        ends = tuple((source, receiver) for source, receiver in pairs)
+        sent = held
+        if collective and moves:
+            sent = held.sent(collective.kind, group, local=result.local, pairs=ends)
         found.append(replace(result, collectives=sent.collectives))
     return found
 

@@ -21,6 +21,9 @@ from shardy_py.indexing.layout import element_type
 KINDS = ("all_gather", "all_reduce", "all_to_all", "collective_permute", "reduce_scatter")
 """The collectives of XLA, each a method of `CostModel`."""
 
+Pairs = tuple[tuple[int, int], ...]
+"""Devices that send, each with the one that receives."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedCollective:
@@ -36,6 +39,8 @@ class PlannedCollective:
         one behind the other; () if they are not known.
     made_shape: of what each device has after it; () if it is not known.
     key: equal for equal collectives of one value, which XLA merges; None if it has no equal.
+    pairs: of a permute, all devices that send, each with the one that receives, in XLA's order; those of the
+        first group of devices, if there are several.
     """
 
     kind: str
@@ -47,6 +52,7 @@ class PlannedCollective:
     key: Hashable = field(default=None, compare=False, repr=False)
     group: tuple[int, ...] = field(default=(), compare=False, repr=False)
     made_shape: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    pairs: Pairs = field(default=(), compare=False, repr=False)
 
     @property
     def held_bytes(self) -> int:

@@ -14,7 +14,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from shardy_py.xla.spmd.model import PlannedCollective
+from shardy_py.xla.spmd.halo import HaloPart
+from shardy_py.xla.spmd.model import Pairs, PlannedCollective
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 
 Rematerialization = tuple[Tiling, Tiling]
@@ -59,17 +60,20 @@ class HeldTensor:
         local: Shape,
         held: Shape | None = None,
         target: Tiling | None = None,
+        pairs: Pairs = (),
     ) -> HeldTensor:
         """The value after a collective over `held` (by default the local shape), then `local` in shape.
 
         devices: of the mesh, the first group that communicates; for a permute the senders, each with its
-        receiver. target: the tiles after it, if the shapes do not tell.
+        receiver; pairs: all of these. target: the tiles after it, if the shapes do not tell.
         """
         group = tuple(devices)
         size = 2 if kind == "collective_permute" else len(group)
         operand = self.local if held is None else held
         chain = self._next(kind, size, operand, local, self.tiling, target)
-        sent = PlannedCollective(kind, size, self.element, operand, key=chain, group=group, made_shape=local)
+        sent = PlannedCollective(
+            kind, size, self.element, operand, key=chain, group=group, made_shape=local, pairs=pairs
+        )
         return replace(
             self, local=local, collectives=(*self.collectives, sent), chain=chain, earlier=(), is_splat=False
         )
@@ -82,15 +86,21 @@ class HeldTensor:
                 value = value.sent("all_reduce", tiling.along([i]), local=value.local)
         return value
 
-    def permuted(self, sizes: Iterable[int], dimension: int, *, size: int) -> HeldTensor:
-        """The value after permutes of parts of `sizes` elements along `dimension`, which then has `size`."""
+    def permuted(self, halos: Iterable[HaloPart], dimension: int, *, size: int) -> HeldTensor:
+        """The value after permutes of parts along `dimension`, which then has `size`."""
         devices = self.tiling.along([dimension])
         neighbours = tuple(device for pair in pairwise(devices) for device in pair)
-        parts = [with_size(self.local, dimension, part) for part in sizes if part > 0]
+        parts = [part for part in halos if part.size > 0]
         key = self._next(self.tiling, dimension, size)
         sent = tuple(
             PlannedCollective(
-                "collective_permute", 2, self.element, part, key=key and (key, i), group=neighbours
+                "collective_permute",
+                2,
+                self.element,
+                with_size(self.local, dimension, part.size),
+                key=key and (key, i),
+                group=neighbours,
+                pairs=self.tiling.pairs(dimension, part.pairs),
             )
             for i, part in enumerate(parts)
         )

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardy_py.ops import OpRecord
+from shardy_py.xla.spmd.halo import HaloPart
 from shardy_py.xla.spmd.movement import result_of
 from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import reshard
@@ -86,12 +87,13 @@ def rotated(operand: HeldTensor, dimension: int, amount: int, target: Tiling) ->
     padding = tiles * part - size
     amounts = [amount % size, *([(amount % size + padding) % (part * tiles)] if padding else [])]
     for moved in amounts if amount % size else ():
-        at, sizes = 0, list[int]()
+        at, pieces = 0, list[HaloPart]()
         while at < part:
             distance = -(-(moved - at) // part)
             piece = min(moved - at - (distance - 1) * part, part - at)
             if distance % tiles:
-                sizes.append(piece)
+                pairs = tuple((shard, (shard + distance) % tiles) for shard in range(tiles))
+                pieces.append(HaloPart(piece, pairs))
             at += piece
-        value = value.permuted(sizes, dimension, size=part)
+        value = value.permuted(pieces, dimension, size=part)
     return result_of([value], value.shape, target, value.element)

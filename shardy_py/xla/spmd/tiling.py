@@ -159,6 +159,12 @@ class Tiling:
         index = tuple(slice(None) if i in varying else 0 for i in range(self.rank + 1))
         return self.named(self.grid[index].reshape(-1).tolist())
 
+    def pairs(self, dimension: int, positions: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+        """The devices at pairs of positions along `dimension`, row-major over the tiles."""
+        ends = (self.grid.take([pair[end] for pair in positions], dimension).reshape(-1) for end in (0, 1))
+        sources, receivers = (self.named(end.tolist()) for end in ends)
+        return tuple(zip(sources, receivers, strict=True))
+
     def is_even(self, shape: Sequence[int]) -> bool:
         """Returns whether all tiles of a tensor are equally large without padding."""
         return all(size % tiles == 0 for size, tiles in zip(shape, self.dimensions, strict=True))

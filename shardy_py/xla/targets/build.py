@@ -251,7 +251,7 @@ class _Builder:
         source = self._part(source, collective.held_shape, None)
         made = collective.made_shape or collective.held_shape
         place = self._place(sent)
-        transfer = Transfer(collective, (sent,), _reduction(sent), pairs=self._pairs(sent))
+        transfer = Transfer(collective, (sent,), _reduction(sent))
         node = DeviceNode(
             NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer
         )
@@ -274,24 +274,6 @@ class _Builder:
         needed = self.shared.needed.get(id(sent.step), ())
         place = next((i for i, each in enumerate(needed) if each is sent), -1)
         return id(sent.step.record), place, *map(id, sent.step.targets)
-
-    def _pairs(self, sent: Sent) -> Hashable:
-        """The key that is equal only for permutes between the same devices.
-
-        Between which neighbours is not planned: windows need halos before, then behind.
-        """
-        step = sent.step
-        if sent.collective.kind != "collective_permute" or step is None:
-            return None if step is not None else sent.number
-        pairs = step.record.attributes.get("source_target_pairs")
-        if pairs is not None:
-            return str(pairs)
-        if sent.collective.made_shape:  # of a reshard, whose group lists senders and receivers
-            return sent.collective.group
-        if TABLE[step.record.name].kind not in (Family.WINDOW, Family.PRODUCT):
-            return sent.number
-        halos = [each for each in self.shared.needed.get(id(step), ()) if _is_permute(each)]
-        return len(halos), next(i for i, each in enumerate(halos) if each is sent)
 
     def _part(self, node: int, shape: Shape, tiling: Tiling | None, *, reshaped: bool = False) -> int:
         """The part of a node with that shape, in the tiles of `tiling`; else the node."""

@@ -95,7 +95,7 @@ def _key(transfer: Transfer) -> Hashable:
     one = transfer.collective
     groups = one.kind, one.group_size, one.group
     if one.kind == "collective_permute":
-        return *groups, transfer.pairs
+        return one.kind, one.pairs
     if one.kind in ("all_reduce", "reduce_scatter"):
         return *groups, one.element_type, transfer.reduction
     return groups

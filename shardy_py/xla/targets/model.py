@@ -11,7 +11,7 @@ loops and branches. Not here: how programs become graphs (`build.py`), what pass
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import cached_property
@@ -44,15 +44,13 @@ class Transfer:
     """A collective in the program of a device.
 
     members: the planned collectives that it does the work of. reduction: the op that combines values, of an
-    all_reduce or reduce_scatter. changes: those of passes, in their order. pairs: of a permute, equal only
-    for those between the same devices.
+    all_reduce or reduce_scatter. changes: those of passes, in their order.
     """
 
     collective: PlannedCollective
     members: tuple[Sent, ...] = ()
     reduction: str = ADD
     changes: tuple[PassChange, ...] = ()
-    pairs: Hashable = None
 
     @property
     def kind(self) -> str:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.xla.spmd.halo import Dimension, compactly_exchanged, divided, exchanged, largest, valid_data
+from shardy_py.xla.spmd.halo import (
+    Dimension,
+    HaloPart,
+    compactly_exchanged,
+    divided,
+    exchanged,
+    largest,
+    valid_data,
+)
+
+
+def _sizes(parts: tuple[HaloPart, ...] | None) -> tuple[int, ...] | None:
+    return None if parts is None else tuple(part.size for part in parts)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +32,8 @@ from shardy_py.xla.spmd.halo import Dimension, compactly_exchanged, divided, exc
     ],
 )
 def test_a_part_for_each_distance(left: int, right: int, sent: tuple[int, ...]) -> None:
-    assert exchanged(Dimension(8, 4, 32), divided(0, left), divided(0, right)) == sent
+    parts = exchanged(Dimension(8, 4, 32), divided(0, left), divided(0, right))
+    assert _sizes(parts) == sent
 
 
 def test_halos_of_the_whole_dimension_are_not_exchanged() -> None:
@@ -31,7 +44,17 @@ def test_halos_of_the_whole_dimension_are_not_exchanged() -> None:
 def test_a_compact_exchange_sends_just_what_is_needed() -> None:
     """6 elements from 2 shards of 3 to 2 padded ones of 4: the second gives its first element."""
     sent = compactly_exchanged(Dimension(2, 3, 6), divided(-1, 0), divided(1, 1))
-    assert sent == (1,)
+    assert sent == (HaloPart(1, ((1, 0),)),)
+
+
+def test_parts_are_between_shards_at_one_distance() -> None:
+    parts = exchanged(Dimension(4, 2, 8), divided(0, 3), divided(0, 1))
+    assert parts is not None
+    assert [part.pairs for part in parts] == [
+        ((0, 2), (1, 3)),
+        ((0, 1), (1, 2), (2, 3)),
+        ((1, 0), (2, 1), (3, 2)),
+    ]
 
 
 @pytest.mark.parametrize("shards", [3, 4, 7])
@@ -40,7 +63,7 @@ def test_a_compact_exchange_is_of_at_most_a_shard_for_each_source(shards: int, m
     size = 5
     total = shards * size - 1
     sent = compactly_exchanged(Dimension(shards, size, total), divided(-more, 0), divided(more, more))
-    assert all(0 < part <= size for part in sent)
+    assert all(0 < part.size <= size for part in sent)
     needed = [
         (shard, source)
         for shard in range(shards)
@@ -62,7 +85,7 @@ def test_far_halos_of_small_shards_are_sent_compactly() -> None:
     by_distance = exchanged(dimension, left, right)
     assert compact is not None
     assert by_distance is not None
-    assert sum(compact) < sum(by_distance)
+    assert sum(part.size for part in compact) < sum(part.size for part in by_distance)
 
 
 def test_most_of_a_dimension_is_not_exchanged() -> None:
