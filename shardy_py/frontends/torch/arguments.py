@@ -8,14 +8,13 @@ Not here: the step (`training.py`).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_mapping, is_sequence
-from shardy_py.frontends.torch import step_names
-from shardy_py.frontends.torch.optimizers import initial_states
+from shardy_py.frontends.torch.optimizers import PreparedOptimizer
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import TorchModule, TorchOptimizer, TorchTensor
 
@@ -25,33 +24,18 @@ class StepArgument:
     """An argument of the step: a tensor with its name.
 
     kind: `parameter`, `buffer`, `state`, `rate` (of learning) or `input`.
-    owner: the parameter that a state belongs to; "" for a state of all parameters. key: the state's own name.
+    owner: the parameter that a state belongs to; "" for a state of all parameters.
     """
 
     kind: str
     name: str
     tensor: TorchTensor
     owner: str = ""
-    key: str = ""
 
 
-def state_slots(
-    optimizer: TorchOptimizer, names: Mapping[int, str], parameters: Mapping[str, TorchTensor]
-) -> list[StepArgument]:
-    """The optimizer's states; those without dimensions are one for all parameters."""
-    torch = torch_module("torch")
-    found: dict[str, StepArgument] = {}
-    states = initial_states(optimizer, names, parameters)
-    # A parameter without dimensions has averages without, too.
-    wide = {key for own in states.values() for key, value in own.items() if value.ndim}
-    for owner, own in states.items():
-        for key, value in own.items():
-            device = "meta" if parameters[owner].device.type == "meta" else "cpu"
-            tensor = torch.empty(tuple(value.shape), dtype=value.dtype, device=device)
-            label, of = (step_names.state(key, owner), owner) if key in wide else (key, "")
-            slot = StepArgument("state", label, tensor, of, key)
-            found.setdefault(slot.name, slot)
-    return list(found.values())
+def state_slots(optimizer: PreparedOptimizer) -> list[StepArgument]:
+    """The optimizer's states."""
+    return [StepArgument("state", leaf.name, leaf.tensor, leaf.owner) for leaf in optimizer.leaves]
 
 
 def rate_slots(optimizer: TorchOptimizer) -> list[StepArgument]:

@@ -85,12 +85,12 @@ def _recorded(function: Callable[..., object], inputs: Sequence[TorchTensor], pl
         with torch_module("torch.fx.traceback").preserve_node_meta(), compiling():
             return traced(*inputs)
     except RuntimeError as error:  # of torch, for code that it cannot trace
-        if (reason := _unsupported(error)) is None:
+        if (reason := unsupported(error)) is None:
             raise
         raise ShardyError(Diagnostic(reason, places.last)) from None
 
 
-def _unsupported(error: RuntimeError) -> str | None:
+def unsupported(error: RuntimeError) -> str | None:
     """Returns what a step must not do, if that is why torch cannot trace it."""
     fake = torch_module("torch._subclasses.fake_tensor")
     shapes = torch_module("torch.fx.experimental.symbolic_shapes")

@@ -22,7 +22,7 @@ from shardy_py.frontends.torch.arguments import (
     state_slots,
 )
 from shardy_py.frontends.torch.boundaries import Boundaries
-from shardy_py.frontends.torch.optimizers import States, check_optimizer, run_step, updated_names
+from shardy_py.frontends.torch.optimizers import PreparedOptimizer, check_optimizer, updated_names
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxNode, TorchModule, TorchOptimizer, TorchTensor
 from shardy_py.frontends.torch.trace import Places, TracedGraph
@@ -32,16 +32,15 @@ from shardy_py.frontends.torch.trace import Places, TracedGraph
 class TrainingStep:
     """The step as a function of tensors; `slots` are its arguments in order.
 
-    updated: the names of the parameters with gradients. parameter_names: of the optimizer's, by identity.
+    updated: the names of the parameters with gradients.
     """
 
     model: TorchModule
     loss: Callable[..., object] | None
-    optimizer: TorchOptimizer | None
+    optimizer: PreparedOptimizer | None
     max_norm: float | None
     slots: tuple[StepArgument, ...]
     updated: tuple[str, ...]
-    parameter_names: Mapping[int, str]
     inputs: object
     targets: tuple[object, ...]
 
@@ -64,10 +63,12 @@ class TrainingStep:
         updated = tuple(name for name, parameter in parameters.items() if parameter.requires_grad)
         slots = [StepArgument("parameter", name, tensor) for name, tensor in parameters.items()]
         slots += [StepArgument("buffer", name, tensor) for name, tensor in model.named_buffers()]
+        prepared = None
         if optimizer is not None:
             check_optimizer(optimizer, names)
             updated = updated_names(optimizer, names)
-            slots += state_slots(optimizer, names, {name: parameters[name] for name in updated})
+            prepared = PreparedOptimizer.of(optimizer, names, {name: parameters[name] for name in updated})
+            slots += state_slots(prepared)
             if learning_rate:
                 slots += rate_slots(optimizer)
         if not updated:
@@ -77,9 +78,7 @@ class TrainingStep:
             StepArgument("input", f"{path} (input)" if path in taken else path, tensor)
             for path, tensor in (*named_inputs(model, example_inputs), *named_targets(loss, targets))
         ]
-        return TrainingStep(
-            model, loss, optimizer, max_norm, tuple(slots), updated, names, example_inputs, targets
-        )
+        return TrainingStep(model, loss, prepared, max_norm, tuple(slots), updated, example_inputs, targets)
 
     def run(
         self, tensors: Sequence[TorchTensor], places: Places, boundaries: Boundaries
@@ -106,20 +105,7 @@ class TrainingStep:
             if self.optimizer is not None:
                 places.phase = "optimizer"
                 rates = [tensor.clone().requires_grad_() for slot, tensor in given if slot.kind == "rate"]
-                states = self._states(copies)
-                changed = run_step(
-                    self.optimizer,
-                    self.parameter_names,
-                    parameters,
-                    gradients,
-                    states,
-                    dict(enumerate(rates)),
-                )
-                copies |= {
-                    slot.name: changed[slot.owner or next(iter(changed))][slot.key]
-                    for slot in self.slots
-                    if slot.kind == "state" and slot.owner in ("", *changed)
-                }
+                copies |= self.optimizer.run(parameters, gradients, copies, dict(enumerate(rates)))
         return [
             loss.detach(),
             *(gradients.get(name) for name in self.updated),
@@ -173,17 +159,6 @@ class TrainingStep:
             remedy="pass loss(output, *targets)",
         )
 
-    def _states(self, copies: Mapping[str, TorchTensor]) -> States:
-        """The states as the optimizer has them: those of all parameters for each."""
-        states: States = {name: {} for name in self.updated}
-        for slot in self.slots:
-            if slot.kind == "state":
-                for owner in [slot.owner] if slot.owner else self.updated:
-                    # The optimizer counts each parameter's steps in its own tensor.
-                    copy = copies[slot.name] if slot.owner else copies[slot.name].clone()
-                    states[owner][slot.key] = copy
-        return {name: own for name, own in states.items() if own}
-
     def results(self, traced: TracedGraph, *, gradients: bool) -> tuple[StepResult, ...]:
         """The results that the program has: nodes with names, and the arguments that they replace."""
         loss, *rest = traced.outputs
@@ -198,7 +173,16 @@ class TrainingStep:
             found += [
                 StepResult(step_names.gradient(n), node) for n, node in by_name.items() if node is not None
             ]
+        self._check_changes(found)
         return tuple(found)
+
+    def _check_changes(self, found: Sequence[StepResult]) -> None:
+        """Raises `ShardyError` if there is an optimizer, and no parameter becomes another."""
+        names = {step_names.after(slot.name) for slot in self.slots if slot.kind == "parameter"}
+        if self.optimizer is not None and names.isdisjoint(result.name for result in found):
+            classes = " and ".join(type(each).__name__ for each in self.optimizer.optimizers)
+            remedy = "an optimizer that wraps another one has it as an attribute"
+            raise ShardyError(f"the step of {classes} changes no parameter; {remedy}")
 
 
 @dataclass(frozen=True, slots=True)

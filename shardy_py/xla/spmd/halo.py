@@ -30,7 +30,7 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class HaloPart:
-    """A permute. size: of what each shard sends. pairs: the shards that send, each with the one that receives."""
+    """A permute. size: of what a shard sends. pairs: the shards that send, each with its receiver."""
 
     size: int
     pairs: tuple[tuple[int, int], ...]

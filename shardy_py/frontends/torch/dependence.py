@@ -1,0 +1,67 @@
+"""Tensors that depend on others: which are computed from parameters and gradients, in a step on fake tensors.
+
+    with dependence([parameter, gradient]) as depends:
+        optimizer.step()
+    depends(state["exp_avg"])
+
+A count of steps does not depend on them, so all parameters can share one.
+
+Not here: the step (`optimizers.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from shardy_py.frontends.torch.placements import torch_module
+
+
+@contextmanager
+def dependence(sources: Iterable[Any]) -> Generator[Callable[[Any], bool]]:
+    """Yields whether a tensor was computed from one of the sources, in what runs meanwhile.
+
+    Tensors of one storage depend on the same.
+    """
+    torch = torch_module("torch")
+    pytree = torch_module("torch.utils._pytree")
+    kept: dict[int, Any] = {}
+
+    def storage(tensor: Any) -> int:
+        return tensor.untyped_storage()._cdata
+
+    def add(tensors: Iterable[Any]) -> None:
+        for tensor in tensors:
+            kept.setdefault(
+                storage(tensor), tensor
+            )  # a storage that is freed would give its number to another
+
+    def tensors_in(values: object) -> list[Any]:
+        return [leaf for leaf in pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+
+    class DependenceMode(torch_module("torch.utils._python_dispatch").TorchDispatchMode):
+        """Marks the results of ops whose operands are marked, and the operands that they change."""
+
+        def __torch_dispatch__(
+            self,
+            func: Any,
+            types: object,
+            args: Sequence[object] = (),
+            kwargs: Mapping[str, object] | None = None,
+        ) -> object:
+            keywords = kwargs or {}
+            result = func(*args, **keywords)
+            if any(storage(tensor) in kept for tensor in tensors_in((args, keywords))):
+                add(tensors_in(result))
+                changed = (
+                    value
+                    for argument, value in zip(func._schema.arguments, args, strict=False)
+                    if argument.alias_info is not None and argument.alias_info.is_write
+                )
+                add(tensors_in([*changed]))
+            return result
+
+    add(sources)
+    with DependenceMode():
+        yield lambda tensor: storage(tensor) in kept

@@ -1,0 +1,222 @@
+"""Optimizers as people write them: states of any kind, wrappers, numbers read from tensors; errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from shardy_py import Program, ShardyError  # noqa: E402  # behind the check for torch
+
+pytestmark = pytest.mark.torch
+X = torch.randn(4, 8)
+
+
+class Written(torch.optim.Optimizer):
+    """The frame of an optimizer; `update` changes a parameter."""
+
+    def __init__(self, params: Any, update: Callable[..., None]) -> None:
+        super().__init__(params, {"lr": 0.1})
+        self.update = update
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        for group in self.param_groups:
+            group["rounds"] = group.get("rounds", 0) + 1
+            for p in group["params"]:
+                if p.grad is not None:
+                    self.update(p, p.grad, self.state[p], group)
+
+
+def counted(p: Any, grad: Any, state: Any, group: Any) -> None:
+    """A number of steps, and one of the options of the group."""
+    state["step"] = state.get("step", 0) + 1
+    p.add_(grad, alpha=-group["lr"] / math.sqrt(state["step"] + group["rounds"]))
+
+
+def compared(p: Any, grad: Any, state: Any, group: Any) -> None:
+    """Numbers that are compared are what they are in the second step."""
+    state["step"] = state.get("step", 0) + 1
+    p.sub_(grad * (group["lr"] if state["step"] == 1 else 0.5 if group["rounds"] < 3 else 0.7))
+
+
+def nested(p: Any, grad: Any, state: Any, group: Any) -> None:
+    """Lists and None."""
+    if not state:
+        state["moments"] = [torch.zeros_like(p), {"square": torch.zeros_like(p)}]
+        state["mask"] = None
+    first, second = state["moments"]
+    first.lerp_(grad, 0.1)
+    second["square"].mul_(0.9).addcmul_(grad, grad, value=0.1)
+    p.addcdiv_(first, second["square"].sqrt().add_(1e-3), value=-group["lr"])
+
+
+def by_norm(p: Any, grad: Any, state: Any, group: Any) -> None:
+    """A state without dimensions that each parameter has its own of, and numbers read from tensors."""
+    if not state:
+        state["norm"] = torch.zeros(())
+        state["size"] = 0.0
+    state["norm"].mul_(0.9).add_(grad.norm().item(), alpha=0.1)
+    state["size"] = p.norm().item()
+    scale = min(1.0, max(0.01, state["size"])) / max(1e-3, state["norm"].item())
+    p.add_(grad, alpha=-group["lr"] * scale)
+
+
+def by_lists(p: Any, grad: Any, state: Any, group: Any) -> None:
+    """Functions of lists of tensors."""
+    if not state:
+        state["average"] = torch.zeros_like(p)
+    torch._foreach_lerp_([state["average"]], [grad], 0.1)
+    (size,) = torch._foreach_norm([grad])
+    torch._foreach_addcdiv_([p], [state["average"]], [grad.abs() + 1.0], -group["lr"])
+    torch._foreach_add_([p], torch._foreach_mul([grad], -0.01), alpha=size.item())
+
+
+class Ahead(torch.optim.Optimizer):
+    """Lookahead, which wraps another optimizer and has its groups."""
+
+    def __init__(self, base: Any) -> None:
+        super().__init__(base.param_groups, {})
+        self.base, self.param_groups = base, base.param_groups
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        self.base.step()
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                slow = state.setdefault("slow", p.clone())
+                slow.lerp_(p, 0.5)
+                p.copy_(slow)
+
+
+def model() -> Any:
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(8, 6), torch.nn.Tanh(), torch.nn.Linear(6, 4))
+
+
+def loss(output: Any) -> Any:
+    return output.square().mean()
+
+
+def eager_step(net: Any, optimizer: Any) -> None:
+    optimizer.zero_grad()
+    loss(net(X)).backward()
+    optimizer.step()
+
+
+def value_of(label: str, net: Any, optimizers: list[Any]) -> Any:
+    """What an argument of the step is after the first step of torch."""
+    parameters = dict(net.named_parameters())
+    if label in parameters or label == "input":
+        return parameters.get(label, X)
+    path, _, owner = label.partition(" of ")
+    for optimizer in optimizers:
+        for name, parameter in parameters.items():
+            found: Any = optimizer.state.get(parameter)
+            for key in path.split(".") if owner in ("", name) else ("", "missing"):
+                if isinstance(found, list):
+                    found = found[int(key)]
+                else:
+                    found = None if found is None else found.get(key)
+            if found is not None:
+                return found
+    return optimizers[0].param_groups[0][label]
+
+
+def array(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().numpy().copy()
+    return np.asarray(value, np.float32 if isinstance(value, float) else np.int64)
+
+
+MADE: dict[str, Callable[[Any], Any]] = {
+    **{
+        each.__name__: lambda p, e=each: Written(p, e)
+        for each in (counted, compared, nested, by_norm, by_lists)
+    },
+    "ahead": lambda p: Ahead(torch.optim.SGD(p, 0.1, momentum=0.9)),
+    "ahead_adam": lambda p: Ahead(torch.optim.AdamW(p, 0.1)),
+    "adafactor": torch.optim.Adafactor,
+    "rprop": torch.optim.Rprop,
+    "asgd": torch.optim.ASGD,
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_second_step_is_that_of_torch(name: str) -> None:
+    net = model()
+    optimizer = MADE[name](net.parameters())
+    program = Program.from_torch_training(net, loss, optimizer, (X,))
+    assert not optimizer.state  # of the user's own, untouched
+    eager_step(net, optimizer)
+    every = [
+        optimizer,
+        *(each for each in vars(optimizer).values() if isinstance(each, torch.optim.Optimizer)),
+    ]
+    given = {value.name: array(value_of(value.label, net, every)) for value in program.values.arguments()}
+    found = program.run(given)
+    eager_step(net, optimizer)
+    after = {f"{label} after": parameter for label, parameter in net.named_parameters()}
+    results = dict(zip((value.label for value in program.values.results()), found.arrays, strict=True))
+    assert after.keys() <= results.keys()
+    for label, parameter in after.items():
+        np.testing.assert_allclose(results[label], array(parameter), atol=2e-6, err_msg=label)
+
+
+def labels(update: Callable[..., None]) -> list[str]:
+    net = model()
+    program = Program.from_torch_training(net, loss, Written(net.parameters(), update), (X,))
+    return [value.label for value in program.values.arguments()]
+
+
+def test_numbers_are_arguments_unless_they_are_compared() -> None:
+    assert {"step", "rounds"} <= set(labels(counted))
+    assert {"step", "rounds"}.isdisjoint(labels(compared))
+
+
+def test_what_depends_on_a_parameter_is_its_own() -> None:
+    found = labels(by_norm)
+    assert {"norm of 0.weight", "norm of 2.bias", "size of 0.weight"} <= set(found)
+    assert {"moments.0 of 0.weight", "moments.1.square of 2.bias"} <= set(labels(nested))
+
+
+def without_effect(p: Any, grad: Any, state: Any, group: Any) -> None:
+    state["seen"] = grad.clone()
+
+
+def by_value(p: Any, grad: Any, state: Any, group: Any) -> None:
+    if grad.sum() > 0:
+        p.sub_(grad)
+
+
+def failing(p: Any, grad: Any, state: Any, group: Any) -> None:
+    p.sub_(state["never made"])
+
+
+@pytest.mark.parametrize(
+    ("update", "message"),
+    [
+        (without_effect, "error: the step of Written changes no parameter; an optimizer that wraps"),
+        (
+            by_value,
+            r"test_torch_optimizers.py:\d+:1: error: Written.step\(\) cannot be traced: .*item\(\) does",
+        ),
+        (failing, r"test_torch_optimizers.py:\d+:1: error: .* cannot be traced: KeyError: 'never made'"),
+    ],
+)
+def test_errors(update: Callable[..., None], message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        labels(update)
+
+
+def test_functions_of_python_are_put_back() -> None:
+    labels(by_norm)
+    assert math.sqrt(4) == 2
+    assert "max" not in globals()
+    assert isinstance(math, type(np))
