@@ -323,7 +323,7 @@ class Behaviour(Enum):
         "tests/xla/hlo_sharding/test_releases.py",
     )
     HLO_DROPS_PRIORITIES = ReferenceChange(
-        JAX_0_12,
+        JAX_0_11,
         "JAX compiles without priorities: HLO has shardings by mesh and axes, which cannot express them; "
         "before, they went beside it as text",
         "tests/xla/prepare/test_releases.py",
