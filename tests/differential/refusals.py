@@ -33,6 +33,7 @@ _TYPES = (
     r"|requires compatible types|rhs group dimension is expected"
     r"|Expects that for each dim in operand_batching_dims|contracting dimension sizes must match"
 )
+_CASTS = "found unrealized_conversion_cast after pad-for-div"
 REFUSAL_CAUSES = (
     RefusalCause(
         "its partitioner has no barriers",
@@ -41,13 +42,13 @@ REFUSAL_CAUSES = (
     ),
     RefusalCause(
         "its explicit reshards look through barriers, whose results then have other parts than their users",
-        f"{_TYPES}|batching dimension sizes must match",
+        f"{_TYPES}|batching dimension sizes must match|{_CASTS}",
         ("sdy.propagation_barrier",),
         through_ops,
     ),
     RefusalCause(
         "its padding leaves casts",
-        "found unrealized_conversion_cast after pad-for-div",
+        _CASTS,
         (
             *_CHLO,
             "stablehlo.custom_call",
@@ -78,7 +79,7 @@ REFUSAL_CAUSES = (
                 "stablehlo.dynamic_iota",
             ),
             *("stablehlo.dynamic_broadcast_in_dim", "stablehlo.dynamic_slice", "stablehlo.gather"),
-            *("stablehlo.rng", "stablehlo.scatter", "stablehlo.slice"),
+            *("stablehlo.rng", "stablehlo.scatter", "stablehlo.set_dimension_size", "stablehlo.slice"),
         ),
     ),
 )
