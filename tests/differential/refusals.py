@@ -26,6 +26,10 @@ class RefusalCause:
     ops: tuple[str, ...]
     without: Callable[[Callable[[Operation], bool]], Callable[[str], str]] = without_ops
 
+    def ops_in(self, text: str) -> tuple[str, ...]:
+        """Those of its ops that a program has."""
+        return tuple(name for name in self.ops if name in text)
+
 
 _CHLO = tuple(name for name in TABLE if name.startswith("chlo."))
 _TYPES = (
@@ -51,6 +55,7 @@ REFUSAL_CAUSES = (
         _CASTS,
         (
             *_CHLO,
+            "stablehlo.cross-replica-sum",
             "stablehlo.custom_call",
             "stablehlo.einsum",
             "stablehlo.broadcast",
@@ -135,21 +140,30 @@ INVALID: tuple[tuple[str, Callable[[str], bool]], ...] = (
 """What no program may have and C++ made, as its message says."""
 
 
+_PLACE = re.compile(r'^"[^"]*":\d+:\d+: ')
+
+
+def first_fact(message: str) -> str:
+    """The first error in a message, without its place; empty without one."""
+    said = [line.partition("error: ")[2] for line in message.splitlines() if "error: " in line]
+    return _PLACE.sub("", said[0]) if said else ""
+
+
 def refusal_cause(text: str, message: str, refusal: Callable[[str], str]) -> str:
     """Why C++ refuses what has a valid result here: the cause and the op whose absence ends this refusal.
 
-    If it takes the absence of several ops, these are named.
+    If it takes the absence of several ops, these are named. There may be another refusal after it.
     refusal: what C++ says of another program; empty if it has a result.
     """
     for name, is_meant in INVALID:
         if is_meant(message):
             return name
+    fact = first_fact(message)
     for cause in REFUSAL_CAUSES:
         if re.search(cause.words, message):
-            ops = [name for name in cause.ops if name in text]
-            tried = [*((name,) for name in ops), *([tuple(ops)] if len(ops) > 1 else [])]
-            for names in tried:
+            ops = cause.ops_in(text)
+            for names in (*((name,) for name in ops), *([ops] if len(ops) > 1 else [])):
                 saved = cause.without(named(*names))(text)
-                if saved != text and not re.search(cause.words, refusal(saved)):
+                if saved != text and first_fact(refusal(saved)) != fact:
                     return f"{cause.name}: {', '.join(names)}"
     return UNKNOWN
