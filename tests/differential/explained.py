@@ -220,6 +220,10 @@ IMITATIONS = (
         lambda: mock.patch("shardy_py.passes.export.reshard_insertion.keep_reductions"),
     ),
     Imitation(
+        "its results that are unreduced along axes that their operands are replicated on count several times",
+        lambda: mock.patch("shardy_py.localize.reduction_factors.resolve_unreduced_results"),
+    ),
+    Imitation(
         "its scatters fill the inputs of other devices with values that are not neutral",
         lambda: mock.patch("shardy_py.localize.local_indexed.identity", _scatter_filler),
     ),

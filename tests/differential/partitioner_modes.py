@@ -49,7 +49,7 @@ STAGES: tuple[Step, ...] = (
 """What `sdy-export-pipeline` with `partitioner-stage=convert-global-to-local` runs after a propagation."""
 
 WIDTH = Width(replicated=0.0, annotated=0.4)
-_PROGRAM = wide(WIDTH)
+PROGRAM = wide(WIDTH)
 DEVICES = 16
 _COUNTS = (f"replica-count={DEVICES}", f"partition-count={DEVICES}")
 """Options of programs on as many devices: other counts are errors here, and wrong programs in C++. The passes
@@ -72,7 +72,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 def _on_devices(rng: random.Random) -> str:
     """A program of which no mesh with axes has other than `DEVICES` devices."""
     while True:
-        text = _PROGRAM(rng)
+        text = PROGRAM(rng)
         if _devices(text) == {DEVICES}:
             return text
 
@@ -87,10 +87,10 @@ def _rows() -> list[Mode]:
     for index, step in enumerate(STAGES):
         if step[0] in (PIPELINE, "canonicalize"):
             continue
-        rows.append(Mode(step[0], _PROGRAM, (step,), STAGES[:index], is_partitioner=True))
+        rows.append(Mode(step[0], PROGRAM, (step,), STAGES[:index], is_partitioner=True))
         for options in OPTIONS.get(step[0], ()):
             name = f"{step[0]}{{{options}}}"
-            program, before = _PROGRAM, STAGES[:index]
+            program, before = PROGRAM, STAGES[:index]
             if options in _COUNTS:
                 program, before = _on_devices, tuple((n, options if n == RESOLVE else o) for n, o in before)
             rows.append(Mode(name, program, ((step[0], options),), before, is_partitioner=True))
@@ -99,14 +99,14 @@ def _rows() -> list[Mode]:
 
 def _export(options: str) -> Mode:
     step = ("sdy-export-pipeline", options)
-    return Mode(f"export{{{options}}}", _PROGRAM, (step,), ((PIPELINE, ""),), is_partitioner=True)
+    return Mode(f"export{{{options}}}", PROGRAM, (step,), ((PIPELINE, ""),), is_partitioner=True)
 
 
 SINGLE = ("sdy-per-instruction-partitioning", "")
 PARTITIONER_MODES: tuple[Mode, ...] = (
     *_rows(),
-    Mode(SINGLE[0], _PROGRAM, (SINGLE,), STAGES[:2], is_partitioner=True),
-    Mode(f"{SINGLE[0]}{{filter}}", _PROGRAM, ((SINGLE[0], "filter=dot"),), STAGES[:2], is_partitioner=True),
+    Mode(SINGLE[0], PROGRAM, (SINGLE,), STAGES[:2], is_partitioner=True),
+    Mode(f"{SINGLE[0]}{{filter}}", PROGRAM, ((SINGLE[0], "filter=dot"),), STAGES[:2], is_partitioner=True),
     _export(""),
     _export("enable-insert-explicit-collectives=true"),
     _export("inline-meshes=false enable-insert-explicit-collectives=true keep-sharding-rules=true"),

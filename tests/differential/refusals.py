@@ -26,6 +26,10 @@ class RefusalCause:
     ops: tuple[str, ...]
     without: Callable[[Callable[[Operation], bool]], Callable[[str], str]] = without_ops
 
+    def ops_in(self, text: str) -> tuple[str, ...]:
+        """Those of its ops that a program has."""
+        return tuple(name for name in self.ops if name in text)
+
 
 _CHLO = tuple(name for name in TABLE if name.startswith("chlo."))
 _TYPES = (
@@ -33,6 +37,7 @@ _TYPES = (
     r"|requires compatible types|rhs group dimension is expected"
     r"|Expects that for each dim in operand_batching_dims|contracting dimension sizes must match"
 )
+_CASTS = "found unrealized_conversion_cast after pad-for-div"
 REFUSAL_CAUSES = (
     RefusalCause(
         "its partitioner has no barriers",
@@ -41,15 +46,16 @@ REFUSAL_CAUSES = (
     ),
     RefusalCause(
         "its explicit reshards look through barriers, whose results then have other parts than their users",
-        f"{_TYPES}|batching dimension sizes must match",
+        f"{_TYPES}|batching dimension sizes must match|{_CASTS}",
         ("sdy.propagation_barrier",),
         through_ops,
     ),
     RefusalCause(
         "its padding leaves casts",
-        "found unrealized_conversion_cast after pad-for-div",
+        _CASTS,
         (
             *_CHLO,
+            "stablehlo.cross-replica-sum",
             "stablehlo.custom_call",
             "stablehlo.einsum",
             "stablehlo.broadcast",
@@ -77,8 +83,9 @@ REFUSAL_CAUSES = (
                 "stablehlo.broadcast",
                 "stablehlo.dynamic_iota",
             ),
-            *("stablehlo.dynamic_broadcast_in_dim", "stablehlo.dynamic_slice", "stablehlo.gather"),
-            *("stablehlo.rng", "stablehlo.scatter", "stablehlo.slice"),
+            *("stablehlo.dynamic_broadcast_in_dim", "stablehlo.dynamic_reshape", "stablehlo.dynamic_slice"),
+            "stablehlo.gather",
+            *("stablehlo.rng", "stablehlo.scatter", "stablehlo.set_dimension_size", "stablehlo.slice"),
         ),
     ),
 )
@@ -134,21 +141,30 @@ INVALID: tuple[tuple[str, Callable[[str], bool]], ...] = (
 """What no program may have and C++ made, as its message says."""
 
 
+_PLACE = re.compile(r'^"[^"]*":\d+:\d+: ')
+
+
+def first_fact(message: str) -> str:
+    """The first error in a message, without its place; empty without one."""
+    said = [line.partition("error: ")[2] for line in message.splitlines() if "error: " in line]
+    return _PLACE.sub("", said[0]) if said else ""
+
+
 def refusal_cause(text: str, message: str, refusal: Callable[[str], str]) -> str:
     """Why C++ refuses what has a valid result here: the cause and the op whose absence ends this refusal.
 
-    If it takes the absence of several ops, these are named.
+    If it takes the absence of several ops, these are named. There may be another refusal after it.
     refusal: what C++ says of another program; empty if it has a result.
     """
     for name, is_meant in INVALID:
         if is_meant(message):
             return name
+    fact = first_fact(message)
     for cause in REFUSAL_CAUSES:
         if re.search(cause.words, message):
-            ops = [name for name in cause.ops if name in text]
-            tried = [*((name,) for name in ops), *([tuple(ops)] if len(ops) > 1 else [])]
-            for names in tried:
+            ops = cause.ops_in(text)
+            for names in (*((name,) for name in ops), *([ops] if len(ops) > 1 else [])):
                 saved = cause.without(named(*names))(text)
-                if saved != text and not re.search(cause.words, refusal(saved)):
+                if saved != text and first_fact(refusal(saved)) != fact:
                     return f"{cause.name}: {', '.join(names)}"
     return UNKNOWN

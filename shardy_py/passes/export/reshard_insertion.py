@@ -49,7 +49,7 @@ from shardy_py.mlir.value_shardings import (
     rank_of,
     set_sharding,
 )
-from shardy_py.ops import TABLE
+from shardy_py.passes.export.body_reductions import body_reduction, reduction_after
 from shardy_py.passes.export.communication_ops import RESHARDING, chain_after_result, chain_before_use
 from shardy_py.passes.export.kept_reductions import keep_reductions
 from shardy_py.passes.options import InsertExplicitReshardsOptions
@@ -187,7 +187,7 @@ class ReshardInsertion:
         """Returns whether results of `op` are unreduced before their all-reduce."""
         if not self._marks_partial or Behaviour.ALL_PARTIAL_SUMS_ARE_MARKED.holds:
             return self._marks_partial
-        return op.name not in COMBINING or _common_operator(op) is not None
+        return op.name not in COMBINING or body_reduction(op.regions[0]) is not None
 
     def _needs_full(self, op: Operation) -> bool:
         """Returns whether the minimal version treats `op` as the full one does."""
@@ -262,7 +262,7 @@ class ReshardInsertion:
             return plans.NOTHING
         given = op.attributes.get(RULE)
         record = record_of(op)
-        reduction = _reduction_of(op) if self._takes_reductions and op.name in COMBINING else ""
+        reduction = reduction_after(op) if self._takes_reductions and op.name in COMBINING else ""
         own = self._own_sharding(op)
         key = (id(record), id(given), is_full, reduction, id(own), *map(id, operands), *map(id, results))
         known = self._plans.get(key)
@@ -316,28 +316,6 @@ class ReshardInsertion:
                 else plans.overflow_plan(tensors, self._own_sharding(op), self._meshes)
             )
         return plans.reshard_plan(tensors, self._meshes)
-
-
-def _reduction_of(op: Operation) -> str | None:
-    """The reduction of the all-reduces after an op that combines values; None if there are none."""
-    found = _common_operator(op)
-    if found is None and len(op.results) > 1 and Behaviour.MIXED_VALUES_ARE_NOT_SUMMED.holds:
-        return None
-    return found or "sum"
-
-
-def _common_operator(op: Operation) -> str | None:
-    """The reduction operator of sdy for all values that an op combines; None if it has several, or others."""
-    terminator = terminator_of(op.regions[0])
-    makers = [value.owner for value in operands_of(terminator)] if terminator is not None else []
-    names = {maker.name if isinstance(maker, Operation) else "" for maker in makers}
-    return _operator(names.pop()) if len(names) == 1 else None
-
-
-def _operator(name: str) -> str | None:
-    """The reduction operator of sdy for values combined by an op; None if there is none."""
-    combiner = TABLE[name].combiner
-    return combiner.reduction if combiner is not None and combiner.is_operator else None
 
 
 def _has_same_parts(reshape: Operation, tensors: plans.OpShardings) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
-from xdsl.ir import Operation, OpResult, Region, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import Diagnostic, ShardyError
@@ -31,7 +31,7 @@ from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.dialects.stablehlo import ReduceOp
 from shardy_py.mlir.dialects.traits import is_terminator
 from shardy_py.mlir.holders import attribute_list_shardings
-from shardy_py.mlir.ir import operands_of, terminator_of, walk_post_order
+from shardy_py.mlir.ir import operands_of, walk_post_order
 from shardy_py.mlir.record import name_of
 from shardy_py.mlir.sharding_walk import survey
 from shardy_py.mlir.symbols import Symbols, functions_of, meshes_of
@@ -39,6 +39,7 @@ from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.typed import of_kind
 from shardy_py.mlir.value_shardings import ShardingReader, before_barriers
 from shardy_py.ops import REDUCTIONS, TABLE
+from shardy_py.passes.export.body_reductions import body_reduction
 from shardy_py.reshard.steps import mismatch_fault, transition_fault
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.tensor_sharding import without_manual_axes
@@ -97,11 +98,11 @@ class _Check:
         collective = TABLE[name].collective
         if collective is not None and collective.names_devices and collective.reduces:
             source = self._sharding(operands_of(op)[0])
-            return self._fault_between((source,), op.results[:1], None, _body_reduction(op.regions[0]))
+            return self._fault_between((source,), op.results[:1], None, body_reduction(op.regions[0]))
         operands = operands_of(op)
         if name == REDUCE:
             operands = operands[: len(operands) // 2]
-        introduced = _body_reduction(op.regions[0]) if name == REDUCE else SUM
+        introduced = body_reduction(op.regions[0]) if name == REDUCE else SUM
         if isinstance(op, UNREDUCING):
             introduced = self._made_by(op)
         # A reshard that defines an operand is checked itself.
@@ -173,17 +174,6 @@ def _is_resharded(value: SSAValue) -> bool:
 def _reduction_of(op: Operation) -> str:
     given = op.properties.get("reduction_op")
     return SUM if given is None else REDUCTIONS[of_kind(given, IntegerAttr).value.data]
-
-
-def _body_reduction(region: Region) -> str | None:
-    """The reduction in the body of an op, if it is the same known one for all results; else None."""
-    terminator = terminator_of(region)
-    if terminator is None:
-        return None
-    makers = [value.op.name if isinstance(value, OpResult) else "" for value in operands_of(terminator)]
-    found = {TABLE[maker].combiner for maker in makers}
-    combiner = found.pop() if len(found) == 1 else None
-    return combiner.reduction if combiner is not None and combiner.is_operator else None
 
 
 def _at(shardings: tuple[TensorSharding | None, ...], index: int) -> TensorSharding | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -108,7 +108,7 @@ class RegionBody:
             within = devices.times(times)
             captured = [repeated(value, times) for value in captured]
         else:
-            within = Devices(devices.machine, devices.world, np.zeros(lanes, np.intp))
+            within = replace(devices, members=np.zeros(lanes, np.intp))
         plain = NestedRegion(self.nested.plan, tuple(range(len(captured))))
         return tuple(plain(within, list(arguments), captured))
 

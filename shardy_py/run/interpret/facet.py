@@ -18,7 +18,7 @@ from shardy_py.ops import Facet
 from shardy_py.ops.compute.lanes import TOKEN
 from shardy_py.ops.compute.windowed import dynamic_reduce_window
 from shardy_py.ops.custom_calls import CALL
-from shardy_py.run.interpret import collectives, effects, instruments
+from shardy_py.run.interpret import collectives, effects, instruments, logical_reduction
 from shardy_py.run.interpret.bodies import body_maker
 from shardy_py.run.interpret.build import Builder, Handler, NestedRegion
 from shardy_py.run.interpret.machine import Devices, Run
@@ -73,6 +73,7 @@ _CHECKS: dict[str, Handler] = {
     "check.expect_serialized_eq": instruments.expect_serialized_eq,
 }
 _HANDLERS: dict[str, Handler] = {
+    "sdy.all_reduce": logical_reduction.all_reduce,
     "sdy.mesh": _nothing,
     "sdy.sharding_group": _nothing,
     "stablehlo.after_all": _token,

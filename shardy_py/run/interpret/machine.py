@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -83,11 +83,13 @@ class Devices:
 
     members: their flattened ids, in the order of lanes. For regions that are applied to elements, each
         process is repeated.
+    manual_axes: of the manual computations around, along which the processes have parts of their own.
     """
 
     machine: Machine
     world: World
     members: Lanes
+    manual_axes: tuple[str, ...] = ()
 
     @cached_property
     def count(self) -> int:
@@ -96,11 +98,11 @@ class Devices:
 
     def only(self, lanes: Lanes) -> Devices:
         """Returns the devices at these positions."""
-        return Devices(self.machine, self.world, self.members[lanes])
+        return replace(self, members=self.members[lanes])
 
     def times(self, count: int) -> Devices:
         """Returns each device `count` times."""
-        return self if count == 1 else Devices(self.machine, self.world, np.repeat(self.members, count))
+        return self if count == 1 else replace(self, members=np.repeat(self.members, count))
 
     @staticmethod
     def all_of(machine: Machine, grid: Grid) -> Devices:

@@ -12,7 +12,7 @@ Not here: how dimensions are split (`sharding/slices.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
@@ -154,9 +154,9 @@ def manual_computation(builder: Builder, op: Operation, regions: tuple[NestedReg
     given, taken = ([Terms.of(sharding, mesh, axes) for sharding in side] for side in (inputs, outputs))
 
     def run(devices: Devices, operands: list[Value]) -> list[Value]:
-        within = devices
+        within = replace(devices, manual_axes=(*devices.manual_axes, *axes))
         if devices.world.grid.size == 1:
-            within = Devices(devices.machine, World(Grid(1, size)), np.arange(size))
+            within = Devices(devices.machine, World(Grid(1, size)), np.arange(size), axes)
             groups = np.zeros(size, np.intp)
         elif devices.world.grid == Grid(1, size) and devices.count == size and devices.world.is_manual:
             groups = others

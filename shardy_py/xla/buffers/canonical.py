@@ -50,18 +50,25 @@ _NARROW = frozenset(("bf16", "f16"))
 def is_widened(step: PlannedOp) -> bool:
     """True if the host computes a product in f32 instead of fewer bits."""
     type_ = step.record.operands[0] if STORED.of(step.record.name).is_product else None
-    return type_ is not None and type_.element in _NARROW and not _is_by_library(step.record)
+    return type_ is not None and type_.element in _NARROW and not _is_by_library(step)
 
 
-def _is_by_library(record: OpRecord) -> bool:
+def _is_by_library(step: PlannedOp) -> bool:
     """True if a library computes a product of bf16 on the host as it is.
 
-    Not of a vector, nor of few elements, nor where rows of the first operand are contracted. Source:
-    openxla/xla, xla/backends/cpu/ynn_support.cc.
+    Not of a vector, nor of few elements, nor where rows of the first operand are contracted, nor of what a
+    transpose made (`inferred_layouts.py`). Source: openxla/xla, xla/backends/cpu/ynn_support.cc.
     """
+    record = step.record
     lhs, rhs = record.operands[:2]
     made = record.results[0]
-    if record.name != DotGeneralOp.name or lhs is None or rhs is None or made is None:
+    if (
+        record.name != DotGeneralOp.name
+        or not step.reads_in_order
+        or lhs is None
+        or rhs is None
+        or made is None
+    ):
         return False
     made_by_library = ("f32", "bf16") if Behaviour.PRODUCTS_STAY_NARROW.holds else ("f32",)
     if lhs.element != "bf16" or rhs.element != "bf16" or made.element not in made_by_library:

@@ -9,7 +9,7 @@ Source: openxla/xla, xla/service/instruction_fusion.cc, xla/service/cpu/cpu_inst
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shardy_py.ops import Facet, Family
 
@@ -20,6 +20,7 @@ class StoredRow:
 
     is_rewritten: whether copies are added to it before it runs (`canonical.py`).
     is_product: whether the host computes it in f32.
+    keeps_layout_of: the operand whose layout XLA first infers for the result; each for its own of several.
     has_halo: whether slices of neighbours are put together with the operand; joins_halo: in memory of their
         own, on chips.
 
@@ -40,6 +41,7 @@ class StoredRow:
 
     is_rewritten: bool = False
     is_product: bool = False
+    keeps_layout_of: int | None = None
     has_halo: bool = False
     joins_halo: bool = False
     is_fused: bool = False
@@ -56,8 +58,9 @@ class StoredRow:
 
 
 _STORED = StoredRow()
-_ELEMENTWISE = StoredRow(is_fused=True, is_pointwise=True)
-_NOT_IN_LIBRARY = StoredRow(is_fused=True, is_pointwise=True, is_in_library=False)
+_ELEMENTWISE = StoredRow(is_fused=True, is_pointwise=True, keeps_layout_of=0)
+_NOT_IN_LIBRARY = StoredRow(is_fused=True, is_pointwise=True, is_in_library=False, keeps_layout_of=0)
+_CHOSEN = replace(_NOT_IN_LIBRARY, keeps_layout_of=1)
 _MOVED = StoredRow(is_fused=True, is_movable=True)
 _IN_LIBRARY = StoredRow(is_fused=True, is_movable=True, is_in_library=True)
 _PRODUCT = StoredRow(is_rewritten=True, is_product=True)
@@ -72,23 +75,24 @@ STORED = Facet(
         "stablehlo.iota": _IN_LIBRARY,
         **dict.fromkeys(
             (
-                *("stablehlo.and", "stablehlo.clamp", "stablehlo.compare", "stablehlo.imag", "stablehlo.not"),
-                *("stablehlo.or", "stablehlo.real", "stablehlo.remainder", "stablehlo.select"),
-                "stablehlo.xor",
+                *("stablehlo.and", "stablehlo.compare", "stablehlo.imag", "stablehlo.not", "stablehlo.or"),
+                *("stablehlo.real", "stablehlo.remainder", "stablehlo.xor"),
             ),
             _NOT_IN_LIBRARY,
         ),
+        "stablehlo.clamp": _CHOSEN,
+        "stablehlo.select": _CHOSEN,
         "stablehlo.bitcast_convert": _ELEMENTWISE,
         "stablehlo.broadcast": _STORED,
         "stablehlo.set_dimension_size": _STORED,
         "hlo.copy": StoredRow(is_movable=True),
-        "stablehlo.optimization_barrier": StoredRow(holds_back=True),
-        "hlo.opt-barrier": StoredRow(holds_back=True),
+        "stablehlo.optimization_barrier": StoredRow(holds_back=True, keeps_layout_of=0),
+        "hlo.opt-barrier": StoredRow(holds_back=True, keeps_layout_of=0),
         "stablehlo.transpose": _IN_LIBRARY,
         "stablehlo.broadcast_in_dim": _IN_LIBRARY,
         "stablehlo.reshape": StoredRow(is_fused=True, is_movable=True, is_in_library=True, is_free=True),
         "stablehlo.slice": StoredRow(is_fused=True, is_movable=True, has_halo=True),
-        "stablehlo.reverse": StoredRow(is_fused=True, is_movable=True, has_halo=True),
+        "stablehlo.reverse": StoredRow(is_fused=True, is_movable=True, has_halo=True, keeps_layout_of=0),
         "stablehlo.concatenate": StoredRow(
             is_fused=True, is_movable=True, has_halo=True, is_conditional=True
         ),

@@ -24,6 +24,7 @@ from shardy_py.xla.buffers.fusion import Fusion
 from shardy_py.xla.buffers.host import host_events
 from shardy_py.xla.buffers.host_program import HostProgram
 from shardy_py.xla.buffers.host_steps import HostSteps
+from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.packing import Buffer, HeldMemory, MemorySlot, packed
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
@@ -79,9 +80,13 @@ class StoredBlock:
     _copies: dict[Hashable, tuple[Name, ...]] = field(
         default_factory=dict[Hashable, "tuple[Name, ...]"], init=False
     )
+    _layouts: InferredLayouts = field(init=False)
+    _reordered: list[PlannedOp] = field(default_factory=list[PlannedOp], init=False)
+    """Steps whose operands are in other orders; kept, since names of values have their identities."""
     _known_reads: dict[int, list[Name]] = field(default_factory=dict[int, "list[Name]"], init=False)
 
     def __post_init__(self) -> None:
+        self._layouts = InferredLayouts(self.stored_name)
         for value in self.block.arguments:
             self._note(value.name, value.type, value.tiling)
         self._inline(self.block)
@@ -96,6 +101,7 @@ class StoredBlock:
     def _inline(self, block: Block) -> None:
         """Lists steps; regions that always run once are part of the block around them."""
         for step in block.steps:
+            self._layouts.note(step)
             for name, type_, tiling in zip(step.results, step.record.results, step.targets, strict=False):
                 self._note(name, type_, tiling)
             if _is_on_host(step):
@@ -137,8 +143,9 @@ class StoredBlock:
         sent = self.sent_for(step)
         on_host = self.setting.on_host
         operands = [each.operand for each in sent]
-        found = canonical(step, operands, on_host=on_host, is_entry=self.is_entry)
-        wide = 1 + (on_host and is_narrowed_after(step))
+        read = self._in_layouts(step)
+        found = canonical(read, operands, on_host=on_host, is_entry=self.is_entry)
+        wide = 1 + (on_host and is_narrowed_after(read))
         for made, own in zip(found.step.results, step.results, strict=True):
             self.sizes[made] = self.sizes[own] * wide
             if own in self.types:
@@ -151,6 +158,13 @@ class StoredBlock:
         self.steps += [found.step, *(each.step for each in found.after)]
         if found.step is not step:
             self.originals[id(found.step)] = id(step)
+
+    def _in_layouts(self, step: PlannedOp) -> PlannedOp:
+        """The step, which knows whether its operands are in order."""
+        if all(map(self._layouts.is_in_order, step.operands)):
+            return step
+        self._reordered.append(replace(step, reads_in_order=False))
+        return self._reordered[-1]
 
     def _list_once(self, steps: Iterable[PlannedOp]) -> None:
         """Lists copies of operands; equal copies of a value are one."""

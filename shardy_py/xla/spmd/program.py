@@ -31,7 +31,8 @@ class PlannedOp:
     operands, results: names of values; operands of a manual computation are in its in-shardings.
     targets: the tilings of the results, None for other values than tensors. blocks: its regions. times: how
     often they run. source: the op, for those who made the step. is_unreduced: the first result has unreduced
-    axes, along which its parts are summed by a later op.
+    axes, along which its parts are summed by a later op. reads_in_order: no operand has dimensions in another
+    order in memory, as far as XLA knows before it assigns layouts.
     """
 
     record: OpRecord
@@ -42,6 +43,7 @@ class PlannedOp:
     times: int = 1
     source: object = None
     is_unreduced: bool = False
+    reads_in_order: bool = True
     tensors: tuple[Name, ...] = field(init=False)
     """The names of the results that are tensors."""
     plan_key: Hashable = field(init=False)

@@ -131,6 +131,43 @@ def test_which_products_of_bf16_have_operands_in_f32(
     assert (found > 0) == is_wide
 
 
+TRANSPOSED = "%s = stablehlo.transpose %b, dims = [1, 0] : (tensor<64x64xbf16>) -> tensor<64x64xbf16>\n"
+
+
+@pytest.mark.parametrize("release", ["0.11", "0.12"])
+@pytest.mark.parametrize(
+    ("body", "is_wide"),
+    [
+        ("%t = stablehlo.transpose %b, dims = [0, 1] : (tensor<64x64xbf16>) -> tensor<64x64xbf16>", False),
+        (TRANSPOSED + "%t = stablehlo.negate %s : tensor<64x64xbf16>", True),
+        (TRANSPOSED + "%t = stablehlo.add %s, %a : tensor<64x64xbf16>", True),
+        (TRANSPOSED + "%t = stablehlo.add %a, %s : tensor<64x64xbf16>", False),
+        (TRANSPOSED + "%t = stablehlo.clamp %a, %s, %a : tensor<64x64xbf16>", True),
+        (TRANSPOSED + "%t = stablehlo.clamp %s, %a, %a : tensor<64x64xbf16>", False),
+        (TRANSPOSED + "%t = stablehlo.reverse %s, dims = [0] : tensor<64x64xbf16>", True),
+        (TRANSPOSED.replace("%s", "%t"), True),
+        (
+            TRANSPOSED
+            + "%t = stablehlo.transpose %s, dims = [1, 0] : (tensor<64x64xbf16>) -> tensor<64x64xbf16>",
+            False,
+        ),
+    ],
+)
+def test_the_library_takes_no_operand_that_a_transpose_left_out_of_order(
+    body: str, is_wide: bool, release: str
+) -> None:
+    text = f"""
+    func.func @main(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>) -> tensor<64x64xbf16> {{
+      {body}
+      %p = stablehlo.dot_general %a, %t, contracting_dims = [1] x [0]
+        : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
+      return %p : tensor<64x64xbf16>
+    }}"""
+    found = propagate(Program.parse(text, as_compiled=True, jax=release)).memory().estimate.temporaries
+    # Both operands in f32, and the product; else at most what is read.
+    assert (found >= 3 * WIDE) == is_wide
+
+
 COMPILED = """
 import json
 import jax

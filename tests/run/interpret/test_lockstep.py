@@ -308,3 +308,39 @@ func.func @main(%a: tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 """
     results = Executable(parse_module(text)).run([np.array([[1, 2, 30, 40]], np.float32)])
     assert [array[0].tolist() for array in results] == [[31, 42], [30, 40]]
+
+
+REDUCED = """sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<4xf32>) -> tensor<{size}xf32> {{
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{{"x"}}]>] out_shardings=[<@mesh, [{out}]>]
+      manual_axes={{{manual}}} (%b: tensor<2xf32>) {{
+    %1 = func.call @sum(%b) : (tensor<2xf32>) -> tensor<2xf32>
+    sdy.return %1 : tensor<2xf32>
+  }} : (tensor<4xf32>) -> tensor<{size}xf32>
+  return %0 : tensor<{size}xf32>
+}}
+func.func private @sum(%b: tensor<2xf32>) -> tensor<2xf32> {{
+  %1 = sdy.all_reduce {kind}{{{axes}}} %b out_sharding=<@mesh, [{{}}]> : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("manual", "kind", "axes", "expected"),
+    [
+        ('"x"', "", '"x"', [31, 42]),
+        ('"x"', "max ", '"x"', [30, 40]),
+        ('"x"', "", '"x", "y"', [31, 42]),  # along the free axis it is one value
+        ('"x", "y"', "", '"x", "y"', [62, 84]),
+        ('"x", "y"', "", '"y"', [2, 4, 60, 80]),
+        ('"x"', "", '"y"', [1, 2, 30, 40]),
+    ],
+)
+def test_all_reduces_along_manual_axes_are_of_the_values_of_devices(
+    manual: str, kind: str, axes: str, expected: list[int]
+) -> None:
+    out = "{}" if "x" in axes else '{"x"}'
+    text = REDUCED.format(manual=manual, kind=kind, axes=axes, out=out, size=len(expected))
+    (result,) = Executable(parse_module(text)).run([np.array([[1, 2, 30, 40]], np.float32)])
+    assert result[0].tolist() == expected

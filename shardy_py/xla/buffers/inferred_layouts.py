@@ -1,0 +1,64 @@
+"""The layouts that XLA infers for values before it assigns any: of transposes, and of ops that keep them.
+
+A transpose has the layout in which no element moves. The host's library computes no product of such an
+operand, whose dimensions are not in order in memory: it is computed in f32, where another is in bf16. Not
+here: the layouts that arrays have at last. Source: openxla/xla, xla/service/shape_inference.cc,
+xla/backends/cpu/ynn_support.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shardy_py.mlir.dialects.stablehlo import TransposeOp
+from shardy_py.ops import TensorType
+from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.spmd.program import Name, PlannedOp
+
+Order = tuple[int, ...]
+
+
+class InferredLayouts:
+    """The layouts of values that are not in order; steps are noted in theirs.
+
+    stored_name: the value that a name stands for.
+    """
+
+    def __init__(self, stored_name: Callable[[Name], Name]) -> None:
+        """No value yet."""
+        self._orders: dict[Name, Order] = {}
+        self._stored_name = stored_name
+
+    def note(self, step: PlannedOp) -> None:
+        """Notes the layouts of the results of a step."""
+        index = STORED.of(step.record.name).keeps_layout_of
+        type_ = step.record.results[0] if step.record.results else None
+        if step.record.name == TransposeOp.name and type_ is not None:
+            given = self._orders.get(self._stored_name(step.operands[0]), tuple(range(type_.rank)))
+            self._put(step.results[0], transposed(type_, tuple(step.record.attributes["permutation"]), given))
+        elif index is not None and self._orders:
+            for position, name in enumerate(step.results):
+                source = step.operands[index if len(step.results) == 1 else position]
+                self._put(name, self._orders.get(self._stored_name(source), ()))
+
+    def _put(self, name: Name, order: Order) -> None:
+        if order != tuple(range(len(order))):
+            self._orders[name] = order
+
+    def is_in_order(self, name: Name) -> bool:
+        """True if a value has its dimensions in order."""
+        return self._stored_name(name) not in self._orders
+
+
+def transposed(made: TensorType, permutation: Order, given: Order) -> Order:
+    """The order of the dimensions of a transpose in memory, major to minor; given: that of the operand.
+
+    One that moves dimensions of one element only is a reshape, whose result is in order.
+
+    >>> [transposed(TensorType(shape, "f32"), (1, 0), (0, 1)) for shape in ((2, 4), (2, 1))]
+    [(1, 0), (0, 1)]
+    """
+    moved = [old for old, size in zip(permutation, made.shape, strict=True) if size != 1]
+    if moved == sorted(moved):
+        return tuple(range(made.rank))
+    return tuple(permutation.index(dimension) for dimension in given)
