@@ -43,19 +43,19 @@ def into_scatters(body: DeviceBody, numbers: count[int]) -> DeviceBody:
 
 
 def _scatter(body: DeviceBody, number: int, user: int) -> tuple[int, int] | None:
-    """The scatter into zeros behind an operand of an addition, and the all-reduce of it; each used once."""
+    """The scatter into zeros behind an operand of an addition, and the last all-reduce of it; each used once."""
     node = body.nodes.get(number)
     if node is not None and node.role is NodeRole.SLICE and body.only_user(number) == user:
         number, user = node.inputs[0], number
-        node = body.nodes.get(number)
-    transfer = body.transfer(number)
-    if node is None or transfer is None or transfer.kind != "all_reduce" or body.only_user(number) != user:
+    last = number
+    while (transfer := body.transfer(number)) is not None and transfer.kind == "all_reduce":
+        if body.only_user(number) != user:
+            return None
+        number, user = body.nodes[number].inputs[0], number
+    is_scatter = body.form(number) is NodeForm.SCATTER and body.only_user(number) == user
+    if number == last or not is_scatter:
         return None
-    (source,) = node.inputs
-    is_scatter = body.form(source) is NodeForm.SCATTER and body.only_user(source) == number
-    if not is_scatter or body.form(body.nodes[source].inputs[0]) is not NodeForm.BROADCAST:
-        return None
-    return source, number
+    return (number, last) if body.form(body.nodes[number].inputs[0]) is NodeForm.BROADCAST else None
 
 
 def _whole(body: DeviceBody, number: int, total: int, new: dict[int, DeviceNode], numbers: count[int]) -> int:

@@ -56,6 +56,14 @@ class _Shared:
     sent: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
 
 
+@dataclass
+class _Halos:
+    """Pieces of a value that neighbours send for one step, along one dimension: none needs another."""
+
+    value: int
+    pieces: list[int] = field(default_factory=list[int])
+
+
 class _Builder:
     """Builds one body."""
 
@@ -149,13 +157,24 @@ class _Builder:
         behind = set(map(id, after))
         before = [each for each in needed if id(each) not in behind]
         chains: dict[Name, int] = {}
+        halos: dict[Name, _Halos] = {}
         for number, each in enumerate(before):
             # What has no root is of a partial result, of which a step with several has one an operand.
             own = step.operands[number % len(step.operands)] if len(step.results) > 1 else step.operands[0]
             root = self._root(each) if each.roots else own
             start = chains[root] if root in chains else self._start(each, root)
-            if start >= 0:
+            if start < 0:
+                continue
+            if not _is_halo(each):
+                halos.pop(root, None)
                 chains[root] = self._sent(each, start)
+                continue
+            known = halos.get(root)
+            if known is None or not _is_piece(each.collective.held_shape, self._held(known.value)):
+                known = halos[root] = _Halos(start)
+            known.pieces.append(self._sent(each, known.value))
+            type_ = self.shared.nodes[known.value].type
+            chains[root] = self._add(DeviceNode(NodeRole.OP, (known.value, *known.pieces), type_))
         inputs = [chains.get(name, self.shared.values.get(name, -1)) for name in step.operands]
         if len(step.results) == 1 and after and TABLE[record.name].collective is not None:
             self._written(step, inputs, after)  # one of the program itself
@@ -317,6 +336,16 @@ def _fits(sent: Sent, type_: TensorType) -> bool:
     """True if what is sent may be a result of a type."""
     collective = sent.collective
     return collective.element_type == type_.element and len(collective.held_shape) == type_.rank
+
+
+def _is_halo(sent: Sent) -> bool:
+    """True for a permute of a part of a value."""
+    return _is_permute(sent) and not sent.collective.made_shape
+
+
+def _is_piece(part: Shape, shape: Shape) -> bool:
+    """True if a part has all of a shape but along one dimension."""
+    return len(part) == len(shape) and sum(size != own for size, own in zip(part, shape, strict=True)) <= 1
 
 
 def _is_permute(sent: Sent) -> bool:

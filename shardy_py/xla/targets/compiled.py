@@ -19,6 +19,7 @@ from shardy_py.xla.targets.additions import into_scatters
 from shardy_py.xla.targets.build import body_of
 from shardy_py.xla.targets.combining import CombinerLimits, Issued, combined
 from shardy_py.xla.targets.loops import moved_out
+from shardy_py.xla.targets.merging import merged
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.narrowing import narrowed, widened
 from shardy_py.xla.targets.rounding import rounded
@@ -58,7 +59,7 @@ def _tpu(most: int) -> Compiler:
 
 _GPU = Compiler(
     "XLA:GPU",
-    (into_scatters, folded, reassociated, moved_out, narrowed, scattered),
+    (into_scatters, merged, folded, reassociated, moved_out, narrowed, scattered),
     CombinerLimits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
 )
 _CPU = Compiler("XLA:CPU", (widened,), CombinerLimits(("all_reduce",), 2**63, 2**31))

@@ -1,0 +1,196 @@
+"""Products that share an operand, which XLA:GPU computes as one: all of them need what any of them needs.
+
+    dot(x, w), dot(x, v)  ->  slices of dot(x, concatenate(w, v))
+
+No collective changes; but sets of collectives that do not need each other do (`combining.py`). A pair is
+merged if one of the two is small and neither needs the other. Source: openxla/xla,
+xla/hlo/transforms/simplifiers/dot_merger.cc, and dot_decomposer.cc there for the forms that it compares.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from math import prod
+
+from shardy_py.indexing.layout import element_type
+from shardy_py.ops import TensorType
+from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.xla.targets.facet import NodeForm
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole
+
+_MOST_BYTES = 32 << 20
+"""The bytes of operands and result of a product that is merged with any other (`xla_gpu_dot_merger_threshold_mb`)."""
+_SAME = (NodeForm.RESHAPE, NodeForm.COPY)
+
+
+@dataclass(slots=True)
+class _Product:
+    """A product, or several that were merged. form: equal for all that may be merged if they share an operand.
+
+    node: that computes it. operands: keys of both. bytes: of operands and result. members: as bits.
+    """
+
+    node: int
+    inputs: tuple[int, int]
+    operands: tuple[Hashable, Hashable]
+    form: Hashable
+    bytes: int
+    elements: int
+    members: int
+
+
+def merged(body: DeviceBody, numbers: count[int]) -> DeviceBody:
+    """The body with products that share an operand as one each."""
+    products = [found for number in sorted(body.order) if (found := _product(body, number)) is not None]
+    classes: dict[Hashable, list[int]] = defaultdict(list)
+    for place, each in enumerate(products):
+        each.members = 1 << place
+        for side, key in enumerate(each.operands):
+            classes[side, key, each.form].append(place)
+    if all(len(places) < 2 for places in classes.values()):
+        return body
+    needs = _needs(body, {each.node: each.members for each in products})
+    new: dict[int, DeviceNode] = {}
+    instead: dict[int, int] = {}
+    taken: set[int] = set()
+    for (side, _, _), places in classes.items():
+        left = [products[place] for place in places if place not in taken]
+        while left:
+            one, *left = left
+            for other in [*left]:
+                joined = one.members | other.members
+                apart = not needs[one.node] & other.members and not needs[other.node] & one.members
+                if not apart or min(one.bytes, other.bytes) > _MOST_BYTES:
+                    continue
+                left.remove(other)
+                taken |= {place for place in places if joined >> place & 1}
+                before = needs[one.node] | needs[other.node]
+                one = _together(body, one, other, side, new, instead, numbers)
+                needs[one.node] = before
+                needs.update({at: found | before | joined for at, found in needs.items() if found & joined})
+    return body.edited(new, instead)
+
+
+def _together(
+    body: DeviceBody,
+    one: _Product,
+    other: _Product,
+    side: int,
+    new: dict[int, DeviceNode],
+    instead: dict[int, int],
+    numbers: count[int],
+) -> _Product:
+    """Two products as one, on the `side` that they share."""
+    joined, product, *parts = (next(numbers) for _ in range(4))
+    nodes = {**body.nodes, **new}
+    shared, element = one.inputs[side], _element(nodes[one.node])
+    first, second = nodes[one.node], nodes[other.node]
+    new[joined] = DeviceNode(NodeRole.OP, (one.inputs[1 - side], other.inputs[1 - side]))
+    inputs = (shared, joined) if side == 0 else (joined, shared)
+    elements = one.elements + other.elements
+    new[product] = DeviceNode(NodeRole.OP, inputs, TensorType((elements,), element), first.step)
+    for part, whole, node in zip(parts, (one.node, other.node), (first, second), strict=True):
+        new[part] = DeviceNode(NodeRole.OP, (product,), node.type)
+        instead[whole] = part
+    shared_bytes = body.nodes[shared]
+    size = one.bytes + other.bytes - (0 if shared_bytes.type is None else _bytes(shared_bytes.type))
+    return replace(
+        one,
+        node=product,
+        inputs=inputs,
+        bytes=size,
+        elements=elements,
+        members=one.members | other.members,
+    )
+
+
+def _product(body: DeviceBody, number: int) -> _Product | None:
+    """The product that a node computes; None for other nodes, and for products without free dimensions."""
+    node = body.nodes[number]
+    record = None if node.role is not NodeRole.OP or node.step is None else node.step.record
+    if record is None or "dot_dimension_numbers" not in record.attributes or len(node.inputs) != 2:
+        return None
+    types = [body.nodes[each].type if each in body.nodes else None for each in node.inputs]
+    own = [type_ for type_ in types if type_ is not None]
+    ranks = [None if type_ is None else type_.rank for type_ in record.operands[:2]]
+    if node.type is None or [type_.rank for type_ in own] != ranks:
+        return None
+    numbers = DotDimensions.of(record.attributes)
+    forms = [_form(own[side], numbers, side) for side in (0, 1)]
+    if any(form is None for form in forms):
+        return None
+    keys = [
+        _operand(body, each, form) for each, form in zip(node.inputs, forms, strict=True) if form is not None
+    ]
+    positions = tuple(form[0] for form in forms if form is not None)
+    elements = tuple(type_.element for type_ in (*own, node.type))
+    precision = str(record.attributes.get("precision_config"))
+    return _Product(
+        number,
+        (node.inputs[0], node.inputs[1]),
+        (keys[0], keys[1]),
+        (positions, elements, precision),
+        sum(map(_bytes, (*own, node.type))),
+        prod(_shape(node.type)),
+        0,
+    )
+
+
+_Form = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""Of an operand with batch dimensions, one free and one contracted: the position of the latter, the order of the
+operand's dimensions in them, and its shape."""
+
+
+def _form(type_: TensorType, numbers: DotDimensions, side: int) -> _Form | None:
+    """The form of an operand that a product reads; None if it has no free dimensions, or contracts none."""
+    shape = _shape(type_)
+    batch, contracted = numbers.batching[side], numbers.contracting[side]
+    free = tuple(i for i in range(len(shape)) if i not in batch and i not in contracted)
+    if not free or not contracted:
+        return None
+    orders = [(*batch, *free, *contracted), (*batch, *contracted, *free)]
+    natural = [i for i, order in enumerate(orders) if order == tuple(range(len(shape)))]
+    major = natural[0] if natural else side
+    sizes = [prod(shape[i] for i in dimensions) for dimensions in (free, contracted)]
+    ends = sizes if major == 0 else sizes[::-1]
+    return len(batch) + 1 - major, orders[major], (*(shape[i] for i in batch), *ends)
+
+
+def _operand(body: DeviceBody, number: int, form: _Form) -> Hashable:
+    """The key of an operand in a form: the value that it is a reshape of, if its dimensions are in order."""
+    _, order, shape = form
+    is_ordered = order == tuple(range(len(order)))
+    while is_ordered and body.form(number) in _SAME:
+        number = body.nodes[number].inputs[0]
+    return number, () if is_ordered else order, shape
+
+
+def _needs(body: DeviceBody, products: Mapping[int, int]) -> dict[int, int]:
+    """For each product those that it needs, as bits."""
+    before: dict[int, int] = {}
+    found: dict[int, int] = {}
+    for number in body.order:
+        needed = 0
+        for each in body.nodes[number].inputs:
+            needed |= before.get(each, 0)
+        own = products.get(number)
+        if own is not None:
+            found[number] = needed
+            needed |= own
+        before[number] = needed
+    return found
+
+
+def _element(node: DeviceNode) -> str:
+    return "" if node.type is None else node.type.element
+
+
+def _bytes(type_: TensorType) -> int:
+    return -(-prod(_shape(type_)) * element_type(type_.element).bits // 8)
+
+
+def _shape(type_: TensorType) -> tuple[int, ...]:
+    return tuple(size or 0 for size in type_.shape)
