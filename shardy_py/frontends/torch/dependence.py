@@ -15,30 +15,30 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.placements import is_tensor, torch_module
+from shardy_py.frontends.torch.protocols import TorchTensor
 
 
 @contextmanager
-def dependence(sources: Iterable[Any]) -> Generator[Callable[[Any], bool]]:
+def dependence(sources: Iterable[TorchTensor]) -> Generator[Callable[[TorchTensor], bool]]:
     """Yields whether a tensor was computed from one of the sources, in what runs meanwhile.
 
     Tensors of one storage depend on the same.
     """
-    torch = torch_module("torch")
     pytree = torch_module("torch.utils._pytree")
-    kept: dict[int, Any] = {}
+    kept: dict[int, TorchTensor] = {}
 
-    def storage(tensor: Any) -> int:
+    def storage(tensor: TorchTensor) -> int:
         return tensor.untyped_storage()._cdata
 
-    def add(tensors: Iterable[Any]) -> None:
+    def add(tensors: Iterable[TorchTensor]) -> None:
         for tensor in tensors:
             kept.setdefault(
                 storage(tensor), tensor
             )  # a storage that is freed would give its number to another
 
-    def tensors_in(values: object) -> list[Any]:
-        return [leaf for leaf in pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+    def tensors_in(values: object) -> list[TorchTensor]:
+        return [leaf for leaf in pytree.tree_leaves(values) if is_tensor(leaf)]
 
     class DependenceMode(torch_module("torch.utils._python_dispatch").TorchDispatchMode):
         """Marks the results of ops whose operands are marked, and the operands that they change."""

@@ -21,9 +21,11 @@ from typing import Any
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import TorchOptimizer, TorchTensor
 
-OwnState = list[dict[str, Any]]
+Options = dict[str, Any]
+"""The options of a group, or the state of a parameter."""
+OwnState = list[Options]
 """The state of one parameter in each dictionary of states."""
-Groups = list[dict[str, Any]]
+Groups = list[Options]
 """The options of each group, without its parameters."""
 _PLAIN = ("foreach", "fused", "differentiable")
 """Options of torch's own optimizers that choose how they compute, not what."""
@@ -69,7 +71,7 @@ class OptimizerCopies:
 
     main: TorchOptimizer
     groups: Groups
-    states: Sequence[dict[TorchTensor, dict[str, Any]]]
+    states: Sequence[dict[TorchTensor, Options]]
     parameters: Mapping[str, TorchTensor]
 
     @staticmethod
@@ -86,9 +88,9 @@ class OptimizerCopies:
         """
         copies: dict[int, Any] = {id(each): object.__new__(type(each)) for each in optimizers}
         moved = {number: parameters[name] for number, name in names.items() if name in parameters}
-        made: dict[int, dict[str, Any]] = {}
-        lists: dict[int, list[dict[str, Any]]] = {}
-        states: dict[int, Any] = {}
+        made: dict[int, Options] = {}
+        lists: dict[int, Groups] = {}
+        states: dict[int, dict[TorchTensor, Options]] = {}
         for original in optimizers:
             copy = copies[id(original)]
             others = {name: value for name, value in vars(original).items() if name not in _OWN}
@@ -99,7 +101,7 @@ class OptimizerCopies:
                 made.setdefault(id(group), _group(group, moved, is_torch=is_torch))
             listed = [made[id(group)] for group in original.param_groups]
             copy.param_groups = lists.setdefault(id(original.param_groups), listed)
-            copy.state = states.setdefault(id(original.state), defaultdict(dict))
+            copy.state = states.setdefault(id(original.state), defaultdict(dict[str, Any]))
         main = copies[id(optimizers[0])]
         for number, rate in (rates or {}).items():
             main.param_groups[number]["lr"] = rate
@@ -136,7 +138,7 @@ def group_name(number: int) -> str:
     return f"group {number}"
 
 
-def _group(options: Mapping[str, Any], moved: Mapping[int, TorchTensor], *, is_torch: bool) -> dict[str, Any]:
+def _group(options: Options, moved: Mapping[int, TorchTensor], *, is_torch: bool) -> Options:
     """A group of other parameters; torch's own optimizers keep counts of steps tensors if capturable."""
     plain = {key: False for key in _PLAIN if key in options}
     capturable = {"capturable": True} if is_torch and "capturable" in options else {}
@@ -144,7 +146,7 @@ def _group(options: Mapping[str, Any], moved: Mapping[int, TorchTensor], *, is_t
     return {**options, **plain, **capturable, "params": own}
 
 
-def _replaced(values: dict[str, Any], copies: Mapping[int, object]) -> dict[str, Any]:
+def _replaced(values: Options, copies: Mapping[int, object]) -> Options:
     """Attributes with the copies of optimizers in the places of these."""
     pytree = torch_module("torch.utils._pytree")
     replace: Callable[[object], object] = lambda leaf: copies.get(id(leaf), leaf)  # noqa: E731

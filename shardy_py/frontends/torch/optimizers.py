@@ -17,7 +17,6 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.base.errors import Diagnostic, Position
@@ -31,7 +30,7 @@ from shardy_py.frontends.torch.optimizer_copies import (
     modules_of,
     optimizers_in,
 )
-from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchOptimizer, TorchTensor
 from shardy_py.frontends.torch.scalars import scalars_are_tensors
 from shardy_py.frontends.torch.trace import compiling, unsupported
@@ -138,7 +137,7 @@ class PreparedOptimizer:
         given = {(leaf.holder, leaf.path): tensors[leaf.name] for leaf in self.leaves}
 
         def filled(holder: str, own: OwnState) -> OwnState:
-            def leaf(path: str, value: Any) -> Any:
+            def leaf(path: str, value: object) -> object:
                 if (holder, path) in given:
                     return given[holder, path]
                 # Each parameter has its own count, though they have one argument.
@@ -154,7 +153,7 @@ class PreparedOptimizer:
         for leaf in self.leaves:
             value = after.get(leaf.holder or first, {}).get(leaf.path)
             if value is not None:
-                found[leaf.name] = value if isinstance(value, torch.Tensor) else torch.full((), value)
+                found[leaf.name] = value if is_tensor(value) else torch.full((), value)
         return found
 
 
@@ -181,7 +180,7 @@ class _Trial:
             made = _step(self._optimizers, self._names, parameters, gradients, copied, {})
         found = made.filled(self.groups)
         leaves = ((path, value) for own in found.values() for path, value in paths_of(own))
-        dependent = {path for path, value in leaves if isinstance(value, torch.Tensor) and depends(value)}
+        dependent = {path for path, value in leaves if is_tensor(value) and depends(value)}
         return _Made(found, frozenset(dependent))
 
 
@@ -218,7 +217,7 @@ def _leaves(
     """The tensors of states; those without dimensions are one for all parameters, if they depend on none."""
     torch = torch_module("torch")
     every = [(holder, path, value) for holder, own in states.items() for path, value in paths_of(own)]
-    tensors = [(holder, path, value) for holder, path, value in every if isinstance(value, torch.Tensor)]
+    tensors = [(holder, path, value) for holder, path, value in every if is_tensor(value)]
     own_paths = dependent | {path for _, path, value in tensors if value.ndim}
     is_meta = any(parameter.device.type == "meta" for parameter in parameters.values())
     found: dict[str, StateLeaf] = {}
@@ -233,7 +232,7 @@ def _leaves(
     return tuple(found.values())
 
 
-def paths_of(own: OwnState) -> list[tuple[str, Any]]:
+def paths_of(own: OwnState) -> list[tuple[str, object]]:
     """Returns the leaves of the state of a parameter, each with its path: `exp_avg`, `buffers.0`."""
     return list(zip(_paths(own), torch_module("torch.utils._pytree").tree_leaves(own), strict=True))
 
@@ -247,18 +246,18 @@ def _paths(own: OwnState) -> list[str]:
     return [*found]
 
 
-def _with_leaves(own: OwnState, replaced: Callable[[str, Any], Any]) -> OwnState:
+def _with_leaves(own: OwnState, replaced: Callable[[str, object], object]) -> OwnState:
     """The state of a parameter with other leaves."""
     pytree = torch_module("torch.utils._pytree")
     leaves, structure = pytree.tree_flatten(own)
     return pytree.tree_unflatten([*map(replaced, _paths(own), leaves)], structure)
 
 
-def _cloned(path: str, value: Any) -> Any:
-    return value.clone() if isinstance(value, torch_module("torch").Tensor) else value
+def _cloned(path: str, value: object) -> object:
+    return value.clone() if is_tensor(value) else value
 
 
-def _as_tensor(path: str, value: Any) -> Any:
+def _as_tensor(path: str, value: object) -> object:
     """A number as a tensor; anything else as it is."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value

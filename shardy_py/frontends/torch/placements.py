@@ -25,10 +25,11 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, TypeGuard
 
 from shardy_py.api import Mesh, Sharding, ShardyError
 from shardy_py.api.arguments import expect
+from shardy_py.frontends.torch.protocols import TorchTensor
 from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding import AxisRef, DimensionSharding, SubAxis, TensorSharding
 
@@ -115,6 +116,11 @@ class SubAxisPiece:
     name: str
     pre_size: int
     size: int
+
+
+def is_tensor(value: object) -> TypeGuard[TorchTensor]:
+    """Returns whether a value is a tensor of torch."""
+    return isinstance(value, torch_module("torch").Tensor)
 
 
 def torch_module(name: str) -> Any:

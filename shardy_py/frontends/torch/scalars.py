@@ -15,13 +15,16 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import reduce
 from types import ModuleType
 from typing import Any
 
-from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.placements import is_tensor, torch_module
 
+Arguments = Sequence[Any]
+Keywords = Mapping[str, Any]
+"""The arguments of a call of torch."""
 _FOREACH = "_foreach_"
 _PREFIX = {"_foreach_norm": "linalg.vector_norm"}
 """The functions of lists whose function of one tensor has another name."""
@@ -36,7 +39,7 @@ def scalars_are_tensors(modules: Iterable[ModuleType]) -> Generator[None]:
         yield
 
 
-def _mode() -> Any:
+def _mode() -> AbstractContextManager[object]:
 
     class ScalarMode(torch_module("torch.overrides").TorchFunctionMode):
         """Replaces calls that read or take numbers by calls on tensors."""
@@ -45,8 +48,8 @@ def _mode() -> Any:
             self,
             func: Callable[..., object],
             types: object,
-            args: Sequence[Any] = (),
-            kwargs: Mapping[str, Any] | None = None,
+            args: Arguments = (),
+            kwargs: Keywords | None = None,
         ) -> object:
             name, keywords = getattr(func, "__name__", ""), kwargs or {}
             if name == "item":
@@ -58,13 +61,11 @@ def _mode() -> Any:
     return ScalarMode()
 
 
-def _called(
-    name: str, function: Callable[..., object], args: Sequence[Any], keywords: Mapping[str, Any]
-) -> object:
+def _called(name: str, function: Callable[..., object], args: Arguments, keywords: Keywords) -> object:
     """The result of a function, whose last term may be multiplied by a tensor instead of a number."""
     base = name.removesuffix("_")
     scale = keywords.get(_SCALED.get(base, ""))
-    if not isinstance(scale, torch_module("torch").Tensor):
+    if not is_tensor(scale):
         return function(*args, **keywords)
     others = {key: value for key, value in keywords.items() if value is not scale}
     start, *terms = args
@@ -73,14 +74,14 @@ def _called(
     return method(term * scale, **others)
 
 
-def _each(name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> object:
+def _each(name: str, args: Arguments, keywords: Keywords) -> object:
     """A function of lists as calls for the tensors in them."""
     torch = torch_module("torch")
     is_list = [isinstance(each, list | tuple) for each in args]
     count = next(len(each) for each, listed in zip(args, is_list, strict=True) if listed)
     base = _PREFIX.get(name, name.removeprefix(_FOREACH))
     places_itself = name.endswith("_")
-    results: list[Any] = []
+    results: list[object] = []
     for number in range(count):
         own = [each[number] if listed else each for each, listed in zip(args, is_list, strict=True)]
         given: dict[str, Any] = {
@@ -120,8 +121,7 @@ _MISSING = object()
 
 
 def _has_tensor(values: Iterable[object]) -> bool:
-    tensor = torch_module("torch").Tensor
-    return any(isinstance(value, tensor) for value in values)
+    return any(map(is_tensor, values))
 
 
 def _extreme(name: str) -> Callable[..., Any]:
@@ -129,7 +129,7 @@ def _extreme(name: str) -> Callable[..., Any]:
     plain = getattr(builtins, name)
 
     def function(*values: Any, **keywords: Any) -> Any:
-        compared: Sequence[Any] = values
+        compared: Arguments = values
         if len(values) == 1 and isinstance(values[0], Iterator | list | tuple):
             compared = [*values[0]]
         if keywords or not _has_tensor(compared) or len(compared) < 2:
