@@ -46,7 +46,7 @@ REFUSAL_CAUSES = (
     ),
     RefusalCause(
         "its explicit reshards look through barriers, whose results then have other parts than their users",
-        f"{_TYPES}|batching dimension sizes must match|{_CASTS}",
+        f"{_TYPES}|batching dimension sizes must match|expected both lhs/rhs ranks|{_CASTS}",
         ("sdy.propagation_barrier",),
         through_ops,
     ),

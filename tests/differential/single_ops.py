@@ -23,8 +23,8 @@ from tests.differential import references
 from tests.differential.modes import REFUSED, Mode, Outcome, compare, made_small, run_ours, spelled
 from tests.differential.partitioner_modes import PROGRAM, SINGLE, STAGES
 from tests.differential.reference_process import ReferenceProcess
+from tests.differential.refusals import first_fact
 
-_PLACE = re.compile(r'^\S*?:\d+:\d+: |^"-":\d+:\d+: ')
 _NUMBERS = re.compile(r"\d+")
 
 
@@ -53,8 +53,7 @@ def facts(outcome: Outcome) -> tuple[str, str]:
 
 
 def _fact(message: str) -> str:
-    said = [line.partition("error: ")[2] for line in message.splitlines() if "error: " in line]
-    return _NUMBERS.sub("n", _PLACE.sub("", said[0]))[:150] if said else "no message"
+    return _NUMBERS.sub("n", first_fact(message))[:150] or "no message"
 
 
 def main() -> int:
