@@ -13,6 +13,10 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # ruff: noqa: E402
 from shardy_py import Mesh, P, Program, propagate
 from shardy_py.frontends.torch import from_exported
+from tests.frontends import training_models
+from tests.frontends.torch_models import nn
+from tests.frontends.training import compare
+from tests.frontends.training_models import Example
 
 pytestmark = pytest.mark.torch
 
@@ -85,3 +89,27 @@ def test_gradients_of_complex_products_have_conjugates() -> None:
     (model(x) * model(x).cos()).sum().backward()
     found = program.run((model.weight.detach().numpy(), x.numpy()))["weight gradient"]
     assert np.allclose(found, model.weight.grad.numpy(), rtol=1e-4, atol=1e-5)
+
+
+class Derivative(nn.Module):
+    """The derivatives of a network by its inputs, as models of differential equations have them."""
+
+    def __init__(self, of: str) -> None:
+        super().__init__()
+        self.first, self.second, self.of = nn.Linear(3, 8), nn.Linear(8, 1, bias=False), of
+
+    def forward(self, x: Any) -> Any:
+        def network(point: Any) -> Any:
+            return self.second(torch.tanh(self.first(point)))
+
+        func = torch.func
+        if self.of == "grad":
+            return func.vmap(func.grad(lambda point: network(point).sum()))(x)
+        return func.vmap(func.jacrev(network))(x)
+
+
+@pytest.mark.parametrize("of", ["grad", "jacrev"])
+def test_transforms_of_torch_func_in_a_step(of: str) -> None:
+    torch.manual_seed(0)
+    found = compare(Example(Derivative(of), training_models.square, (torch.randn(4, 3),), ()))
+    assert max(found.loss, found.gradients, found.results) < 1e-4

@@ -294,10 +294,12 @@ def kept_whole() -> Generator[None]:
 
 
 def _or_torch(op: Any, composite: object, kernel: Callable[..., object]) -> Callable[..., object]:
-    """The kernel, or torch's decomposition where it does not apply."""
+    """The kernel, or torch's decomposition where it does not apply: in `torch.func`, which knows no op of ours."""
+    transforms = torch_module("torch._C._functorch")
 
     def run(*arguments: object, **keywords: object) -> object:
-        found = kernel(*arguments, **keywords)
+        is_transformed = transforms.peek_interpreter_stack() is not None
+        found = NotImplemented if is_transformed else kernel(*arguments, **keywords)
         return op._op_dk(composite, *arguments, **keywords) if found is NotImplemented else found
 
     return run
