@@ -28,16 +28,17 @@ from shardy_py.search.advice import (
     NO_ADVICE,
     NO_PLACEMENTS,
     Advice,
+    AdvisedProgram,
     Adviser,
     Holding,
     Language,
     Outcome,
     PlacementRemedies,
     Proposal,
-    Proposer,
     Sites,
     outcome_of,
     placements,
+    placing,
 )
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import meshes_with_axes
@@ -91,7 +92,7 @@ class ResultAdvice:
             return outcome_of(after, uses)
 
         before = outcome_of(result.program.module, report.sending)
-        return Adviser(before, sources.proposer, trial, _language(result.source), tries)
+        return Adviser(before, sources.advised, trial, _language(result.source), tries)
 
     def placements(self, value: Value, dimensions: Sequence[int], axis: str) -> PlacementRemedies:
         """Returns annotations after which a value is sharded along an axis, in one of `dimensions`, as tried.
@@ -114,7 +115,7 @@ class ResultAdvice:
                 return None
 
         before = Holding(_held_bytes(value), result.communication().total.bytes)
-        proposals = sources.proposer.placing(entry, dimensions, axis)
+        proposals = placing(sources.advised, entry, dimensions, axis)
         return placements(proposals, before, trial, _language(result.source))
 
 
@@ -157,7 +158,7 @@ class Sources:
         }
 
         table = result.source.values.table
-        self.proposer = Proposer(
+        self.advised = AdvisedProgram(
             *(table, Sites(table, result.source.sources), mesh_name, mesh, self.of, self.final_sharding),
             lambda use: result.sides(use),
             result.source.has_explicit_axes,

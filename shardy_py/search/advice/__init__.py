@@ -1,8 +1,9 @@
 """Advice: annotations to change where a program communicates, each tried before it is given.
 
-Start at `adviser.py`; `sites.py` finds expressions to constrain, `variants.py` other shardings, `rewrites.py`
-ops in place of others, `proposals.py` edits, `outcome.py` what a program costs, `remedy.py` the words,
-`placement.py` remedies for tensors that are not sharded.
+Start at `proposals.py`, the table of what is proposed: each row is a function of `kinds/` from a question
+(`question.py`) on a program (`program.py`) to edits. `adviser.py` tries them; `sites.py` finds expressions to
+constrain, `variants.py` other shardings, `rewrites.py` ops in place of others, `outcome.py` what a program
+costs, `remedy.py` the words, `placement.py` remedies for tensors that are not sharded.
 """
 
 from shardy_py.search.advice.adviser import MOST_VALUES, SHOWN, Adviser
@@ -15,13 +16,15 @@ from shardy_py.search.advice.placement import (
     PlacementRemedies,
     placements,
 )
-from shardy_py.search.advice.proposals import Proposal, Proposer
+from shardy_py.search.advice.program import AdvisedProgram
+from shardy_py.search.advice.proposals import placing
 from shardy_py.search.advice.remedy import (
     NO_ADVICE,
     Advice,
     Edit,
     Effect,
     Language,
+    Proposal,
     Remedy,
     is_expressible,
     spec_text,
@@ -36,6 +39,7 @@ __all__ = [
     "NO_PLACEMENTS",
     "SHOWN",
     "Advice",
+    "AdvisedProgram",
     "Adviser",
     "Edit",
     "Effect",
@@ -46,7 +50,6 @@ __all__ = [
     "Placement",
     "PlacementRemedies",
     "Proposal",
-    "Proposer",
     "Remedy",
     "Sites",
     "SuggestedRewrite",
@@ -55,5 +58,6 @@ __all__ = [
     "is_expressible",
     "outcome_of",
     "placements",
+    "placing",
     "spec_text",
 ]

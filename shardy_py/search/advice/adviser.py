@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.search.advice.outcome import GroupKey, Outcome, group_key
-from shardy_py.search.advice.proposals import Proposal, Proposer
-from shardy_py.search.advice.remedy import Advice, Effect, Language, Remedy, words_of
+from shardy_py.search.advice.program import AdvisedProgram
+from shardy_py.search.advice.proposals import key_of, proposals
+from shardy_py.search.advice.question import Question
+from shardy_py.search.advice.remedy import Advice, Effect, Language, Proposal, Remedy, words_of
 
 Trial = Callable[[Proposal], Outcome | None]
 """Returns what the edited program costs; None if it is invalid."""
@@ -41,7 +43,7 @@ class Adviser:
     """
 
     before: Outcome
-    proposer: Proposer
+    program: AdvisedProgram
     trial: Trial
     language: Language
     tries: int | None = None
@@ -53,7 +55,7 @@ class Adviser:
     def __post_init__(self) -> None:
         """Sets the number of tries from the size of the program."""
         if self.tries is None:
-            values = max(1, len(self.proposer.table.entries))
+            values = max(1, len(self.program.table.entries))
             self.tries = 0 if values > MOST_VALUES else max(_FEWEST, _VALUES_TRIED // values)
 
     def advice(self, use: CollectiveUse, most: int = SHOWN) -> Advice:
@@ -71,14 +73,14 @@ class Adviser:
             return Advice((), 0)
         left = min(share, self.tries or 0)
         tried = 0
-        for proposal in self.proposer.proposals(uses) if left > 0 else ():
+        for proposal in proposals(Question(self.program, uses[0])) if left > 0 else ():
             if left <= 0:
                 break
             tried += 1
-            if _key(proposal) not in self._known:
+            if key_of(proposal) not in self._known:
                 left -= 1
                 self.tries = (self.tries or 0) - 1
-                self._known[_key(proposal)] = proposal, self.trial(proposal)
+                self._known[key_of(proposal)] = proposal, self.trial(proposal)
         return Advice(self._best(key), max(tried, len(self._known)))
 
     def _best(self, key: GroupKey) -> tuple[Remedy, ...]:
@@ -103,7 +105,3 @@ class Adviser:
     @staticmethod
     def _effect(outcome: Outcome, key: GroupKey) -> Effect:
         return Effect(outcome.total, outcome.own_bytes.get(key, 0), outcome.kept_bytes)
-
-
-def _key(proposal: Proposal) -> tuple[object, ...]:
-    return tuple(edit.key for edit in proposal)

@@ -105,6 +105,10 @@ class Edit:
         return f"{given} {what}" + ("" if self.sharding is None else f": {self.sharding}")
 
 
+Proposal = tuple[Edit, ...]
+"""Edits that are tried together."""
+
+
 @dataclass(frozen=True)
 class Effect:
     """The costs of a program: all collectives, those concerned, and the bytes kept on each device.
