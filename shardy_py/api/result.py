@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from shardy_py.check import Findings
     from shardy_py.propagation.op_graph import OpGraph
     from shardy_py.report.time import TimeReport
+    from shardy_py.report.verdict import Verdict
     from shardy_py.search.advice import Advice, PlacementRemedies, Remedy
     from shardy_py.viewer.explorer_file import Explorer
     from shardy_py.viewer.model_explorer_graphs import ModelExplorerGraphs
@@ -215,9 +216,32 @@ class Result(Explained):
         stage = stage_of(target)
         self.forecasts.remark()
         report = self.forecasts.priced(model_of(model, stage), partitioner, stage)[1]
-        if report.partitioner != "xla" or self.record is None:
+        if self.record is None:
             return report
-        return self.forecasts.with_remedies(report, lambda use: self.advice(use).lines)
+        return self.forecasts.with_verdict(report, self.kept(extension("verdict").ResultVerdicts).of)
+
+    @without_collection()
+    def verdict(
+        self,
+        model: CostModel | str | None = None,
+        *,
+        target: AxisPlacement | Hardware | str | None = None,
+        partitioner: Partitioner | None = None,
+    ) -> Verdict:
+        """Returns what costs most, where it comes from, what to change, and what that saves.
+
+        Changes of collectives by XLA are tried: each is propagated and planned, on top of those before.
+
+        model, target, partitioner: as for `communication`.
+
+        Raises:
+            ShardyError: as `communication`; propagation was not recorded.
+        """
+        report = self.communication(model, target=target, partitioner=partitioner)
+        if report.verdict is None:
+            what = "propagation was not recorded"
+            raise ShardyError(f"{what}; use propagate(program, options, record=True)")
+        return report.verdict()
 
     @without_collection()
     def advice(self, use: CollectiveUse, *, tries: int | None = None) -> Advice:

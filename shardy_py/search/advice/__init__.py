@@ -7,7 +7,8 @@ costs, `remedy.py` the words, `placement.py` remedies for tensors that are not s
 """
 
 from shardy_py.search.advice.adviser import MOST_VALUES, SHOWN, Adviser
-from shardy_py.search.advice.outcome import Outcome, group_key, outcome_of
+from shardy_py.search.advice.fixes import fixes_of
+from shardy_py.search.advice.outcome import Outcome, group_key
 from shardy_py.search.advice.placement import (
     MOST_TRIES,
     NO_PLACEMENTS,
@@ -17,7 +18,7 @@ from shardy_py.search.advice.placement import (
     placements,
 )
 from shardy_py.search.advice.program import AdvisedProgram
-from shardy_py.search.advice.proposals import placing
+from shardy_py.search.advice.proposals import key_of, placing
 from shardy_py.search.advice.remedy import (
     NO_ADVICE,
     Advice,
@@ -28,6 +29,7 @@ from shardy_py.search.advice.remedy import (
     Remedy,
     is_expressible,
     spec_text,
+    words_of,
 )
 from shardy_py.search.advice.rewrites import SuggestedRewrite
 from shardy_py.search.advice.sites import ExpressionSite, Sites, is_backward
@@ -53,11 +55,13 @@ __all__ = [
     "Remedy",
     "Sites",
     "SuggestedRewrite",
+    "fixes_of",
     "group_key",
     "is_backward",
     "is_expressible",
-    "outcome_of",
+    "key_of",
     "placements",
     "placing",
     "spec_text",
+    "words_of",
 ]

@@ -18,7 +18,7 @@ from shardy_py.mlir.symbols import MAIN
 from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.explain import Side
-from shardy_py.search.advice.remedy import family_name
+from shardy_py.report.verdict import family_name
 from shardy_py.search.advice.sites import Sites
 from shardy_py.search.advice.variants import Shape, fits
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
