@@ -16,10 +16,20 @@ from typing import TYPE_CHECKING
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.session import without_collection
-from shardy_py.report.communication import CommunicationReport
+from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.difference import Figures
 from shardy_py.report.verdict import CostCause, CostGroup, TriedChange, Verdict, cost_groups
-from shardy_py.search.advice import MOST_VALUES, Adviser, Outcome, Proposal, fixes_of, key_of, words_of
+from shardy_py.search.advice import (
+    MOST_VALUES,
+    Adviser,
+    GroupKey,
+    Outcome,
+    Proposal,
+    fixes_of,
+    group_key,
+    key_of,
+    words_of,
+)
 from shardy_py.search.advising import ResultAdvice, figures_of, outcome_of, report_like, tried
 from shardy_py.search.edited_sources import Sources, language_of
 
@@ -50,6 +60,7 @@ class ResultVerdicts:
     def __init__(self, result: Result) -> None:
         self._result = result
         self._known: dict[int, tuple[CommunicationReport, Verdict]] = {}
+        self._tried: dict[int, frozenset[GroupKey]] = {}
 
     def of(self, report: CommunicationReport) -> Verdict:
         """Returns the verdict on the collectives of a report; the same one for the same report."""
@@ -57,22 +68,49 @@ class ResultVerdicts:
             self._known[id(report)] = report, verdict_of(self._result, report)
         return self._known[id(report)][1]
 
+    def change_for(self, use: CollectiveUse) -> TriedChange | None:
+        """Returns the best change for a collective of a report, and those alike, of all that were tried.
+
+        None if none helps, or if it is of a report on which nothing is tried.
+        """
+        report = self._result.forecasts.report_of(use)
+        if report is None or self.of(report).not_tried:
+            return None
+        advice = self._result.kept(ResultAdvice)
+        adviser = advice.adviser(report)
+        found = None if adviser is None else adviser.best_for((use,))
+        if adviser is None or found is None:
+            return None
+        return change_of(self._result, found[0], adviser.before, found[1])
+
+    def is_tried(self, use: CollectiveUse) -> bool:
+        """Returns whether changes for a collective were tried."""
+        report = self._result.forecasts.report_of(use)
+        if report is None or self.of(report).not_tried:
+            return False
+        if id(report) not in self._tried:
+            alike = (each for group in tried_groups(report) for each in group.uses)
+            self._tried[id(report)] = frozenset(map(group_key, alike))
+        return group_key(use) in self._tried[id(report)]
+
 
 @without_collection()
-def verdict_of(result: Result, report: CommunicationReport) -> Verdict:
-    """Returns the verdict on the collectives of a report on a result."""
+def verdict_of(result: Result, report: CommunicationReport, not_tried: str = "") -> Verdict:
+    """Returns the verdict on the collectives of a report on a result.
+
+    not_tried: why no changes are tried, if the caller wants none.
+    """
     figures, groups = figures_of(result, report), cost_groups(report)
     described = tuple(_described(result, report, group) for group in groups[:CAUSES])
     bare = Verdict(figures, report.model.name, described, len(groups) - len(described))
     advice = result.kept(ResultAdvice)
-    reason = _not_tried(result, report, advice)
+    reason = not_tried or _not_tried(result, report, advice)
     adviser = None if reason else advice.adviser(report)
     if adviser is None or advice.sources is None:
         return replace(bare, not_tried=reason)
     tries = min(_MOST_TRIES, max(_FEWEST_TRIES, _VALUES_TRIED // (len(result.values) + _VALUES_OF_A_TRY)))
-    for number, (cause, group) in enumerate(zip(described, groups, strict=False)):
-        if cause.share >= _LEAST_SHARE:
-            adviser.explore(group.first, -(-(tries - adviser.tried) // max(1, _PARTS - number)))
+    for number, group in enumerate(tried_groups(report)):
+        adviser.explore(group.first, -(-(tries - adviser.tried) // max(1, _PARTS - number)))
     planner = _Planner(result, report, advice.sources, figures)
     changes, more = planner.changes(adviser, max(_FEWEST_LATER, tries // _LATER))
     causes = tuple(
@@ -80,6 +118,22 @@ def verdict_of(result: Result, report: CommunicationReport) -> Verdict:
         for cause, group in zip(described, groups, strict=False)
     )
     return replace(bare, causes=causes, changes=tuple(c for c, _ in changes), tried=adviser.tried + more)
+
+
+def tried_groups(report: CommunicationReport) -> tuple[CostGroup, ...]:
+    """Returns the causes for which changes are tried: the largest ones."""
+    least = _LEAST_SHARE * report.total.bytes, _LEAST_SHARE * report.total.seconds
+    largest = cost_groups(report)[:CAUSES]
+    return tuple(g for g in largest if g.cost.bytes >= least[0] or g.cost.seconds >= least[1])
+
+
+def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcome) -> TriedChange:
+    """Returns a change of the source of a result in words, with the costs without and with it."""
+    source = result.source
+    language = language_of(source)
+    figures, kept = (before.figures, after.figures), (before.kept_bytes, after.kept_bytes)
+    fixes = fixes_of(proposal, source.sources, language)
+    return TriedChange(words_of(proposal, language), *figures, kept, fixes)
 
 
 def _not_tried(result: Result, report: CommunicationReport, advice: ResultAdvice) -> str:
@@ -111,7 +165,7 @@ def _with_change(
     proposal, after = found
     key = key_of(proposal)
     step = next((n for n, (_, each) in enumerate(changes, 1) if key_of(each) == key), 0)
-    return replace(cause, best=planner.change(proposal, adviser.before, after), step=step)
+    return replace(cause, best=change_of(planner.result, proposal, adviser.before, after), step=step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +187,7 @@ class _Planner:
             proposal, after = best
             if adviser.before.bytes - after.bytes < _LEAST_SAVING * self.figures.bytes:
                 break
-            made.append((self.change(proposal, adviser.before, after), proposal))
+            made.append((change_of(self.result, proposal, adviser.before, after), proposal))
             following = None if len(made) == _MOST_CHANGES else self._after(made, tries)
             if following is None:
                 break
@@ -141,14 +195,6 @@ class _Planner:
             self._try(adviser, first)
             more += adviser.tried
         return made, more
-
-    def change(self, proposal: Proposal, before: Outcome, after: Outcome) -> TriedChange:
-        """Returns a change in words, with the costs without and with it."""
-        source = self.result.source
-        language = language_of(source)
-        figures, kept = (before.figures, after.figures), (before.kept_bytes, after.kept_bytes)
-        fixes = fixes_of(proposal, source.sources, language)
-        return TriedChange(words_of(proposal, language), *figures, kept, fixes)
 
     def _after(self, made: Sequence[tuple[TriedChange, Proposal]], tries: int) -> Adviser | None:
         """The adviser on the program with changes, of whose values no further edits are proposed."""

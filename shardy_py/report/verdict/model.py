@@ -53,6 +53,11 @@ class TriedChange:
         return self.before.bytes - self.after.bytes
 
     @property
+    def saving(self) -> str:
+        """The instruction with the bytes that all collectives send before and after."""
+        return text.saving_text(self)
+
+    @property
     def keeps_more(self) -> bool:
         """True if devices keep more of the arguments and results."""
         return self.kept[1] > self.kept[0]

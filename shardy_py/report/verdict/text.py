@@ -73,6 +73,12 @@ def effect_text(change: TriedChange) -> str:
     return f"{text}; arguments and results {_sizes(*change.kept)}" if change.keeps_more else text
 
 
+def saving_text(change: TriedChange) -> str:
+    """Returns a change with the bytes received, before and after."""
+    kept = f"; arguments and results {_sizes(*change.kept)} on each device" if change.keeps_more else ""
+    return lines_text((f"{change.words}  ({_sizes(change.before.bytes, change.after.bytes)}{kept})",))
+
+
 def _sizes(old: int, new: int) -> str:
     return f"{bytes_text(old)} -> {bytes_text(new)}"
 

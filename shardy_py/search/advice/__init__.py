@@ -8,7 +8,7 @@ costs, `remedy.py` the words, `placement.py` remedies for tensors that are not s
 
 from shardy_py.search.advice.adviser import MOST_VALUES, SHOWN, Adviser
 from shardy_py.search.advice.fixes import fixes_of
-from shardy_py.search.advice.outcome import Outcome, group_key
+from shardy_py.search.advice.outcome import GroupKey, Outcome, group_key
 from shardy_py.search.advice.placement import (
     MOST_TRIES,
     NO_PLACEMENTS,
@@ -46,6 +46,7 @@ __all__ = [
     "Edit",
     "Effect",
     "ExpressionSite",
+    "GroupKey",
     "Holding",
     "Language",
     "Outcome",
