@@ -220,7 +220,7 @@ def communication_text(report: CommunicationReport, most: int = 20) -> str:
     if report.partitioned is not None:
         heading.append(totals_text(report.partitioned.sending, report.sending))
     if report.verdict is not None:
-        heading.insert(0, str(report.verdict()))
+        heading.append(str(report.verdict()))
     groups = ("collective", report.by_kind), ("axes", report.by_axes), ("lines", report.by_line)
     parts = [*heading, *(_totals_table(head, totals, most) for head, totals in groups)]
     uses = sorted(report.sending, key=lambda use: (-use.total.seconds, -use.total.bytes))

@@ -35,9 +35,9 @@ func.func private @impl(%a: tensor<8x16xf32>) -> tensor<8x16xf32> {
 
 
 def remedies(text: str) -> list[str]:
-    report = propagate(Program.parse(text)).communication(partitioner="xla")
-    assert report.remedies_of is not None
-    return [line for use in report.sending for line in report.remedies_of(use)]
+    result = propagate(Program.parse(text))
+    sending = result.communication(partitioner="xla").sending
+    return [line for use in sending for line in result.advice(use).lines]
 
 
 @pytest.mark.parametrize(
