@@ -133,7 +133,10 @@ def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcom
     language = language_of(source)
     figures, kept = (before.figures, after.figures), (before.kept_bytes, after.kept_bytes)
     fixes = fixes_of(proposal, source.sources, language)
-    return TriedChange(words_of(proposal, language), *figures, kept, fixes)
+    sources = result.kept(ResultAdvice).sources
+    rewritten = [(e.rewrite, e.values[0].op) for e in proposal if e.rewrite] if language != "mlir" else []
+    codes = [rewrite.code(sources.advised.sites.text_of(op)) for rewrite, op in rewritten if sources]
+    return TriedChange(words_of(proposal, language), *figures, kept, fixes, "\n".join(filter(None, codes)))
 
 
 def _not_tried(result: Result, report: CommunicationReport, advice: ResultAdvice) -> str:

@@ -31,7 +31,7 @@ from shardy_py.search.advice.remedy import (
     spec_text,
     words_of,
 )
-from shardy_py.search.advice.rewrites import SuggestedRewrite
+from shardy_py.search.advice.replacing import SuggestedRewrite
 from shardy_py.search.advice.sites import ExpressionSite, Sites, is_backward
 
 __all__ = [

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.hardware.cost import Cost
 from shardy_py.hardware.tensor_bytes import tensor_size
+from shardy_py.mlir.dialects.sdy import ManualComputationOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.loops import run_counts
 from shardy_py.mlir.plain import tensor_type
@@ -98,6 +99,7 @@ def _work(table: ValueTable, reader: ShardingReader, meshes: Mapping[str, Mesh])
             or entry.index
             or type_ is None
             or entry.value not in entry.op.results
+            or isinstance(entry.op, ManualComputationOp)  # the ops inside are counted
         ):
             continue
         values = (entry.op.results[0], *operands_of(entry.op))

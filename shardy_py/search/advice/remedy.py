@@ -16,7 +16,7 @@ from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.report.tables import bytes_text
 from shardy_py.report.verdict import family_name
-from shardy_py.search.advice.rewrites import SuggestedRewrite
+from shardy_py.search.advice.replacing import SuggestedRewrite
 from shardy_py.search.advice.sites import ExpressionSite
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 from shardy_py.sharding.spelling import string_literal
