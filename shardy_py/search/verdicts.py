@@ -42,6 +42,8 @@ _MOST_CHANGES = 4
 """Changes of a verdict: a user makes them by hand, and a screen shows them with the causes."""
 _LEAST_SAVING = 0.01
 """The part of all bytes that a change saves at least: less is not worth a change of the program."""
+_MEMORY = 1.05
+"""Growth of the memory of a device that a change of a verdict may have: it is estimated within a few percent."""
 _LEAST_SHARE = 0.03
 """Causes of a smaller part of the time get no tries."""
 _VALUES_TRIED, _FEWEST_TRIES, _MOST_TRIES = 40_000, 6, 32
@@ -142,7 +144,7 @@ def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcom
 def _not_tried(result: Result, report: CommunicationReport, advice: ResultAdvice) -> str:
     """The reason why changes are not tried; "" if they are."""
     if report.partitioner != "xla":
-        return "they are for the collectives of XLA's partitioner"
+        return "they are for collectives of XLA's partitioner (--partitioner=xla)"
     if advice.sources is None:
         return "they are for programs with one mesh"
     values = len(result.values)
@@ -186,10 +188,8 @@ class _Planner:
         tries: for each change but the first.
         """
         adviser, made, more = first, list[tuple[TriedChange, Proposal]](), 0
-        while (best := next(iter(adviser.helpful()), None)) is not None:
+        while (best := self._best(adviser)) is not None:
             proposal, after = best
-            if adviser.before.bytes - after.bytes < _LEAST_SAVING * self.figures.bytes:
-                break
             made.append((change_of(self.result, proposal, adviser.before, after), proposal))
             following = None if len(made) == _MOST_CHANGES else self._after(made, tries)
             if following is None:
@@ -198,6 +198,15 @@ class _Planner:
             self._try(adviser, first)
             more += adviser.tried
         return made, more
+
+    def _best(self, adviser: Adviser) -> tuple[Proposal, Outcome] | None:
+        """The best edit that saves enough, and does not buy it with memory; None if there is none."""
+        before = adviser.before
+        most = _MEMORY * before.figures.memory_bytes
+        worth = (
+            e for e in adviser.helpful() if before.bytes - e[1].bytes >= _LEAST_SAVING * self.figures.bytes
+        )
+        return next((each for each in worth if each[1].figures.memory_bytes <= most), None)
 
     def _after(self, made: Sequence[tuple[TriedChange, Proposal]], tries: int) -> Adviser | None:
         """The adviser on the program with changes, of whose values no further edits are proposed."""

@@ -62,15 +62,13 @@ def manual_rewrite(
     layout = _layout(op, shardings, mesh_name, mesh)
     if layout is None:
         return None
-    ins, outs = (", ".join(map(_spec, side)) for side in (layout.ins, layout.outs))
-    outs = outs if len(layout.outs) == 1 else f"({outs})"
-    ins = ins if len(layout.ins) == 1 else f"({ins})"
-    given = f"in_specs={ins}, out_specs={outs}"
+    given = f"in_specs={_specs(layout.ins)}, out_specs={_specs(layout.outs)}"
+    groups = f", with feature_group_count // {layout.parts}" if layout.parts > 1 else ""
     return SuggestedRewrite(
         f"shard_map {given}",
-        lambda found: f"jax.shard_map around {written_name(found)}{at(found)}: {given}",
+        lambda found: f"jax.shard_map around {written_name(found)}{at(found)}: {given}{groups}",
         partial(_apply, layout=layout, mesh=mesh),
-        lambda text: _code(text, given, len(layout.ins)),
+        lambda text: _code(text, given, len(layout.ins), layout.parts),
     )
 
 
@@ -79,11 +77,8 @@ def _layout(
 ) -> _Layout | None:
     record = record_of(op)
     row = ops.row_of(record)
-    if (
-        (row.kind in _SENT_WELL and _GROUPS not in op.properties)
-        or row.maps is None
-        or None in (*record.operands, *record.results)
-    ):
+    is_sent_well = row.kind in _SENT_WELL and _GROUPS not in op.properties
+    if is_sent_well or row.maps is None or None in (*record.operands, *record.results):
         return None
     rule = derive_rule(record) or derive_from_maps(row.maps(record), record, policy=row.policy)
     axes = {} if rule is None else _axes(rule, shardings, mesh)
@@ -168,7 +163,7 @@ def _local(type_: Attribute, sharding: TensorSharding, mesh: Mesh) -> Attribute:
     return TensorType(element_type_of(type_), sizes)
 
 
-def _code(text: str, given: str, operands: int) -> str:
+def _code(text: str, given: str, operands: int, parts: int) -> str:
     """The call of an expression in a `shard_map`; "" unless its first arguments are the operands."""
     try:
         call = ast.parse(text, mode="eval").body
@@ -176,11 +171,22 @@ def _code(text: str, given: str, operands: int) -> str:
         return ""
     if not isinstance(call, ast.Call) or len(call.args) < operands:
         return ""
+    groups = [keyword for keyword in call.keywords if keyword.arg == _GROUPS]
+    if parts > 1 and not groups:
+        return ""
+    for keyword in groups if parts > 1 else ():
+        keyword.value = ast.BinOp(keyword.value, ast.FloorDiv(), ast.Constant(parts))
     outer = [ast.unparse(each) for each in call.args[:operands]]
     names = ["x", "y", "z", *(f"x{n}" for n in range(3, operands))][:operands]
     call.args[:operands] = [ast.Name(name) for name in names]
     inner = f"lambda {', '.join(names)}: {ast.unparse(call)}"
     return f"jax.shard_map({inner}, {given})({', '.join(outer)})"
+
+
+def _specs(shardings: Sequence[TensorSharding]) -> str:
+    """One spec for all if they are equal, whatever structure they have; else a tuple."""
+    texts = [*map(_spec, shardings)]
+    return texts[0] if len(set(texts)) == 1 else f"({', '.join(texts)})"
 
 
 def _spec(sharding: TensorSharding) -> str:
