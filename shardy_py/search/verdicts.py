@@ -43,17 +43,17 @@ _MOST_CHANGES = 4
 _LEAST_SAVING = 0.01
 """The part of all bytes that a change saves at least: less is not worth a change of the program."""
 _MEMORY = 1.05
-"""Growth of the memory of a device that a change of a verdict may have: it is estimated within a few percent."""
+"""Memory with the changes, in parts of that without: it is an estimate."""
 _LEAST_SHARE = 0.03
 """Causes of a smaller part of the time get no tries."""
-_VALUES_TRIED, _FEWEST_TRIES, _MOST_TRIES = 40_000, 6, 32
+_VALUES_TRIED, _FEWEST_TRIES, _MOST_TRIES = 40_000, 12, 32
 """The values of all programs that are propagated for the first change, within so many tries: 4 s of a CPU."""
 _VALUES_OF_A_TRY = 500
 """The passes of a try take as long as so many values, however small the program is."""
 _PARTS = 3
 """The largest cause gets a third of the tries, the second half of those that are left, others the rest."""
-_LATER, _FEWEST_LATER = 4, 3
-"""A further change gets a fourth of the tries of the first, as what helped alone is tried first."""
+_LATER, _FEWEST_LATER = 2, 3
+"""A further change gets half of the tries of the first, as what helped alone is tried first."""
 
 
 class ResultVerdicts:
@@ -202,7 +202,7 @@ class _Planner:
     def _best(self, adviser: Adviser) -> tuple[Proposal, Outcome] | None:
         """The best edit that saves enough, and does not buy it with memory; None if there is none."""
         before = adviser.before
-        most = _MEMORY * before.figures.memory_bytes
+        most = _MEMORY * self.figures.memory_bytes
         worth = (
             e for e in adviser.helpful() if before.bytes - e[1].bytes >= _LEAST_SAVING * self.figures.bytes
         )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 CAUSES_SHOWN = 3
 """Causes in the text: with the changes a screen of 24 lines."""
+_LEAST_SHARE = 0.005
+"""Causes of a smaller part of the time, which would be 0 %, are only counted."""
 _LONGEST_CODE = 90
 _WHOSE = {"xla": "XLA's partitioner", "shardy": "Shardy's reshards"}
 
@@ -43,9 +45,10 @@ def verdict_text(verdict: Verdict, most: int = CAUSES_SHOWN) -> str:
     count = counted(sum(figures.collectives.values()), "collective")
     whose = f"{count} of {_WHOSE[figures.partitioner]}, {figures.stage}; {verdict.model}"
     memory = f"memory {bytes_text(figures.memory_bytes)}"
-    lines = [f"{headline(verdict)} ({memory}; {whose})", *_changes(verdict)]
-    lines += [line for cause in verdict.causes[:most] for line in _cause(cause)]
-    left = len(verdict.causes) - most + verdict.others
+    lines = [f"{headline(verdict).rstrip('.')} ({memory}; {whose})", *_changes(verdict)]
+    shown = [cause for cause in verdict.causes[:most] if cause.share >= _LEAST_SHARE]
+    lines += [line for cause in shown for line in _cause(cause)]
+    left = len(verdict.causes) - len(shown) + verdict.others
     lines += [f"  and {counted(left, 'smaller cause')}"] if left > 0 else []
     return lines_text((*lines, *_notes(verdict)))
 
