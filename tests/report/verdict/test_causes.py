@@ -27,7 +27,7 @@ def program(layers: int = 3, *, has_lines: bool) -> Result:
 sdy.mesh @mesh = <["data"=2, "model"=4]>
 func.func public @main(
     %x0: tensor<64x32xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"data"}}, {{}}]>}} loc("x"),
-    %up: tensor<32x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"model"}}]>}} loc("params[0]['up']"),
+    %up: tensor<32x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"model"}}]>}} loc("w[0]['up']"),
     %down: tensor<64x32xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"model"}}, {{}}]>}} loc("w['down']"))
     -> tensor<64x32xf32> {{{"".join(bodies)}
   return %x{layers} : tensor<64x32xf32>
@@ -46,7 +46,7 @@ def test_a_line_in_all_layers_is_one_cause() -> None:
     assert cause.kinds == {"all_reduce along model": 3}
     assert cause.share == pytest.approx(1)
     assert cause.origins == (
-        "\"model\" is from the argument sharding of params[*]['up']",
+        "\"model\" is from the argument sharding of w[*]['up']",
         "\"model\" is from the argument sharding of w['down']",
     )
 

@@ -69,7 +69,8 @@ def remedies(text: str) -> list[str]:
         (COMPOSITE, "call @impl in place of the composite at <program>:5:8"),
         (
             TOP_K,
-            'jax.shard_map around chlo.top_k at <program>:5:23: in_specs=P("x", None), out_specs=P("x", None)',
+            "jax.shard_map around chlo.top_k at <program>:5:23: "
+            'in_specs=P("x", None), out_specs=P("x", None)',
         ),
         (
             GROUPED,
