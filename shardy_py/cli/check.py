@@ -186,11 +186,12 @@ def _reports(
 
     stage = stage_of(options.target)
     if options.sarif is not None:
-        more: Any = {"release": release, "verdict": verdict, "help_uri": options.help_uri}
-        yield options.sarif, json_text(findings_sarif(findings, program, **more), 2) + "\n"
+        uri = options.help_uri
+        log = findings_sarif(findings, program, release=release, verdict=verdict, help_uri=uri)
+        yield options.sarif, json_text(log, 2) + "\n"
     if options.format == "json":
-        more = {"release": release, "stage": stage, "verdict": verdict}
-        yield STANDARD, json_text(findings_json(findings, met, **more), 2) + "\n"
+        data = findings_json(findings, met, release=release, stage=stage, verdict=verdict)
+        yield STANDARD, json_text(data, 2) + "\n"
     elif options.format == "csv":
         yield STANDARD, findings.to_csv()
     elif options.format == "github":

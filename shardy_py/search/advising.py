@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value
+from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.plain import tensor_type
@@ -135,7 +136,8 @@ def figures_of(result: Result, report: CommunicationReport) -> Figures:
 
     def memory() -> int:
         module, by = result.program.module, report.partitioner
-        return memory_report(module, layouts, lambda: result.forecasts.spmd(by)).memory_bytes
+        with releases.of(result.release):
+            return memory_report(module, layouts, lambda: result.forecasts.spmd(by)).memory_bytes
 
     return Figures(
         *(counts, total.bytes, total.seconds, memory, report.partitioner, report.release), report.stage_words

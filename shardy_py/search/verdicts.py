@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.session import without_collection
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
@@ -56,11 +57,13 @@ _LATER, _FEWEST_LATER = 2, 3
 """A further change gets half of the tries of the first, as what helped alone is tried first."""
 
 
+@releases.following
 class ResultVerdicts:
     """The verdicts on one result, by report: get it by `result.kept(ResultVerdicts)`."""
 
     def __init__(self, result: Result) -> None:
         self._result = result
+        self.release = result.release
         self._known: dict[int, tuple[CommunicationReport, Verdict]] = {}
         self._tried: dict[int, frozenset[GroupKey]] = {}
 

@@ -94,7 +94,7 @@ class CostCause:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a program costs in communication, why, and what to change.
+    """The costs of a program in communication, their causes, and changes that help.
 
     figures: of the program. model: the name of the links that seconds are computed for.
     causes: most expensive first; others: how many more there are.

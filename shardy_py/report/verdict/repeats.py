@@ -1,4 +1,4 @@
-"""What repeats in a model: layers, and forward, backward and rematerialized passes, by the names JAX gives.
+"""The repeats of a model: layers, and forward, backward and rematerialized passes, by the names JAX gives.
 
 >>> phase("jit(step)/transpose(jvp(layer_0))/dot"), layer_count(["f/layer_0/dot", "f/layer_1/dot"])
 ('backward', 2)
