@@ -63,6 +63,7 @@ register(
         "suggest": "shardy_py.search.suggesting",
         "torch": "shardy_py.frontends.torch",
         "torch.placements": "shardy_py.frontends.torch.placements",
+        "verdict": "shardy_py.search.verdicts",
         "what_if": "shardy_py.search.what_if",
     }
 )

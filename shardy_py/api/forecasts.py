@@ -27,6 +27,7 @@ from shardy_py.xla.targets.stage import CompileStage
 
 if TYPE_CHECKING:
     from shardy_py.api.propagated import Propagated
+    from shardy_py.report.verdict import Verdict
 
 Priced = tuple[ModuleOp, CommunicationReport]
 """A module with its collectives, and the report on them."""
@@ -39,8 +40,8 @@ class Forecasts:
     def __init__(self, result: Propagated) -> None:
         self._result = result
         self._priced = list[tuple[CostModel, Partitioner | None, CompileStage | None, Priced]]()
-        self._with_remedies = list[tuple[CommunicationReport, CommunicationReport]]()
-        """Reports, each with the one that has remedies."""
+        self._with_verdict = list[tuple[CommunicationReport, CommunicationReport]]()
+        """Reports, each with the one that has a verdict."""
         self._has_remarked = False
         self.release = result.release
 
@@ -102,20 +103,20 @@ class Forecasts:
         """The program with the collectives of Shardy's reshards."""
         return spmd_program(self.priced(DEFAULT, "shardy")[0], is_planned=False)
 
-    def with_remedies(
-        self, report: CommunicationReport, remedies_of: Callable[[CollectiveUse], tuple[str, ...]]
+    def with_verdict(
+        self, report: CommunicationReport, verdict: Callable[[CommunicationReport], Verdict]
     ) -> CommunicationReport:
-        """Returns a report whose text has remedies; the same one for the same report."""
-        for known, advised in self._with_remedies:
+        """Returns a report whose text begins with the verdict on it; the same one for the same report."""
+        for known, advised in self._with_verdict:
             if known is report:
                 return advised
-        advised = replace(report, remedies_of=remedies_of)
-        self._with_remedies.append((report, advised))
+        advised = replace(report, verdict=lambda: verdict(report))
+        self._with_verdict.append((report, advised))
         return advised
 
     def report_of(self, use: CollectiveUse) -> CommunicationReport | None:
-        """Returns the report with remedies that a collective is of; None: of none."""
-        reports = (report for report, _ in self._with_remedies)
+        """Returns the report by XLA with a verdict that a collective is of; None: of none."""
+        reports = (report for report, _ in self._with_verdict if report.partitioner == "xla")
         return next((report for report in reports if any(each is use for each in report.sending)), None)
 
     @cached_property

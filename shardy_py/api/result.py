@@ -10,14 +10,14 @@ Not here: its data and look-up (`propagated.py`), chains of reasons (`explained.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
+from shardy_py.api.advised import Advised
 from shardy_py.api.arguments import expect, expect_each, expect_one_of, shown
 from shardy_py.api.comparison import ComparedResults, Comparison
-from shardy_py.api.explained import Explained
 from shardy_py.api.foreign import MeshLike
 from shardy_py.api.pass_calls import pass_calls
 from shardy_py.api.program import Edits, Program
@@ -31,7 +31,7 @@ from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model
 from shardy_py.indexing.layout.formats import Target
 from shardy_py.passes.partitioned import partition
 from shardy_py.report import summary_of
-from shardy_py.report.communication import PARTITIONERS, CollectiveUse, CommunicationReport, Partitioner
+from shardy_py.report.communication import PARTITIONERS, CommunicationReport, Partitioner
 from shardy_py.report.communication.of_program import forecast
 from shardy_py.report.difference import difference
 from shardy_py.report.explain import Reasons
@@ -46,27 +46,15 @@ if TYPE_CHECKING:
     from shardy_py.check import Findings
     from shardy_py.propagation.op_graph import OpGraph
     from shardy_py.report.time import TimeReport
-    from shardy_py.search.advice import Advice, PlacementRemedies, Remedy
+    from shardy_py.report.verdict import Verdict
     from shardy_py.viewer.explorer_file import Explorer
     from shardy_py.viewer.model_explorer_graphs import ModelExplorerGraphs
-
-Kept = TypeVar("Kept")
 
 
 @releases.following
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Explained):
+class Result(Advised):
     """A propagated program with the one it was made from, and the reports on it."""
-
-    def kept(self, kind: Callable[[Result], Kept]) -> Kept:
-        """Returns `kind(self)`, made once: what rooms above keep with a result."""
-        if kind not in self._kept:
-            self._kept[kind] = kind(self)
-        return self._kept[kind]
-
-    @cached_property
-    def _kept(self) -> dict[object, Any]:
-        return {}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the result to a file, whole or not at all; `Result.load` reads it.
@@ -215,46 +203,32 @@ class Result(Explained):
         stage = stage_of(target)
         self.forecasts.remark()
         report = self.forecasts.priced(model_of(model, stage), partitioner, stage)[1]
-        if report.partitioner != "xla" or self.record is None:
+        if self.record is None:
             return report
-        return self.forecasts.with_remedies(report, lambda use: self.advice(use).lines)
+        return self.forecasts.with_verdict(report, self.kept(extension("verdict").ResultVerdicts).of)
 
     @without_collection()
-    def advice(self, use: CollectiveUse, *, tries: int | None = None) -> Advice:
-        """Returns the best remedies for a collective of `communication(partitioner="xla")`, tried before.
+    def verdict(
+        self,
+        model: CostModel | str | None = None,
+        *,
+        target: AxisPlacement | Hardware | str | None = None,
+        partitioner: Partitioner | None = None,
+    ) -> Verdict:
+        """Returns what costs most, where it comes from, what to change, and what that saves.
 
-        Each is an annotation to change or add, after which less is sent in all, and by the collectives of
-        the same kind, op and source location, and no device computes more.
+        Changes of collectives by XLA are tried: each is propagated and planned, on top of those before.
 
-        tries: how many edits are tried at most; None: by the size of the program.
-
-        Raises:
-            ShardyError: the collective is of another program or partitioner.
-        """
-        expect(use, CollectiveUse, "a collective of this result", "result.communication().sending lists them")
-        report = self.forecasts.report_of(use)
-        if report is None:
-            remedy = 'pass one of result.communication(partitioner="xla").sending'
-            raise ShardyError(f"the {use.kind} is not of a report by XLA on this result; {remedy}")
-        return self.kept(extension("advice").ResultAdvice).advice(report, use, tries)
-
-    def remedies(self, use: CollectiveUse) -> tuple[Remedy, ...]:
-        """Returns those of `advice`, best first."""
-        return self.advice(use).remedies
-
-    def placements(
-        self, key: ValueKey, axis: str, dimensions: Sequence[int] | None = None
-    ) -> PlacementRemedies:
-        """Returns annotations after which a value is sharded along an axis, each tried, with what they cost.
-
-        dimensions: one of them is to be sharded; None: any.
+        model, target, partitioner: as for `communication`.
 
         Raises:
-            ShardyError: unknown value, or XLA's collectives cannot be planned.
+            ShardyError: as `communication`; propagation was not recorded.
         """
-        value = self[key]
-        among = range(len(value.shape or ())) if dimensions is None else dimensions
-        return self.kept(extension("advice").ResultAdvice).placements(value, among, axis)
+        report = self.communication(model, target=target, partitioner=partitioner)
+        if report.verdict is None:
+            what = "propagation was not recorded"
+            raise ShardyError(f"{what}; use propagate(program, options, record=True)")
+        return report.verdict()
 
     @cached_property
     def communicating(self) -> Program:

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from shardy_py.api import Result
 from shardy_py.check.finding import Finding
 from shardy_py.check.loops import body_around, is_invariant, is_only_accumulated
-from shardy_py.check.remedies import effect_of, remedy_of_reshard
+from shardy_py.check.remedies import effect_of, remedy_of_reshard, tried_change
 from shardy_py.check.rule import Limits, listed, rule, use_finding
 from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.dialects.stablehlo import SliceOp
@@ -30,12 +30,11 @@ from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops import call_target
 from shardy_py.report.communication import HALO_EXCHANGE, CollectiveUse
 from shardy_py.report.tables import bytes_text
+from shardy_py.report.verdict import TriedChange
 from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.sharding.rule import factor_symbol
 
-_LINES_ADVISED = 8
-"""The number of source lines with implicit reshards for which annotations are tried."""
 _ADVISED = 3
 """The number of findings of a rule for which annotations are tried."""
 _REDUCTIONS = frozenset({"all_reduce", "reduce_scatter"})
@@ -49,19 +48,18 @@ _REQUIRED = _REDUCTIONS | {HALO_EXCHANGE}
     help="Make the annotations agree, or write the reshard as a constraint if it is intended.",
 )
 def _find_implicit_reshards(result: Result, limits: Limits) -> Iterator[Finding]:
-    uses = [use for use in _collectives(result, limits) if use.kind not in _REQUIRED]
-    advised = _most_expensive(uses)
-    known: dict[tuple[object, ...], str] = {}
-    for use in uses:
-        if use.cause.is_explicit or _straddling(result, use):
+    known: dict[tuple[object, ...], tuple[str, TriedChange | None]] = {}
+    for use in _collectives(result, limits):
+        if use.kind in _REQUIRED or use.cause.is_explicit or _straddling(result, use):
             continue
         axes = listed(dict.fromkeys(f'"{name}"' for name, _ in use.axes)) or "no axis"
         size = bytes_text(use.cost.bytes)
         message = f"implicit {use.kind} of {size} along {axes}: {use.cause.reason}"
         key = _place(use), message
         if key not in known:  # findings that are alike on a line are shown as one
-            known[key] = remedy_of_reshard(result, use, is_tried=_place(use) in advised)
-        yield use_finding(use, message, known[key])
+            change = tried_change(result, use)
+            known[key] = remedy_of_reshard(result, use, change), change
+        yield use_finding(use, message, *known[key])
 
 
 @rule(
@@ -170,7 +168,7 @@ def _find_unaligned_operands(result: Result, limits: Limits) -> Iterator[Finding
 )
 def _find_rematerializations(result: Result, limits: Limits) -> Iterator[Finding]:
     report = limits.communication(result)
-    for number, each in enumerate(report.rematerialized):
+    for each in report.rematerialized:
         message = "involuntary full rematerialization: XLA cannot go from sharding "
         message += f"{each.source} to {each.target} efficiently for {each.op}"
         uses = (
@@ -178,26 +176,18 @@ def _find_rematerializations(result: Result, limits: Limits) -> Iterator[Finding
         )
         use = next(uses, None)
         remedy = "reshard in two steps with a sharding constraint in between, or change one of the shardings"
-        if use is not None and number < _ADVISED and result.record is not None:
-            remedy = "; ".join(result.advice(use).lines) or remedy
+        change = None if use is None else tried_change(result, use)
+        remedy = remedy if change is None else change.saving
         yield Finding(
             *("", "warning", message, remedy, each.op, each.function, each.position, each.location),
             scope=each.location.partition(" ")[2],
+            change=change,
         )
 
 
 def _place(use: CollectiveUse) -> tuple[str, str, int]:
     place = use.cause.position
     return (use.kind, "", id(use)) if place is None else (use.kind, place.file, place.line)
-
-
-def _most_expensive(uses: list[CollectiveUse]) -> set[tuple[str, str, int]]:
-    """The source lines that send most, for which annotations are tried."""
-    totals: dict[tuple[str, str, int], int] = {}
-    for use in uses:
-        if not use.cause.is_explicit:
-            totals[_place(use)] = totals.get(_place(use), 0) + use.total.bytes
-    return set(sorted(totals, key=lambda place: -totals[place])[:_LINES_ADVISED])
 
 
 def _size(use: CollectiveUse) -> str:

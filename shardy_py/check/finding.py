@@ -5,13 +5,15 @@ Not here: the rules (`rules.py`), SARIF (`sarif.py`).
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
+from dataclasses import fields as all_fields
 from hashlib import sha256
 from typing import Literal
 
 from shardy_py.base.errors import Position
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.terminal import lines_text, utf8
+from shardy_py.report.verdict import TriedChange, change_json
 
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("note", "warning", "error")
@@ -31,6 +33,7 @@ class Finding:
         subject itself.
     scope: the names of the scopes around it, as JAX writes them; "" if unknown.
     kind, axes, times: of a collective, the axes of the mesh, and how often it runs; "" of other findings.
+    change: the best change that was tried, with what it saves; None if none is known.
     """
 
     code: str
@@ -47,6 +50,7 @@ class Finding:
     kind: str = ""
     axes: tuple[str, ...] = ()
     times: int = 1
+    change: TriedChange | None = field(default=None, compare=False, repr=False)
 
     @property
     def fingerprint(self) -> str:
@@ -56,8 +60,11 @@ class Finding:
 
     def to_json(self) -> JsonObject:
         """Returns the finding for JSON; docs/check.md describes the schema."""
-        fields = {**asdict(self), "fingerprint": self.fingerprint}
-        del fields["position"], fields["anchor"]
+        left_out = ("position", "anchor", "change")
+        fields = {each.name: getattr(self, each.name) for each in all_fields(self)}
+        fields = {name: value for name, value in fields.items() if name not in left_out}
+        fields["fingerprint"] = self.fingerprint
+        fields["savings"] = None if self.change is None else change_json(self.change)
         fields["axes"] = [*self.axes]
         return {**fields, **{key: getattr(self.position, key, None) for key in ("file", "line", "column")}}
 

@@ -8,11 +8,11 @@ layers. Not here: how groups are printed
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from shardy_py.check.finding import Finding
+from shardy_py.report.verdict import layer_count, phases
 
 _VALUES = re.compile(r"%[\w.$-]+(#\d+)?|\d[\d.,]*( [kMGTP]?B\b)?")
 _LAYER = re.compile(r"\d+")
@@ -50,9 +50,7 @@ class FindingGroup:
     @property
     def layers(self) -> int:
         """The number of layers: scopes that differ by a number only; 0 if there are none."""
-        scopes = {each.scope for each in self.findings if each.scope}
-        numbers = {tuple(_LAYER.findall(scope)) for scope in scopes}
-        return len(numbers) if len({_LAYER.sub("#", scope) for scope in scopes}) < len(scopes) else 0
+        return layer_count(each.scope for each in self.findings)
 
 
 def grouped(findings: Iterable[Finding]) -> tuple[FindingGroup, ...]:
@@ -67,7 +65,9 @@ def grouped(findings: Iterable[Finding]) -> tuple[FindingGroup, ...]:
         elif place is None and (path := _path_in_layers(finding.subject)):
             key = (finding.code, finding.level, finding.function, path, message)
         groups.setdefault(key, []).append(finding)
-    return tuple(FindingGroup(tuple(members), _phases(members)) for members in groups.values())
+    return tuple(
+        FindingGroup(tuple(members), phases(f.scope for f in members)) for members in groups.values()
+    )
 
 
 def _path_in_layers(subject: str) -> str:
@@ -81,23 +81,3 @@ def _path_in_layers(subject: str) -> str:
     keys = [*_KEY.finditer(subject)]
     inner = "".join(_LAYER.sub("#", key[0]) for key in keys[1:-1])
     return subject[: keys[0].end()] + inner + keys[-1][0] if "#" in inner else ""
-
-
-def _phases(findings: Iterable[Finding]) -> dict[str, int]:
-    """Forward, backward or rematerialized, by the names that JAX gives to transposed and repeated ops."""
-    found = Counter(phase(finding.scope) for finding in findings)
-    del found[""]
-    return dict(found) if set(found) != {"forward"} else {}
-
-
-def phase(scope: str) -> str:
-    """Returns which pass of a program with derivatives ops of a scope belong to; "" if it is unknown.
-
-    >>> phase("jit(step)/jvp(layer_0)/dot"), phase("jit(step)/transpose(jvp(layer_0))/dot")
-    ('forward', 'backward')
-    """
-    if not scope:
-        return ""
-    if "rematted_computation" in scope:
-        return "rematerialized"
-    return "backward" if "transpose(" in scope else "forward"

@@ -16,8 +16,10 @@ from shardy_py.check import tensors
 from shardy_py.check.rule import Limits
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.tables import bytes_text
+from shardy_py.report.verdict import TriedChange
 from shardy_py.search.advice import MOST_TRIES, MOST_VALUES, spec_text
 from shardy_py.search.advising import ResultAdvice
+from shardy_py.search.verdicts import ResultVerdicts
 from shardy_py.sharding import TensorSharding
 
 _EXPLAINED = 3
@@ -30,22 +32,26 @@ def explained_count(result: Result) -> int:
     return max(_EXPLAINED, _VALUES_TRIED // (MOST_TRIES * max(1, len(result.values))))
 
 
-def remedy_of_reshard(result: Result, use: CollectiveUse, *, is_tried: bool = True) -> str:
+def tried_change(result: Result, use: CollectiveUse) -> TriedChange | None:
+    """Returns the best change for a collective of those that the verdict tried; None if none helps."""
+    return None if result.record is None else result.kept(ResultVerdicts).change_for(use)
+
+
+def remedy_of_reshard(result: Result, use: CollectiveUse, change: TriedChange | None) -> str:
     """Returns what to change so that less is sent than by an implicit collective.
 
-    Of XLA's collectives the best remedy as tried, if `is_tried`; of others the annotations that conflict.
+    change: the best one as tried; without it, the annotations that conflict.
     """
+    meant = "or write the reshard as a constraint if it is meant"
+    if change is not None:
+        return f"{change.saving}, {meant}"
     sides = () if result.record is None else result.sides(use, most_chains=1)
-    change = f"make {use.source or 'no sharding'} and {use.target or 'no sharding'} agree"
+    conflict = f"make {use.source or 'no sharding'} and {use.target or 'no sharding'} agree"
     if len(sides) > 1:
-        change = f"{'; '.join(map(str, sides))}: change one"
-    if result.record is not None and is_tried:
-        try:
-            lines = result.advice(use).lines
-        except ShardyError:  # a collective of Shardy's partitioner: edits are not tried
-            lines = ()
-        change = lines[0] if lines else change
-    return f"{change}, or write the reshard as a constraint if it is meant"
+        conflict = f"{'; '.join(map(str, sides))}: change one"
+    if result.record is not None and result.kept(ResultVerdicts).is_tried(use):
+        conflict = f"no change that was tried helps; {conflict}"
+    return f"{conflict}, {meant}"
 
 
 def remedy_of_replicated(result: Result, value: Value, dimension: int, axis: str, change: str) -> str:

@@ -18,6 +18,7 @@ from shardy_py.mlir.location_names import name_stack
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.source import position_of
 from shardy_py.report.communication import CollectiveUse, CommunicationReport, Partitioner
+from shardy_py.report.verdict import TriedChange, Verdict
 from shardy_py.xla.targets.stage import CompileStage
 
 
@@ -40,6 +41,11 @@ class Limits:
         """Returns the collectives that are checked."""
         target = None if self.stage is None else self.stage.placement
         return result.communication(self.model, target=target, partitioner=self.partitioner)
+
+    def verdict(self, result: Result) -> Verdict:
+        """Returns the verdict on these collectives."""
+        target = None if self.stage is None else self.stage.placement
+        return result.verdict(self.model, target=target, partitioner=self.partitioner)
 
 
 Find = Callable[[Result, Limits], Iterator[Finding]]
@@ -97,8 +103,8 @@ def finding_of(value: Value, message: str, remedy: str) -> Finding:
     )
 
 
-def use_finding(use: CollectiveUse, message: str, remedy: str) -> Finding:
-    """The finding on a collective."""
+def use_finding(use: CollectiveUse, message: str, remedy: str, change: TriedChange | None = None) -> Finding:
+    """The finding on a collective; change: that the remedy names, as tried."""
     cause = use.cause
     op: Operation | None = cause.made_for
     return Finding(
@@ -108,6 +114,7 @@ def use_finding(use: CollectiveUse, message: str, remedy: str) -> Finding:
         kind=use.kind,
         axes=use.axis_names,
         times=use.times,
+        change=change,
     )
 
 

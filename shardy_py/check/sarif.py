@@ -18,31 +18,58 @@ from shardy_py.check.finding import Finding
 from shardy_py.check.grouping import FindingGroup, grouped
 from shardy_py.check.rule import RuleRow
 from shardy_py.check.rules import RULES
+from shardy_py.report.verdict import TriedChange, Verdict, change_json, verdict_json
 
 VERSION = "2.1.0"
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def findings_sarif(
-    findings: Sequence[Finding], program: str = "", *, release: Release | None = None
+    findings: Sequence[Finding],
+    program: str = "",
+    *,
+    release: Release | None = None,
+    verdict: Verdict | None = None,
+    help_uri: str = "",
 ) -> JsonObject:
     """Returns a SARIF log of one run, with the release of JAX among its properties.
 
     program: the file for findings without a position, because code hosts reject results without one.
-    release: of the program, `result.release`; None: the current one.
+    release: of the program, `result.release`; None: the current one. verdict: a property of the run.
+    help_uri: where the rules are described; "" if nowhere.
     """
     numbers = {row.code: number for number, row in enumerate(RULES)}
-    driver = {"name": "sdy-check", "version": __version__, "rules": [*map(_rule, RULES)]}
+    driver = {"name": "sdy-check", "version": __version__, "rules": [_rule(row, help_uri) for row in RULES]}
     results = [_result(group, numbers[group.first.code], program) for group in grouped(findings)]
     run: JsonObject = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    run["properties"] = {KEY: (release or current()).name}
+    properties: JsonObject = {KEY: (release or current()).name}
+    run["properties"] = properties | ({} if verdict is None else {"verdict": verdict_json(verdict)})
     return {"$schema": SCHEMA_URI, "version": VERSION, "runs": [run]}
 
 
-def _rule(row: RuleRow) -> JsonObject:
+def _rule(row: RuleRow, help_uri: str) -> JsonObject:
     texts = ("shortDescription", row.summary), ("fullDescription", row.why), ("help", row.help)
     level = {"defaultConfiguration": {"level": row.level}}
-    return {"id": row.code, "name": row.name, **{key: {"text": text} for key, text in texts}, **level}
+    link = {"helpUri": help_uri} if help_uri else {}
+    return {"id": row.code, "name": row.name, **{key: {"text": text} for key, text in texts}, **link, **level}
+
+
+def _fixes(change: TriedChange) -> list[JsonObject]:
+    """The replacements of a change in the source, as one fix; none if it has none."""
+    changes: dict[str, list[JsonObject]] = {}
+    for fix in change.fixes:
+        region = {
+            "startLine": fix.start.line,
+            "startColumn": fix.start.column + 1,
+            "endLine": fix.end.line,
+            "endColumn": fix.end.column + 1,
+        }
+        replacement: JsonObject = {"deletedRegion": region, "insertedContent": {"text": fix.new}}
+        changes.setdefault(fix.start.file, []).append(replacement)
+    files = [
+        {"artifactLocation": {"uri": _uri(file)}, "replacements": each} for file, each in changes.items()
+    ]
+    return [{"description": {"text": change.saving}, "artifactChanges": files}] if files else []
 
 
 def _uri(file: str) -> str:
@@ -74,4 +101,12 @@ def _result(group: FindingGroup, number: int, program: str) -> JsonObject:
         "locations": [location] if location else [],
         **({"occurrenceCount": group.count} if group.count > 1 else {}),
         "partialFingerprints": {"sdyCheck/v1": finding.fingerprint},
+        **_savings(finding.change),
     }
+
+
+def _savings(change: TriedChange | None) -> JsonObject:
+    if change is None:
+        return {}
+    fixes = _fixes(change)
+    return {**({"fixes": fixes} if fixes else {}), "properties": {"savings": change_json(change)}}

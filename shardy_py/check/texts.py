@@ -14,6 +14,7 @@ from shardy_py.check.finding import LEVELS, Finding
 from shardy_py.check.grouping import FindingGroup, grouped
 from shardy_py.check.rules import RULES
 from shardy_py.report.tables import bytes_text
+from shardy_py.report.verdict import Verdict, verdict_json
 from shardy_py.xla.targets.stage import CompileStage, stage_words
 
 SCHEMA = 2
@@ -23,14 +24,18 @@ _NAMES = {row.code: row.name for row in RULES}
 
 
 def findings_text(
-    findings: Sequence[Finding], met: Sequence[Met] = (), stage: CompileStage | None = None
+    findings: Sequence[Finding],
+    met: Sequence[Met] = (),
+    stage: CompileStage | None = None,
+    verdict: Verdict | None = None,
 ) -> str:
-    """Returns findings as compiler diagnostics, what was expected, and their number.
+    """Returns the verdict, then findings as compiler diagnostics, what was expected, and their number.
 
     stage: the device whose compiler's collectives were checked, which the first line says.
     """
     groups = grouped(findings)
     head = [] if stage is None else [f"collectives {stage.words}"]
+    head += [] if verdict is None else [str(verdict), ""]
     return "\n".join([*head, *map(_group_text, groups), *map(_met_text, met), _total(groups)])
 
 
@@ -71,13 +76,15 @@ def findings_json(
     *,
     release: Release | None = None,
     stage: CompileStage | None = None,
+    verdict: Verdict | None = None,
 ) -> JsonObject:
     """Returns all findings for JSON; docs/check.md describes the schema.
 
-    release: of the program, `result.release`; None: the current one. stage: as of `findings_text`.
+    release: of the program, `result.release`; None: the current one. stage, verdict: as of `findings_text`.
     """
     expected = [{"expected": str(m.expectation), "count": m.count, "bytes": m.bytes} for m in met]
     head = {**heading(SCHEMA, release or current()), "stage": stage_words(stage)}
+    head["verdict"] = None if verdict is None else verdict_json(verdict)
     return {**head, "findings": [*map(_group_json, grouped(findings))], "expected": expected}
 
 

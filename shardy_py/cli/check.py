@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shardy_py.check import Findings, Level, Met
+    from shardy_py.report.verdict import Verdict
 
 _EXIT_CODES = (
     "Exit codes: 0: no finding at or above the level of --fail-on; 1: findings; "
@@ -92,6 +93,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--sarif", metavar="FILE", help="write findings as SARIF, for code hosts; '-': standard output")
     add("--baseline", metavar="FILE", help="skip the findings listed in this file")
     add("--write-baseline", metavar="FILE", help="list all findings in this file and exit with 0")
+    quiet = "leave out the verdict: what costs most and what to change, for which changes are tried"
+    add("--no-verdict", action="store_true", help=quiet)
+    add("--help-uri", default="", metavar="URI", help="where docs/check.md is published, for SARIF")
     add("--rules", action="store_true", help="list the rules")
     return parser
 
@@ -158,7 +162,10 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         with argument("--baseline"):
             findings = without_baseline(findings, baseline)
     outputs = [] if options.write_baseline is None else [(options.write_baseline, new_baseline)]
-    outputs += _reports(findings, met, options, source.file, result.release)
+    shows = options.sarif is not None or (options.format in ("text", "json") and not options.write_baseline)
+    has_verdict = shows and not options.no_verdict and result.record is not None
+    verdict = limits.verdict(result) if has_verdict else None
+    outputs += _reports(findings, met, options, source.file, result.release, verdict)
     files.write_all(outputs)
     failing = () if options.fail_on == "never" else LEVELS[LEVELS.index(options.fail_on) :]
     fails = options.write_baseline is None and any(finding.level in failing for finding in findings)
@@ -166,7 +173,12 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
 
 def _reports(
-    findings: Findings, met: tuple[Met, ...], options: argparse.Namespace, program: str, release: Release
+    findings: Findings,
+    met: tuple[Met, ...],
+    options: argparse.Namespace,
+    program: str,
+    release: Release,
+    verdict: Verdict | None,
 ) -> Iterator[tuple[str, str]]:
     """The reports on findings, each with the name of its file."""
     from shardy_py.check import findings_github, findings_json, findings_sarif, findings_text
@@ -174,15 +186,18 @@ def _reports(
 
     stage = stage_of(options.target)
     if options.sarif is not None:
-        yield options.sarif, json_text(findings_sarif(findings, program, release=release), 2) + "\n"
+        uri = options.help_uri
+        log = findings_sarif(findings, program, release=release, verdict=verdict, help_uri=uri)
+        yield options.sarif, json_text(log, 2) + "\n"
     if options.format == "json":
-        yield STANDARD, json_text(findings_json(findings, met, release=release, stage=stage), 2) + "\n"
+        data = findings_json(findings, met, release=release, stage=stage, verdict=verdict)
+        yield STANDARD, json_text(data, 2) + "\n"
     elif options.format == "csv":
         yield STANDARD, findings.to_csv()
     elif options.format == "github":
         yield STANDARD, findings_github(findings)
     elif STANDARD not in (options.sarif, options.write_baseline):
-        yield STANDARD, findings_text(findings, met, stage) + "\n"
+        yield STANDARD, findings_text(findings, met, stage, verdict) + "\n"
 
 
 def _rules(text: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 from shardy_py.base.errors import (
     Diagnostic,
@@ -27,6 +28,7 @@ from shardy_py.base.progress import progress
 from shardy_py.cli.as_compiled import remark_on
 from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
+from shardy_py.cli.propagated import BeforePasses
 from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
 from shardy_py.cli.shell import texts_of
 from shardy_py.cli.understood import say_unread, understood, write_remarks
@@ -258,6 +260,7 @@ class _Driver:
         command, observers = self.command, (progress_observer(begin), *self.dumps, timer)
         rows = [request.row for request in command.reports]
         before, after, start = None, [step.calls for step in command.steps], 0
+        source = self.before(module, sum(after, ())) if any(row.tries for row in rows) else None
         with recording() if any(row.needs_record for row in rows) else nullcontext() as record:
             if any(row.needs_whole for row in rows):  # of what was imported: before, values have other types
                 imports, rest = split_imports(command.calls)
@@ -272,7 +275,18 @@ class _Driver:
         partitioned = None if before is None else before.partitioned(sum(after, ()), events[start:])
         shapes, bisects = command.proof_shapes, command.bisects
         by = command.partitioner
-        return Evidence(module, record, partitioned, shapes, bisects, by, taken, command.target)
+        target = command.target
+        return Evidence(module, record, partitioned, shapes, bisects, by, taken, target, source)
+
+    def before(self, module: ModuleOp, calls: tuple[PassCall, ...]) -> BeforePasses | None:
+        """A copy of the program before the passes; None if they do not propagate a program of sdy."""
+        if not any(call.row.propagates for call in calls) or split_imports(calls)[0]:
+            return None
+        if self.command.reports_as_csv:
+            return None
+        copies: dict[SSAValue, SSAValue] = {}
+        copy = clone(module, copies)
+        return BeforePasses(copy, {new: old for old, new in copies.items()}, calls, self.file)
 
     def print(self, module: ModuleOp) -> str:
         return print_module(module, generic=self.command.is_generic, debuginfo=self.command.with_debuginfo)

@@ -11,7 +11,7 @@ imports what it needs when it runs, so that the command line is parsed without i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from shardy_py.base.errors import ShardyError
@@ -23,6 +23,7 @@ from shardy_py.cli.shell import in_flag
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from shardy_py.cli.propagated import BeforePasses
     from shardy_py.hardware import AxisPlacement
     from shardy_py.passes.partitioned import Partitioned
     from shardy_py.passes.runner import Record
@@ -46,6 +47,7 @@ class Evidence:
     partitioner: whose collectives are reported; None: as `report.communication.of_program` decides.
     taken: how the program is taken; None: by the rule for what is in it.
     target: the device whose compiler's program is reported; None: it is as partitioned.
+    before: the program before the passes, for rows that try changes; None: they are not tried.
     """
 
     after: ModuleOp
@@ -56,6 +58,7 @@ class Evidence:
     partitioner: Partitioner | None = None
     taken: Taken | None = None
     target: str | None = None
+    before: BeforePasses | None = None
 
 
 class FlagReport(NamedTuple):
@@ -80,6 +83,7 @@ class ReportRow:
     is_repeatable: whether the flag may be given several times, with different arguments.
     has_rows: whether it can be CSV.
     check: raises `ShardyError` for an argument that is invalid for any program.
+    tries: whether its text tries changes of the program before the passes.
     needs_shardings: whether it says little about a program without shardings and the lines of its source.
     """
 
@@ -95,6 +99,7 @@ class ReportRow:
     has_rows: bool = False
     check: Callable[[str], object] = str
     needs_shardings: bool = True
+    tries: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,24 +174,20 @@ def _memory(evidence: Evidence, target: str) -> FlagReport:
 
 
 def _communication(evidence: Evidence, model: str) -> FlagReport:
+    from shardy_py.cli.propagated import communication_of, verdict_on
     from shardy_py.report.communication import communication_json, communication_text
-    from shardy_py.report.communication.of_program import communication
-    from shardy_py.report.explain import sides
-    from shardy_py.xla.targets.stage import model_of, stage_of
 
-    record = () if evidence.record is None else evidence.record.events
-    stage = stage_of(evidence.target)
-    priced = model_of(model or None, stage)
-    by, taken = evidence.partitioner, evidence.taken
-    report = communication(evidence.after, priced, record, partitioner=by, taken=taken, stage=stage)[1]
+    report = communication_of(evidence, model)
+    advised = replace(report, verdict=lambda: verdict_on(evidence, report))
+    return FlagReport(lambda: communication_text(advised), lambda: communication_json(report), report.to_csv)
 
-    def text() -> str:
-        explainer = _explainer(evidence)
-        return communication_text(
-            report, sides_of=lambda use: sides(explainer, use.cause.made_for, use.axis_names, most_chains=1)
-        )
 
-    return FlagReport(text, lambda: communication_json(report), report.to_csv)
+def _verdict(evidence: Evidence, model: str) -> FlagReport:
+    from shardy_py.cli.propagated import communication_of, verdict_on
+    from shardy_py.report.verdict import verdict_json
+
+    found = verdict_on(evidence, communication_of(evidence, model))
+    return FlagReport(lambda: str(found), lambda: verdict_json(found))
 
 
 def _time(evidence: Evidence, hardware: str) -> FlagReport:
@@ -321,12 +322,21 @@ REPORTS: tuple[ReportRow, ...] = (
         has_rows=True,
     ),
     ReportRow(
+        *("verdict", "verdict", _verdict, "MODEL", ""),
+        "Report what costs most, the source lines and annotations it is from, and which changes help, each "
+        "tried; MODEL: as of --communication-report",
+        check=_check_model,
+        needs_record=True,
+        tries=True,
+    ),
+    ReportRow(
         *("communication-report", "communication", _communication, "MODEL", ""),
         "Report the communication of the program: collectives, bytes, time, the line that caused each; "
         "MODEL: tpu-v5p (default), tpu-v5e, h100, ..., with links of axes: tpu-v5p,data=tpu-dcn",
         check=_check_model,
         needs_record=True,
         has_rows=True,
+        tries=True,
     ),
     ReportRow(
         *("time-report", "time", _time, "HARDWARE", ""),

@@ -82,13 +82,17 @@ def explorer_of_results(
     if len({report.partitioner for report in reports}) > 1:
         reports = [result.communication(model, target=target, partitioner="shardy") for result in results]
     shown = zip(results, titles, reports, strict=False)
-    return explorer_of(*(subject_of(*each, has_sources=has_sources) for each in shown))
+    more = {"has_sources": has_sources, "has_verdict": len(results) == 1}
+    return explorer_of(*(subject_of(*each, **more) for each in shown))
 
 
-def subject_of(result: Result, title: str, report: CommunicationReport, *, has_sources: bool) -> Subject:
+def subject_of(
+    result: Result, title: str, report: CommunicationReport, *, has_sources: bool, has_verdict: bool = False
+) -> Subject:
     """Returns what a page shows of a result."""
     table, why_not = result.values.table, result.forecasts.why_not if result.record else None
     lines = source_lines(table, result.source.sources) if has_sources else None
     layouts = "linear" if report.stage is None else report.stage.placement
     memory = result.memory(layouts, partitioner=report.partitioner).memory_bytes
-    return Subject(title, table, result.record, report, why_not, lines or {}, memory)
+    verdict = None if report.verdict is None or not has_verdict else report.verdict()
+    return Subject(title, table, result.record, report, why_not, lines or {}, memory, verdict)

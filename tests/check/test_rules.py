@@ -131,6 +131,17 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
   return %0 : tensor<8x8xf32>
 }
 """,
+    "SDY013": """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%x: tensor<2x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
+    %u: tensor<2x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) -> tensor<2x8xf32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %s = stablehlo.constant dense<8> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %x, %u, %c, %s
+      : (tensor<2x8xf32>, tensor<2x1xf32>, tensor<i32>, tensor<i32>) -> tensor<2x8xf32>
+  return %0 : tensor<2x8xf32>
+}
+""",
     "SDY012": """
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @main(%arg0: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
@@ -150,7 +161,8 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
 """,
 }
 SLOW = Limits(1, 1, cost_model("tpu-v5p,x=tpu-dcn"))
-LIMITS = {"SDY007": SLOW, "SDY012": Limits(1, 1, partitioner="xla")}
+XLA = Limits(1, 1, partitioner="xla")
+LIMITS = {"SDY007": SLOW, "SDY012": XLA, "SDY013": XLA}
 
 
 def found_in(text: str, code: str, limits: Limits = SMALL) -> tuple[Finding, ...]:
@@ -390,6 +402,15 @@ def _is_sarif(log: dict[str, Any]) -> None:
             region = location["physicalLocation"]["region"]
             assert (region["startLine"], region["startColumn"]) >= (1, 1)
         assert result["locations"]
+
+
+@pytest.mark.parametrize(("start", "fixed"), [(8, "start it at 7"), (-9, "start it at 0"), (7, ""), (0, "")])
+def test_updates_that_xla_loses(start: int, fixed: str) -> None:
+    found = found_in(BAD["SDY013"].replace("dense<8>", f"dense<{start}>"), "SDY013", XLA)
+    assert [finding.remedy.partition(",")[0] for finding in found] == ([fixed] if fixed else [])
+    replicated = BAD["SDY013"].replace('[{}, {"x"}]', "[{}, {}]").replace("dense<8>", f"dense<{start}>")
+    assert found_in(replicated, "SDY013", XLA) == ()
+    assert found_in(BAD["SDY013"], "SDY013", Limits(1, 1, partitioner="shardy")) == ()
 
 
 @pytest.mark.parametrize("code", BAD)

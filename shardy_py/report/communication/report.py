@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -38,6 +38,9 @@ from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.targets.of_program import CompiledProgram
 from shardy_py.xla.targets.stage import AS_PARTITIONED, CompileStage, stage_words
 
+if TYPE_CHECKING:
+    from shardy_py.report.verdict import Verdict
+
 SCHEMA = 1
 UNKNOWN_LOCATION = "(no location)"
 Partitioner = Literal["shardy", "xla"]
@@ -49,7 +52,7 @@ _HEADINGS: dict[Partitioner, str] = {
 _NONE = "The program needs no communication."
 _NONE_COUNTED = "No communication is counted."
 _EXPLAINED = 5
-"""The number of collectives with suggested changes in the text, and of warnings."""
+"""The number of warnings in the text, and of ops that differ from the forecast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class CommunicationReport(Tabular):
     rematerialized: where XLA gathers a whole tensor to reshard it, and logs that.
     release: whose Shardy or XLA they are.
     disagreements: of a local program, where it differs from the forecast; None if that is not known.
-    remedies_of: finds what to change for a collective, a line each; None: the text has no such lines.
+    verdict: finds what costs most and what to change, with which the text begins; None: nothing does.
     stage: the device whose compiler's program is meant; None: the program is as partitioned. partitioned: as
         compiled, the report on the program as partitioned.
     """
@@ -83,9 +86,7 @@ class CommunicationReport(Tabular):
     warnings: tuple[Diagnostic, ...] = ()
     partitioner: Partitioner = "shardy"
     disagreements: tuple[Disagreement, ...] | None = None
-    remedies_of: Callable[[CollectiveUse], Sequence[str]] | None = field(
-        default=None, compare=False, repr=False
-    )
+    verdict: Callable[[], Verdict] | None = field(default=None, compare=False, repr=False)
     not_by_xla: str = ""
     rematerialized: tuple[Rematerialization, ...] = ()
     release: Release = field(default_factory=current)
@@ -120,7 +121,7 @@ class CommunicationReport(Tabular):
     @property
     def by_line(self) -> tuple[CollectiveTotal, ...]:
         """The totals of each source line, most expensive first."""
-        lines = (part for use in self.sending for part in _by_cause(use))
+        lines = (part for use in self.sending for part in by_cause(use))
         return _totals(lines, lambda use: _line(use.cause))
 
     @property
@@ -152,8 +153,8 @@ class CommunicationReport(Tabular):
         return shown.html(self)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """The report without suggested changes, which need the program."""
-        kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "remedies_of"}
+        """The report without the verdict, which needs the program."""
+        kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "verdict"}
         return _report_of, (kept,)
 
 
@@ -208,15 +209,8 @@ def communication_report(
     return replace(report, collectives=uses, warnings=more, stage=stage, partitioned=report)
 
 
-def communication_text(
-    report: CommunicationReport,
-    most: int = 20,
-    sides_of: Callable[[CollectiveUse], Sequence[object]] = lambda use: (),
-) -> str:
-    """Returns the totals and the most expensive collectives, at most `most` of each.
-
-    sides_of: the annotations to change, a phrase each; shown for the most expensive collectives.
-    """
+def communication_text(report: CommunicationReport, most: int = 20) -> str:
+    """Returns the verdict, the totals and the most expensive collectives, at most `most` of each."""
     heading = [f"{_HEADINGS[report.partitioner]}, {report.stage_words}"]
     if report.not_by_xla:
         heading[0] += f"; XLA's cannot be planned: {report.not_by_xla}"
@@ -225,6 +219,8 @@ def communication_text(
         return "\n".join([*heading, first, *_forecast_lines(report), *_warning_lines(report)])
     if report.partitioned is not None:
         heading.append(totals_text(report.partitioned.sending, report.sending))
+    if report.verdict is not None:
+        heading.append(str(report.verdict()))
     groups = ("collective", report.by_kind), ("axes", report.by_axes), ("lines", report.by_line)
     parts = [*heading, *(_totals_table(head, totals, most) for head, totals in groups)]
     uses = sorted(report.sending, key=lambda use: (-use.total.seconds, -use.total.bytes))
@@ -232,14 +228,6 @@ def communication_text(
     parts.append(table([head, *map(_row, uses[:most])], (0, 1, 2, 6, 7), omitted=len(uses) - most))
     if changes := changes_text(report.sending):
         parts.append(changes)
-    lines = ["most expensive collectives, with suggested changes:"]
-    for use in _of_different_lines(uses)[:_EXPLAINED] if report.remedies_of else uses[:_EXPLAINED]:
-        changes = [*sides_of(use), *(report.remedies_of(use) if report.remedies_of else ())]
-        if changes:
-            location = use.cause.location or UNKNOWN_LOCATION
-            lines += [f"  {use.kind} along {_axes(use)} at {location}", *(f"    {side}" for side in changes)]
-    if len(lines) > 1:
-        parts.append(lines_text(lines))
     total, count = report.total, len(report.sending)
     summary = f"{count} collective{'s' if count > 1 else ''}; each device receives {bytes_text(total.bytes)} "
     summary += f"in {seconds_text(total.seconds)} on {report.model.name}."
@@ -251,7 +239,7 @@ def communication_text(
     return "\n\n".join([*parts, "\n".join([summary, *_forecast_lines(report), *_warning_lines(report)])])
 
 
-def _by_cause(use: CollectiveUse) -> Iterable[CollectiveUse]:
+def by_cause(use: CollectiveUse) -> Sequence[CollectiveUse]:
     """Returns a collective that does the work of several as one for each cause, with its part of the cost."""
     causes = use.causes
     if len(causes) == 1:
@@ -265,14 +253,6 @@ def _by_cause(use: CollectiveUse) -> Iterable[CollectiveUse]:
         replace(use, cause=cause, cost=Cost(round(use.cost.bytes * share), use.cost.seconds * share))
         for cause, share in shares.items()
     )
-
-
-def _of_different_lines(uses: Iterable[CollectiveUse]) -> list[CollectiveUse]:
-    """Returns the first collective of each kind, op and location: layers alike need the same change."""
-    found: dict[tuple[str, str, str], CollectiveUse] = {}
-    for use in uses:
-        found.setdefault((use.kind, use.cause.op, use.cause.location), use)
-    return [*found.values()]
 
 
 def _forecast_lines(report: CommunicationReport) -> list[str]:

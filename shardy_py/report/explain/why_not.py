@@ -192,8 +192,21 @@ class WhyNot:
         message = f"{event.pass_name} removed {axis} from dimension {dimension} of {place}{why}"
         remedy = "give both sides of the op the same sharding"
         if "sub-axes" in event.pass_name:
-            remedy = f"close dimension {dimension} of {place}, or use full axes"
+            remedy = self._remedy_of_sub_axis(before, size, axis)
+            remedy = f"close dimension {dimension} of {place}, or {remedy}"
         return Reason("pass", message, remedy, through, blame=place)
+
+    def _remedy_of_sub_axis(self, before: TensorSharding | None, size: int | None, axis: AxisRef) -> str:
+        """Full axes where they divide the size; otherwise another size or axis, with the divisor."""
+        whole = 1
+        if before is not None:
+            mesh = before.mesh if isinstance(before.mesh, Mesh) else self._mesh_named(before.mesh)
+            whole = mesh.sizes.get(axis.name, 1)
+        if size is None or size % whole == 0:
+            return "use full axes"
+        fact = f"{size} is not divisible by {whole}, the size of {string_literal(axis.name)}"
+        padded = -(-size // whole) * whole
+        return f"pad it to {padded} or shard it along an axis whose size divides {size}: {fact}"
 
     def _mesh_named(self, name: str) -> Mesh:
         for _, propagation in self._tracer.propagations:

@@ -1,12 +1,14 @@
 """Advice: annotations to change where a program communicates, each tried before it is given.
 
-Start at `adviser.py`; `sites.py` finds expressions to constrain, `variants.py` other shardings, `rewrites.py`
-ops in place of others, `proposals.py` edits, `outcome.py` what a program costs, `remedy.py` the words,
-`placement.py` remedies for tensors that are not sharded.
+Start at `proposals.py`, the table of what is proposed: each row is a function of `kinds/` from a question
+(`question.py`) on a program (`program.py`) to edits. `adviser.py` tries them; `sites.py` finds expressions to
+constrain, `variants.py` other shardings, `rewrites.py` ops in place of others, `outcome.py` what a program
+costs, `remedy.py` the words, `placement.py` remedies for tensors that are not sharded.
 """
 
 from shardy_py.search.advice.adviser import MOST_VALUES, SHOWN, Adviser
-from shardy_py.search.advice.outcome import Outcome, group_key, outcome_of
+from shardy_py.search.advice.fixes import fixes_of
+from shardy_py.search.advice.outcome import GroupKey, Outcome, group_key
 from shardy_py.search.advice.placement import (
     MOST_TRIES,
     NO_PLACEMENTS,
@@ -15,18 +17,21 @@ from shardy_py.search.advice.placement import (
     PlacementRemedies,
     placements,
 )
-from shardy_py.search.advice.proposals import Proposal, Proposer
+from shardy_py.search.advice.program import AdvisedProgram
+from shardy_py.search.advice.proposals import key_of, placing
 from shardy_py.search.advice.remedy import (
     NO_ADVICE,
     Advice,
     Edit,
     Effect,
     Language,
+    Proposal,
     Remedy,
     is_expressible,
     spec_text,
+    words_of,
 )
-from shardy_py.search.advice.rewrites import SuggestedRewrite
+from shardy_py.search.advice.replacing import SuggestedRewrite
 from shardy_py.search.advice.sites import ExpressionSite, Sites, is_backward
 
 __all__ = [
@@ -36,24 +41,28 @@ __all__ = [
     "NO_PLACEMENTS",
     "SHOWN",
     "Advice",
+    "AdvisedProgram",
     "Adviser",
     "Edit",
     "Effect",
     "ExpressionSite",
+    "GroupKey",
     "Holding",
     "Language",
     "Outcome",
     "Placement",
     "PlacementRemedies",
     "Proposal",
-    "Proposer",
     "Remedy",
     "Sites",
     "SuggestedRewrite",
+    "fixes_of",
     "group_key",
     "is_backward",
     "is_expressible",
-    "outcome_of",
+    "key_of",
     "placements",
+    "placing",
     "spec_text",
+    "words_of",
 ]

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.hardware.cost import Cost
 from shardy_py.hardware.tensor_bytes import tensor_size
+from shardy_py.mlir.dialects.sdy import ManualComputationOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.loops import run_counts
 from shardy_py.mlir.plain import tensor_type
@@ -22,6 +23,7 @@ from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.mlir.value_table import ValueTable
 from shardy_py.ops import TABLE, Family
 from shardy_py.report.communication import CollectiveUse
+from shardy_py.report.difference import Figures
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import mesh_of
@@ -39,18 +41,35 @@ def group_key(use: CollectiveUse) -> GroupKey:
 class Outcome:
     """The costs of one program.
 
-    uses: its collectives. kept_bytes: of arguments and results on each device.
+    uses: its collectives. figures: of all of them. kept_bytes: of arguments and results on each device.
     work: of each device, in units that only compare programs that differ in shardings.
     """
 
     uses: tuple[CollectiveUse, ...]
+    figures: Figures
     kept_bytes: int
     work: float
+
+    @staticmethod
+    def of(module: ModuleOp, uses: Iterable[CollectiveUse], figures: Figures) -> Outcome:
+        """Returns the costs of a propagated program with these collectives."""
+        meshes, table, reader = Symbols(module).meshes(), ValueTable(module), ShardingReader()
+        kept = 0
+        for entry in table.entries:
+            type_ = tensor_type(entry.type)
+            if entry.role != "intermediate" and entry.function == table.functions[0] and type_ is not None:
+                kept += tensor_size(type_, entry.sharding, meshes, "linear").bytes.local_bytes
+        return Outcome(tuple(uses), figures, kept, _work(table, reader, meshes))
 
     @cached_property
     def total(self) -> Cost:
         """The cost of all collectives."""
         return sum((use.total for use in self.uses), Cost())
+
+    @property
+    def bytes(self) -> int:
+        """The bytes that each device receives."""
+        return self.figures.bytes
 
     @cached_property
     def by_group(self) -> Mapping[GroupKey, list[CollectiveUse]]:
@@ -64,17 +83,6 @@ class Outcome:
     def own_bytes(self) -> Mapping[GroupKey, int]:
         """The bytes of the collectives of each group."""
         return {key: sum(use.total.bytes for use in uses) for key, uses in self.by_group.items()}
-
-
-def outcome_of(module: ModuleOp, uses: Iterable[CollectiveUse]) -> Outcome:
-    """Returns the costs of a propagated program with these collectives."""
-    meshes, table, reader = Symbols(module).meshes(), ValueTable(module), ShardingReader()
-    kept = 0
-    for entry in table.entries:
-        type_ = tensor_type(entry.type)
-        if entry.role != "intermediate" and entry.function == table.functions[0] and type_ is not None:
-            kept += tensor_size(type_, entry.sharding, meshes, "linear").bytes.local_bytes
-    return Outcome(tuple(uses), kept, _work(table, reader, meshes))
 
 
 def _work(table: ValueTable, reader: ShardingReader, meshes: Mapping[str, Mesh]) -> float:
@@ -91,6 +99,7 @@ def _work(table: ValueTable, reader: ShardingReader, meshes: Mapping[str, Mesh])
             or entry.index
             or type_ is None
             or entry.value not in entry.op.results
+            or isinstance(entry.op, ManualComputationOp)  # the ops inside are counted
         ):
             continue
         values = (entry.op.results[0], *operands_of(entry.op))

@@ -5,7 +5,6 @@ Not here: which changes are proposed (`proposals.py`), trying them (`adviser.py`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,7 +15,8 @@ from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.report.tables import bytes_text
-from shardy_py.search.advice.rewrites import SuggestedRewrite
+from shardy_py.report.verdict import family_name
+from shardy_py.search.advice.replacing import SuggestedRewrite
 from shardy_py.search.advice.sites import ExpressionSite
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 from shardy_py.sharding.spelling import string_literal
@@ -28,7 +28,6 @@ Language = Literal["mlir", "jax", "jax with explicit axes"]
 _CONSTRAINT = "with_sharding_constraint"
 _LISTED = 3
 """The number of edits of a remedy in the text."""
-_NUMBER = re.compile(r"\[\d+\]")
 
 
 @dataclass(frozen=True)
@@ -103,6 +102,10 @@ class Edit:
         else:
             given = "remove the sharding of" if self.sharding is None else "shard"
         return f"{given} {what}" + ("" if self.sharding is None else f": {self.sharding}")
+
+
+Proposal = tuple[Edit, ...]
+"""Edits that are tried together."""
 
 
 @dataclass(frozen=True)
@@ -184,15 +187,6 @@ def is_expressible(sharding: TensorSharding) -> bool:
     """Returns whether a `PartitionSpec` can express a sharding: whole axes only."""
     axes: list[AxisRef] = [axis for dimension in sharding.dimensions for axis in dimension.axes]
     return all(axis.sub_axis is None for axis in axes)
-
-
-def family_name(label: str) -> str:
-    """Returns the label of an argument or result without the numbers of layers.
-
-    >>> family_name("params[3]['up']")
-    "params[*]['up']"
-    """
-    return _NUMBER.sub("[*]", label)
 
 
 def _family(labels: Sequence[str]) -> str:

@@ -10,8 +10,7 @@ Not here: whether that helps (`adviser.py` tries it), edits of annotations (`pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, SymbolRefAttr, TensorType, i64
@@ -20,23 +19,15 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConcatenateOp, op_class
-from shardy_py.mlir.ir import build_operation, erase, operands_of, place_before, replace_uses
-from shardy_py.mlir.location_names import location_text
+from shardy_py.mlir.ir import build_operation, operands_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.typed import element_type_of, integer_of, property_of
+from shardy_py.search.advice.replacing import SuggestedRewrite, at, replace_op
 
 _COMPOSITE = op_class("composite")
 _RESHAPE = op_class("reshape")
 _NEAREST = 4
 """The number of ops before one that sends that are looked at."""
-
-
-@dataclass(frozen=True)
-class SuggestedRewrite:
-    """A rewrite of an op. words: of it, as an instruction. apply: changes a program that has the op."""
-
-    words: Callable[[Operation], str]
-    apply: Callable[[Operation], None]
 
 
 def rewrite_of(op: Operation) -> SuggestedRewrite | None:
@@ -72,32 +63,22 @@ def _repeated(op: Operation) -> None:
     location = op.location
     copies = build_operation(BroadcastInDimOp, [value], [type_], dimensions, {}, location)
     flat = build_operation(_RESHAPE, copies.results, [result.type], {}, dict(op.attributes), location)
-    _replace(op, copies, flat)
+    replace_op(op, copies, flat)
 
 
 def _decomposed(op: Operation) -> None:
     callee: dict[str, Attribute] = {"callee": property_of(op, "decomposition", SymbolRefAttr)}
     types = [result.type for result in op.results]
-    _replace(op, build_operation(CallOp, operands_of(op), types, callee, {}, op.location))
-
-
-def _replace(op: Operation, *new: Operation) -> None:
-    for each in new:
-        place_before(each, op)
-    for old, made in zip(op.results, new[-1].results, strict=True):
-        replace_uses(old, made)
-    erase(op)
-
-
-def _at(op: Operation) -> str:
-    place = location_text(op.location)
-    return f" at {place}" if place else ""
+    replace_op(op, build_operation(CallOp, operands_of(op), types, callee, {}, op.location))
 
 
 _REPEATED = SuggestedRewrite(
-    lambda op: f"repeat by broadcast_in_dim and reshape instead of the concatenate{_at(op)}", _repeated
+    "repeat by broadcast_in_dim",
+    lambda op: f"repeat by broadcast_in_dim and reshape instead of the concatenate{at(op)}",
+    _repeated,
 )
 _DECOMPOSED = SuggestedRewrite(
-    lambda op: f"call @{op.properties['decomposition'].string_value()} in place of the composite{_at(op)}",  # pyright: ignore
+    "call the decomposition",
+    lambda op: f"call @{op.properties['decomposition'].string_value()} in place of the composite{at(op)}",  # pyright: ignore
     _decomposed,
 )

@@ -119,18 +119,29 @@ class Sites:
         values = tuple(dict.fromkeys((*results, *cotangents)))
         return ExpressionSite(place, text, name, written_name(typed(results[0].op)), values)
 
+    def text_of(self, op: Operation) -> str:
+        """Returns the whole expression that computes an op, if it is on one line; "" otherwise."""
+        stretch = stretch_of(op.location)
+        parts = None if stretch is None else self._parts(*stretch)
+        return parts[1].decode(errors="replace") if parts is not None else ""
+
     def _expression(self, start: Position, end: Position) -> tuple[str, str]:
         """Returns the text of a stretch of a source file, and the variable that it is assigned to.
 
         Columns count bytes from 0, as Python's do. Both are "" unless the text is an expression.
         """
+        parts = self._parts(start, end)
+        return ("", "") if parts is None else _named_expression(*parts)
+
+    def _parts(self, start: Position, end: Position) -> tuple[bytes, bytes, bytes] | None:
+        """A line before, within and behind a stretch of it; None if it cannot be read."""
         if start.line != end.line or not start.column < end.column:
-            return "", ""
+            return None
         lines = self.sources.lines(start.file)[start.line - 1 : start.line] if start.line > 0 else ()
         line = lines[0].encode() if lines else b""
         if end.column > len(line):
-            return "", ""
-        return _named_expression(line[: start.column], line[start.column : end.column], line[end.column :])
+            return None
+        return line[: start.column], line[start.column : end.column], line[end.column :]
 
     def _cotangents(self, entries: Iterable[ValueEntry], type_: Attribute) -> Iterator[ValueEntry]:
         """Returns what the backward ops of an expression read of the type of its result."""

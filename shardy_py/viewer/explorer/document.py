@@ -27,10 +27,12 @@ from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.explain import WhyNot
 from shardy_py.report.matching import match_values
 from shardy_py.report.tables import type_text
+from shardy_py.report.verdict import Verdict
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.viewer.explorer.history import ShownStep, history_of
 from shardy_py.viewer.explorer.items import Item, Items, collect_items, main_first
+from shardy_py.viewer.explorer.judged import judged
 from shardy_py.viewer.explorer.lives import lives
 from shardy_py.viewer.explorer.placement import place, wrapped
 from shardy_py.viewer.explorer.refused import alike, refused
@@ -53,6 +55,7 @@ class Subject:
     why_not: answers why axes are not used; None: it is not said.
     sources: the lines of source files, by file and line number.
     memory_bytes: of the memory report; None: it is not said.
+    verdict: with which the page opens; None: it opens without.
     """
 
     title: str
@@ -62,6 +65,7 @@ class Subject:
     why_not: WhyNot | None = None
     sources: Mapping[str, Mapping[int, str]] = field(default_factory=dict[str, Mapping[int, str]])
     memory_bytes: int | None = None
+    verdict: Verdict | None = None
 
 
 class _Interned:
@@ -116,6 +120,7 @@ class _Writer:
             "steps": steps,
             "collectives": self._collectives(self.subject.communication, _same),
             "summary": _summary(self.subject),
+            "verdict": self._verdict(),
             "refused": self._refused(),
             "alike": self.alike,
             "sources": [
@@ -148,6 +153,10 @@ class _Writer:
             "collectives": self._collectives(other.communication, counterpart),
             "summary": _summary(other),
         }
+
+    def _verdict(self) -> JsonObject | None:
+        verdict, report = self.subject.verdict, self.subject.communication
+        return None if verdict is None or report is None else judged(verdict, report, self._item)
 
     def _refused(self) -> list[list[Json]]:
         """Value, dimension, axis and reasons, the nearest first."""

@@ -119,25 +119,25 @@ TRACES: tuple[JaxTrace, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TracesOfJax:
     """True if JAX wrote a program, and the traces that were looked at, in words."""
 
     is_jax: bool
     traces: tuple[str, ...] = ()
 
 
-def verdict(module: ModuleOp) -> Verdict:
+def verdict(module: ModuleOp) -> TracesOfJax:
     """Returns whether JAX lowered the module, with the traces that decide: one that is enough, or two."""
     found: list[str] = []
     for trace in TRACES:
         words = trace.find(module)
         if words and trace.is_enough:
-            return Verdict(True, (words,))
+            return TracesOfJax(True, (words,))
         if words:
             found.append(words)
         if len(found) == 2:
-            return Verdict(True, tuple(found))
-    return Verdict(False, tuple(found))
+            return TracesOfJax(True, tuple(found))
+    return TracesOfJax(False, tuple(found))
 
 
 def is_written_by_jax(module: ModuleOp) -> bool:

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from shardy_py import Program, propagate
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.propagation.graph.run_record import Record
@@ -383,3 +384,19 @@ def test_an_axis_with_quotes_in_its_name() -> None:
     named = WhyNot(explained(parse_module(text))).named
     for axis in ('"x\\"y,0"', '"x\\22y,0"'):
         assert [reason.kind for reason in next(iter(named(f"%arg0,0,{axis}").values()))]
+
+
+@pytest.mark.parametrize(("size", "remedy"), [(6, "pad it to 8 or shard it along"), (8, "use full axes")])
+def test_sub_axes_removed_at_a_result(size: int, remedy: str) -> None:
+    """Full axes are proposed only where they divide the size; otherwise the divisor is named."""
+    text = f"""
+sdy.mesh @mesh = <["x"=4]>
+func.func public @main(
+    %a: tensor<{size}x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x":(1)2, ?}}, {{}}]>}})
+    -> tensor<{size}x8xf32> {{
+  %0 = stablehlo.tanh %a : tensor<{size}x8xf32>
+  return %0 : tensor<{size}x8xf32>
+}}"""
+    (reason,) = propagate(Program.parse(text)).why_not("result 0", 0, "x")
+    assert remedy in reason.remedy
+    assert ("6 is not divisible by 4" in reason.remedy) == (size == 6)

@@ -117,7 +117,7 @@ def words(shown: object) -> str:
 
 def test_html_has_the_figures_of_the_text(shown: Mapping[str, Any]) -> None:
     bill = shown["bill"]
-    total = next(line for line in str(bill).split("\n") if "each device receives" in line)
+    total = next(line for line in str(bill).split("\n") if "; each device receives" in line)
     assert total.split(" receives ")[1].split(" on ")[0] in words(bill)
     assert f"{len(bill.sending)} collectives" in words(bill)
     assert "it fits in the" in words(shown["memory of a chip"])

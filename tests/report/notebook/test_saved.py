@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,11 @@ def pickled(result: Result, folder: Path) -> Result:
     return pickle.loads(pickle.dumps(result))
 
 
+def bill_text(result: Result) -> str:
+    """The report without the verdict, whose lines of source files are those at hand."""
+    return str(replace(result.communication(partitioner="shardy"), verdict=None))
+
+
 def assert_equal(old: Result, new: Result, values: int = 10) -> None:
     assert new.text() == old.text()
     assert new.source.text(debuginfo=True) == old.source.text(debuginfo=True)
@@ -38,7 +44,7 @@ def assert_equal(old: Result, new: Result, values: int = 10) -> None:
         (str(v), v.sharding, v.location, v.label) for v in old.values
     ]
     assert new.communication() == old.communication()
-    assert str(new.communication(partitioner="shardy")) == str(old.communication(partitioner="shardy"))
+    assert bill_text(new) == bill_text(old)
     assert str(new.memory("tpu-v5p")) == str(old.memory("tpu-v5p"))
     assert new.memory().to_rows() == old.memory().to_rows()
     assert new.options == old.options

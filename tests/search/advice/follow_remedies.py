@@ -37,6 +37,7 @@ HEAD = """
 import jax, jax.numpy as jnp
 from jax import lax
 from jax.lax import with_sharding_constraint as constrain
+from jax.sharding import PartitionSpec as P
 """
 # Each: source of `f`, the shapes and specs of its arguments; batches of 64 and 4096 rows.
 MLP = "def f(w, x):\n    h = jax.nn.relu(x @ w['up'])\n    return h @ w['down']\n"
@@ -81,6 +82,17 @@ CONV = (
     "    return jax.nn.relu(c) * w['scale']\n"
 )
 PINNED = "def f(w, x):\n    h = constrain(x @ w['up'], jax.P(None, 'x'))\n    return h @ w['down']\n"
+
+TOP_K = "def f(w, x):\n    v, i = lax.top_k(x @ w['up'], 4)\n    return v.sum(-1) * 2\n"
+ROUTER = (
+    "def f(w, x):\n    p = jax.nn.softmax(jnp.einsum('btd,de->bte', x, w['gate']), -1)\n"
+    "    v, i = lax.top_k(p, 2)\n    return v / v.sum(-1, keepdims=True)\n"
+)
+SAMPLES = "def f(w, x):\n    s = jnp.fft.fft(x @ w['up'])\n    return jnp.abs(s) @ w['down']\n"
+GROUPED = (
+    "def f(w, x):\n    c = lax.conv_general_dilated(x, w['conv'], (1, 1), 'SAME', feature_group_count=8)\n"
+    "    return jax.nn.relu(c)\n"
+)
 
 UP, DOWN = (128, 512), (512, 128)
 Spec = tuple[Any, ...]
@@ -139,6 +151,15 @@ def programs() -> dict[
         {"conv": ((32, 16, 3, 3), (None, "y")), "scale": ((32, 1, 1), ("y",))},
         ((16, 16, 32, 32), ("x",)),
     )
+    for batch in (64, 4096):
+        found[f"top_k_{batch}"] = TOP_K, {"up": (UP, ())}, ((batch, 128), ("x",))
+        found[f"top_k_of_both_{batch}"] = TOP_K, {"up": (UP, ())}, ((batch, 128), (("x", "y"),))
+        found[f"router_{batch}"] = ROUTER, {"gate": ((64, 16), ())}, ((batch, 32, 64), ("x", "y"))
+        weights = {"up": (UP, ()), "down": (DOWN, ())}
+        found[f"fft_{batch}"] = SAMPLES, weights, ((batch, 128), ("x",))
+    for name, axes in {"x": ("x",), "y": ("y",), "xy": (("x", "y"),)}.items():
+        kernel = {"conv": ((64, 4, 3, 3), axes)}
+        found[f"grouped_{name}"] = GROUPED, kernel, ((16, 32, 16, 16), (None, *axes))
     return found
 
 
@@ -177,6 +198,8 @@ class Function:
     def after(self, edit: Edit) -> Function | None:
         """Returns the function after an edit; None if this script cannot follow it."""
         sharding = edit.sharding
+        if edit.rewrite is not None:
+            return self._rewritten(edit)
         if edit.kind == "constraint":
             spec = None if sharding is None else f"jax.{spec_text(sharding)}"
             return (
@@ -197,6 +220,17 @@ class Function:
         assert lines[line][start:].startswith(text), (lines[line], site)
         lines[line] = f"{lines[line][:start]}constrain({text}, {spec}){lines[line][start + len(text) :]}"
         return replace(self, source="".join(lines))
+
+    def _rewritten(self, edit: Edit) -> Function | None:
+        """Replaces the expression of a rewritten op by the code that the rewrite gives."""
+        stretch = stretch_of(edit.values[0].location)
+        if stretch is None or edit.rewrite is None:
+            return None
+        (start, end), lines = stretch, self.source.splitlines(keepends=True)
+        line = lines[start.line - 1]
+        code = edit.rewrite.code(line[start.column : end.column])
+        lines[start.line - 1] = f"{line[: start.column]}{code}{line[end.column :]}"
+        return replace(self, source="".join(lines)) if code else None
 
     def _changed(self, constraint: ValueEntry, spec: str | None) -> Function | None:
         """Changes or removes a constraint of the source."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-SAMPLE = ("mlp_wrong_down_64", "results_64", "embedding")
+SAMPLE = ("mlp_wrong_down_4096", "results_64", "embedding", "router_64", "grouped_x")
 
 
 def test_remedies_help_in_what_xla_compiles() -> None:

@@ -40,7 +40,7 @@ def test_remedies_of_jax_are_partition_specs() -> None:
 
 def test_remedies_are_in_the_printed_report() -> None:
     text = str(propagate(Program.parse(JAX)).communication(partitioner="xla"))
-    assert "with suggested changes" in text
+    assert "What to change" in text
     assert " -> " in text
 
 

@@ -32,12 +32,31 @@ func.func private @impl(%a: tensor<8x16xf32>) -> tensor<8x16xf32> {
   return %0 : tensor<8x16xf32>
 }
 """
+TOP_K = """
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%x: tensor<64x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<64x2xf32>, tensor<64x2xi32>) {
+  %values, %indices = chlo.top_k(%x, k = 2) : tensor<64x32xf32> -> (tensor<64x2xf32>, tensor<64x2xi32>)
+  return %values, %indices : tensor<64x2xf32>, tensor<64x2xi32>
+}
+"""
+GROUPED = """
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%x: tensor<4x16x8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}, {}, {}]>},
+    %w: tensor<16x2x3x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}, {}, {}]>})
+    -> tensor<4x16x6x6xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+    window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64}
+    : (tensor<4x16x8x8xf32>, tensor<16x2x3x3xf32>) -> tensor<4x16x6x6xf32>
+  return %0 : tensor<4x16x6x6xf32>
+}
+"""
 
 
 def remedies(text: str) -> list[str]:
-    report = propagate(Program.parse(text)).communication(partitioner="xla")
-    assert report.remedies_of is not None
-    return [line for use in report.sending for line in report.remedies_of(use)]
+    result = propagate(Program.parse(text))
+    sending = result.communication(partitioner="xla").sending
+    return [line for use in sending for line in result.advice(use).lines]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +67,17 @@ def remedies(text: str) -> list[str]:
             "repeat by broadcast_in_dim and reshape instead of the concatenate at model.py:3:5",
         ),
         (COMPOSITE, "call @impl in place of the composite at <program>:5:8"),
+        (
+            TOP_K,
+            "jax.shard_map around chlo.top_k at <program>:5:23: "
+            'in_specs=P("x", None), out_specs=P("x", None)',
+        ),
+        (
+            GROUPED,
+            "jax.shard_map around stablehlo.convolution at <program>:6:8: "
+            'in_specs=(P(None, "x", None, None), P("x", None, None, None)), '
+            'out_specs=P(None, "x", None, None), with feature_group_count // 4',
+        ),
     ],
 )
 def test_rewrites_that_send_nothing(text: str, words: str) -> None:
@@ -58,3 +88,19 @@ def test_another_concatenate_is_not_rewritten() -> None:
     text = EXPERTS.replace("OPERANDS", ", ".join(["%h"] * 7 + ["%g"]))
     text = text.replace("%w:", "%g: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}, %w:")
     assert not any("repeat" in line for line in remedies(text))
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        ("lax.top_k(a, 2)", 'jax.shard_map(lambda x: lax.top_k(x, 2), in_specs=P("x", None), '),
+        ("top_k(k=2)", ""),
+        ("a +", ""),
+    ],
+)
+def test_code_to_paste(call: str, code: str) -> None:
+    result = propagate(Program.parse(TOP_K))
+    (use,) = result.communication(partitioner="xla").sending
+    rewrite = next(e.rewrite for r in result.remedies(use) for e in r.edits if e.rewrite is not None)
+    assert rewrite.code(call).startswith(code)
+    assert bool(rewrite.code(call)) == bool(code)

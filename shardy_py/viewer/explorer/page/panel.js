@@ -103,7 +103,7 @@ class Panel {
 
   program() {
     const { app } = this, { model } = app;
-    const parts = [node("h2", {}, "Program"), this.rows([["ops", model.opsIn[0].toLocaleString("en")], ["steps of propagation", String(app.time.steps.length)]])];
+    const parts = [...this.verdict(), node("h2", {}, "Program"), this.rows([["ops", model.opsIn[0].toLocaleString("en")], ["steps of propagation", String(app.time.steps.length)]])];
     for (const state of model.states) {
       if (!state.summary.length) continue;
       const [bytes, seconds, count, partitioner, links, memory] = state.summary;
@@ -111,6 +111,28 @@ class Panel {
     }
     parts.push(node("h3", {}, "Keys"), this.rows([["drag, wheel", "move, zoom"], ["click", "select; opens and closes groups"], ["+ \u2212", "zoom"], ["f", "fit the program"], ["/", "find"], ["\u2190 \u2192", "steps of propagation"], ["space", "play"], ["enter", "open or close the selected group"], ["esc", "clear the selection"]]));
     return parts;
+  }
+
+  /** What costs most and what to change: the page opens on it. */
+  verdict() {
+    const found = this.app.model.data.verdict;
+    if (!found) return [];
+    const parts = [node("h2", {}, "Verdict"), node("p", {}, found.headline)];
+    if (found.changes.length) {
+      const steps = found.changes.map(([words, code, effect]) => node("li", {}, node("b", { class: "mono" }, words), ...(code ? [node("pre", { class: "mono" }, code)] : []), node("small", {}, effect)));
+      parts.push(node("h3", {}, "What to change"), node("ol", { class: "verdict" }, ...steps), node("p", { class: "soft" }, `${found.tried} changes were tried, each on top of those before.`));
+    } else if (found.causes.length) parts.push(node("p", { class: "soft" }, found.not_tried ? `Changes are not tried: ${found.not_tried}` : `No change that was tried helps (${found.tried} tried).`));
+    if (found.causes.length) parts.push(node("h3", {}, "Largest causes"));
+    for (const cause of found.causes) parts.push(this.cause(cause));
+    if (found.others) parts.push(node("p", { class: "soft" }, `and ${found.others} smaller`));
+    parts.push(...found.notes.map((note) => node("p", {}, note)));
+    return parts;
+  }
+
+  cause({ item, share, bytes, place, code, repeats, origins, helps }) {
+    const lines = [repeats, ...origins, helps].filter(Boolean).map((text) => node("small", {}, text));
+    const select = item < 0 ? null : () => this.app.select(item, true);
+    return node("button", { class: "entry", onclick: select ?? (() => {}) }, node("span", { class: "amount" }, `${Math.round(share * 100)} % \u00b7 ${bytesText(bytes)}`), node("b", { class: "mono" }, code || place), ...(code ? [node("small", {}, place)] : []), ...lines);
   }
 
   item(item) {

@@ -1,0 +1,80 @@
+"""A run of `sdy-opt` as a result of the API, for reports that try changes of the program.
+
+Not here: the run (`driver.py`), the reports (`reports.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import SSAValue
+
+    from shardy_py.api import Program, Result
+    from shardy_py.cli.reports import Evidence
+    from shardy_py.passes import PassCall
+    from shardy_py.passes.runner import Record
+    from shardy_py.report.communication import CommunicationReport
+    from shardy_py.report.verdict import Verdict
+    from shardy_py.xla.prepare.taken import Taken
+
+
+@dataclass(frozen=True, eq=False)
+class BeforePasses:
+    """The program before the passes.
+
+    module: a copy of it. origin: from its values to those of the program that the passes changed.
+    calls: the passes. file: of the program, next to which source files are.
+    """
+
+    module: ModuleOp
+    origin: Mapping[SSAValue, SSAValue]
+    calls: tuple[PassCall, ...]
+    file: str = field(default="")
+
+
+def result_of(after: ModuleOp, before: BeforePasses, record: Record | None, taken: Taken | None) -> Result:
+    """Returns the run as a result, which propagates edited programs by the same passes."""
+    from shardy_py.api import Program, Result
+    from shardy_py.base.source_files import default_roots
+    from shardy_py.passes.runner import recording, run_passes
+
+    roots = default_roots(before.file)
+
+    def again(changed: Program, *, record: bool = True) -> Result:
+        copy = changed.copy()
+        with recording() if record else nullcontext() as kept:
+            run_passes(copy.module, before.calls, verify="never")
+        made = Program(copy.module, roots, taken)
+        made.origin = copy.origin
+        return Result(made, changed, (), again, kept)
+
+    program, source = Program(after, roots, taken), Program(before.module, roots, taken)
+    program.origin = before.origin
+    return Result(program, source, (), again, record)
+
+
+def communication_of(evidence: Evidence, model: str) -> CommunicationReport:
+    """Returns the report on the collectives of a run; model: the text of one, "" for the default."""
+    from shardy_py.report.communication.of_program import communication
+    from shardy_py.xla.targets.stage import model_of, stage_of
+
+    record = () if evidence.record is None else evidence.record.events
+    stage = stage_of(evidence.target)
+    by, taken, priced = evidence.partitioner, evidence.taken, model_of(model or None, stage)
+    return communication(evidence.after, priced, record, partitioner=by, taken=taken, stage=stage)[1]
+
+
+def verdict_on(evidence: Evidence, report: CommunicationReport) -> Verdict:
+    """Returns the verdict on the collectives of a run; changes are tried if its passes propagate."""
+    from shardy_py.search.verdicts import verdict_of
+
+    before = evidence.before
+    reason = "no pass of the command line propagates" if before is None else ""
+    given = BeforePasses(evidence.after, {}, ()) if before is None else before
+    result = result_of(evidence.after, given, evidence.record, evidence.taken)
+    return verdict_of(result, report, reason)

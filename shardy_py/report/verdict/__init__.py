@@ -1,0 +1,27 @@
+"""The verdict on a program: what costs most, where it comes from, what to change, and what that saves.
+
+Start at `model.py`, the values; `causes.py` groups collectives, `repeats.py` knows layers and passes of a
+model, `text.py` and `json.py` print. Not here: trying changes (`shardy_py.search.verdicts`).
+"""
+
+from shardy_py.report.verdict.causes import CostGroup, cost_groups
+from shardy_py.report.verdict.json import change_json, verdict_json
+from shardy_py.report.verdict.model import CostCause, SourceFix, TriedChange, Verdict
+from shardy_py.report.verdict.repeats import family_name, layer_count, phase, phases
+from shardy_py.report.verdict.text import verdict_text
+
+__all__ = [
+    "CostCause",
+    "CostGroup",
+    "SourceFix",
+    "TriedChange",
+    "Verdict",
+    "change_json",
+    "cost_groups",
+    "family_name",
+    "layer_count",
+    "phase",
+    "phases",
+    "verdict_json",
+    "verdict_text",
+]

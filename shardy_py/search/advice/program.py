@@ -1,0 +1,142 @@
+"""The program that edits are proposed for: what is annotated, which arguments belong together, the batch.
+
+Not here: what is asked of it (`question.py`), the edits (`kinds/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.ir import SSAValue
+
+from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
+from shardy_py.mlir.location_names import location_text
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.symbols import MAIN
+from shardy_py.mlir.value_table import ValueEntry, ValueTable
+from shardy_py.report.communication import CollectiveUse
+from shardy_py.report.explain import Side
+from shardy_py.report.verdict import family_name
+from shardy_py.search.advice.sites import Sites
+from shardy_py.search.advice.variants import Shape, fits
+from shardy_py.sharding import AxisRef, Mesh, TensorSharding
+
+Batch = tuple[tuple[AxisRef, ...], int | None]
+"""The axes that shard the first dimension of data, and its size."""
+_MOST_BATCHES = 2
+"""Data and labels, or two inputs: arguments beyond those seldom have a batch of their own."""
+
+
+@dataclass(frozen=True)
+class AdvisedProgram:
+    """A source program with what its propagation tells.
+
+    table: of the source program. mesh_name, mesh: of all new shardings.
+    source_of: the source value of one of the propagated program, None if it has none.
+    final_sharding: of a source value after propagation.
+    sides: the annotations that meet at a collective.
+    has_explicit_axes: whether constraints are types of JAX, of which a user determines some only.
+    """
+
+    table: ValueTable
+    sites: Sites
+    mesh_name: str
+    mesh: Mesh
+    source_of: Callable[[SSAValue], ValueEntry | None]
+    final_sharding: Callable[[ValueEntry], TensorSharding | None]
+    sides: Callable[[CollectiveUse], Sequence[Side]]
+    has_explicit_axes: bool = False
+
+    @cached_property
+    def boundary(self) -> tuple[ValueEntry, ...]:
+        """The arguments and results of the entry function."""
+        name = MAIN if MAIN in self.table.functions else next(iter(self.table.functions), "")
+        return tuple(e for e in self.table.entries if e.role != "intermediate" and e.function == name)
+
+    @cached_property
+    def batches(self) -> tuple[Batch, ...]:
+        """The batches of arguments that are data: those that no result is a new value of.
+
+        That of most products first.
+        """
+        returned = {(family_tail(e), e.type) for e in self.boundary if e.role == "result"}
+        found: dict[Batch, int] = {}
+        for entry in self.boundary:
+            sharding, shape = entry.sharding, shape_of(entry)
+            is_data = entry.role == "argument" and (family_tail(entry), entry.type) not in returned
+            axes = sharding.dimensions[0].axes if sharding is not None and sharding.dimensions else ()
+            if is_data and shape and axes:
+                found.setdefault((axes, shape[0]), self._products_of_size(shape[0]))
+        return tuple(sorted(found, key=lambda batch: -found[batch])[:_MOST_BATCHES])
+
+    def _products_of_size(self, size: int | None) -> int:
+        """The number of products whose result has that first size."""
+        return sum((shape_of(entry) or (0,))[0] == size for entry in self.table.of_op("dot_general"))
+
+    def family(self, entry: ValueEntry) -> tuple[ValueEntry, ...]:
+        """Returns the arguments and results to change with one: its gradient, those of other layers."""
+        return (entry, *(each for each in self.boundary if each is not entry and _is_related(entry, each)))
+
+    def sharding(self, entry: ValueEntry) -> TensorSharding | None:
+        """Returns its annotation, or that nothing shards it; None if it cannot have another one."""
+        shape = shape_of(entry)
+        if not shape:
+            return None
+        sharding = entry.sharding or TensorSharding.fully_closed(self.mesh_name, len(shape))
+        if sharding.mesh != self.mesh_name:
+            return None
+        given = tuple(dimension.axes for dimension in sharding.dimensions)
+        return sharding if fits(given, shape, self.mesh) else None
+
+    def propagated(self, entry: ValueEntry) -> TensorSharding | None:
+        """Returns its sharding after propagation, or that nothing shards it; None on another mesh."""
+        found = self.final_sharding(entry)
+        if found is None:
+            found = TensorSharding.fully_closed(self.mesh_name, len(shape_of(entry)))
+        return found if found.mesh == self.mesh_name else None
+
+    def annotated_at(self, side: Side) -> ValueEntry | None:
+        """Returns the value whose annotation a side names: of the boundary, or a constraint."""
+        place = side.annotation.place
+        named = (e for e in self.boundary if str(e) == place.name and place.label in ("", e.label))
+        return next(named, None) or next(iter(self.constraints_at(place.location)), None)
+
+    def constraints_at(self, location: str) -> Iterator[ValueEntry]:
+        """Returns the constraints of the program at a location: those of all layers."""
+        alike = self.table.of_op(ShardingConstraintOp.name)
+        return (each for each in alike if location and location_text(each.location) == location)
+
+
+def _is_related(entry: ValueEntry, other: ValueEntry) -> bool:
+    own, tail = family_tail(entry), family_tail(other)
+    is_alike = other.type == entry.type and other.sharding == entry.sharding
+    is_given = other.sharding is not None or other.role == entry.role
+    return is_alike and is_given and named_alike(own, tail)
+
+
+def named_alike(first: str, second: str) -> bool:
+    """Returns whether paths of `family_tail` end alike: `['up']` and `[*]['up']`."""
+    return bool(first and second) and (first.endswith(second) or second.endswith(first))
+
+
+def family_tail(entry: ValueEntry) -> str:
+    """Returns the path of an argument or result in its tree, without the name of the tree and numbers.
+
+    `params[3]['up']` and `result[0][3]['up']` end alike: `[*]['up']`.
+    """
+    name = family_name(entry.label)
+    starts = [place for mark in "[." if (place := name.find(mark)) >= 0]
+    return name[min(starts) :] if starts else ""
+
+
+def shape_of(entry: ValueEntry) -> Shape:
+    """Returns the sizes of a tensor; () for others."""
+    type_ = tensor_type(entry.type)
+    return () if type_ is None else type_.shape
+
+
+def of_role(entries: Iterable[ValueEntry], role: str) -> tuple[ValueEntry, ...]:
+    """Returns the arguments, results or values inside among some."""
+    return tuple(entry for entry in entries if entry.role == role)

@@ -1,0 +1,245 @@
+"""The verdict on a result: its causes of communication, and changes that were tried one on top of the other.
+
+    result.verdict().changes[0].words
+
+The first change is the best one that was tried alone; each further one the best on top of those before:
+others that helped alone are tried again, and changes for what then costs most. Not here: what is tried
+(`shardy_py.search.advice`), the values and texts of a verdict (`shardy_py.report.verdict`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from shardy_py.base import releases
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.session import without_collection
+from shardy_py.report.communication import CollectiveUse, CommunicationReport
+from shardy_py.report.difference import Figures
+from shardy_py.report.verdict import CostCause, CostGroup, TriedChange, Verdict, cost_groups
+from shardy_py.search.advice import (
+    MOST_VALUES,
+    Adviser,
+    GroupKey,
+    Outcome,
+    Proposal,
+    fixes_of,
+    group_key,
+    key_of,
+    words_of,
+)
+from shardy_py.search.advising import ResultAdvice, figures_of, outcome_of, report_like, tried
+from shardy_py.search.edited_sources import Sources, language_of
+
+if TYPE_CHECKING:
+    from shardy_py.api.result import Result
+
+CAUSES = 5
+"""Causes of a verdict for which changes are tried, and that it describes."""
+_MOST_CHANGES = 4
+"""Changes of a verdict: a user makes them by hand, and a screen shows them with the causes."""
+_LEAST_SAVING = 0.01
+"""The part of all bytes that a change saves at least: less is not worth a change of the program."""
+_MEMORY = 1.05
+"""Memory with the changes, in parts of that without: it is an estimate."""
+_LEAST_SHARE = 0.03
+"""Causes of a smaller part of the time get no tries."""
+_VALUES_TRIED, _FEWEST_TRIES, _MOST_TRIES = 40_000, 12, 32
+"""The values of all programs that are propagated for the first change, within so many tries: 4 s of a CPU."""
+_VALUES_OF_A_TRY = 500
+"""The passes of a try take as long as so many values, however small the program is."""
+_PARTS = 3
+"""The largest cause gets a third of the tries, the second half of those that are left, others the rest."""
+_LATER, _FEWEST_LATER = 2, 3
+"""A further change gets half of the tries of the first, as what helped alone is tried first."""
+
+
+@releases.following
+class ResultVerdicts:
+    """The verdicts on one result, by report: get it by `result.kept(ResultVerdicts)`."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+        self.release = result.release
+        self._known: dict[int, tuple[CommunicationReport, Verdict]] = {}
+        self._tried: dict[int, frozenset[GroupKey]] = {}
+
+    def of(self, report: CommunicationReport) -> Verdict:
+        """Returns the verdict on the collectives of a report; the same one for the same report."""
+        if id(report) not in self._known:
+            self._known[id(report)] = report, verdict_of(self._result, report)
+        return self._known[id(report)][1]
+
+    def change_for(self, use: CollectiveUse) -> TriedChange | None:
+        """Returns the best change for a collective of a report, and those alike, of all that were tried.
+
+        None if none helps, or if it is of a report on which nothing is tried.
+        """
+        report = self._result.forecasts.report_of(use)
+        if report is None or self.of(report).not_tried:
+            return None
+        advice = self._result.kept(ResultAdvice)
+        adviser = advice.adviser(report)
+        found = None if adviser is None else adviser.best_for((use,))
+        if adviser is None or found is None:
+            return None
+        return change_of(self._result, found[0], adviser.before, found[1])
+
+    def is_tried(self, use: CollectiveUse) -> bool:
+        """Returns whether changes for a collective were tried."""
+        report = self._result.forecasts.report_of(use)
+        if report is None or self.of(report).not_tried:
+            return False
+        if id(report) not in self._tried:
+            alike = (each for group in tried_groups(report) for each in group.uses)
+            self._tried[id(report)] = frozenset(map(group_key, alike))
+        return group_key(use) in self._tried[id(report)]
+
+
+@without_collection()
+def verdict_of(result: Result, report: CommunicationReport, not_tried: str = "") -> Verdict:
+    """Returns the verdict on the collectives of a report on a result.
+
+    not_tried: why no changes are tried, if the caller wants none.
+    """
+    figures, groups = figures_of(result, report), cost_groups(report)
+    described = tuple(_described(result, report, group) for group in groups[:CAUSES])
+    bare = Verdict(figures, report.model.name, described, len(groups) - len(described))
+    advice = result.kept(ResultAdvice)
+    reason = not_tried or _not_tried(result, report, advice)
+    adviser = None if reason else advice.adviser(report)
+    if adviser is None or advice.sources is None:
+        return replace(bare, not_tried=reason)
+    tries = min(_MOST_TRIES, max(_FEWEST_TRIES, _VALUES_TRIED // (len(result.values) + _VALUES_OF_A_TRY)))
+    for number, group in enumerate(tried_groups(report)):
+        adviser.explore(group.first, -(-(tries - adviser.tried) // max(1, _PARTS - number)))
+    planner = _Planner(result, report, advice.sources, figures)
+    changes, more = planner.changes(adviser, max(_FEWEST_LATER, tries // _LATER))
+    causes = tuple(
+        _with_change(cause, planner, adviser, group, changes)
+        for cause, group in zip(described, groups, strict=False)
+    )
+    return replace(bare, causes=causes, changes=tuple(c for c, _ in changes), tried=adviser.tried + more)
+
+
+def tried_groups(report: CommunicationReport) -> tuple[CostGroup, ...]:
+    """Returns the causes for which changes are tried: the largest ones."""
+    least = _LEAST_SHARE * report.total.bytes, _LEAST_SHARE * report.total.seconds
+    largest = cost_groups(report)[:CAUSES]
+    return tuple(g for g in largest if g.cost.bytes >= least[0] or g.cost.seconds >= least[1])
+
+
+def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcome) -> TriedChange:
+    """Returns a change of the source of a result in words, with the costs without and with it."""
+    source = result.source
+    language = language_of(source)
+    figures, kept = (before.figures, after.figures), (before.kept_bytes, after.kept_bytes)
+    fixes = fixes_of(proposal, source.sources, language)
+    sources = result.kept(ResultAdvice).sources
+    rewritten = [(e.rewrite, e.values[0].op) for e in proposal if e.rewrite] if language != "mlir" else []
+    codes = [rewrite.code(sources.advised.sites.text_of(op)) for rewrite, op in rewritten if sources]
+    return TriedChange(words_of(proposal, language), *figures, kept, fixes, "\n".join(filter(None, codes)))
+
+
+def _not_tried(result: Result, report: CommunicationReport, advice: ResultAdvice) -> str:
+    """The reason why changes are not tried; "" if they are."""
+    if report.partitioner != "xla":
+        return "they are for collectives of XLA's partitioner (--partitioner=xla)"
+    if advice.sources is None:
+        return "they are for programs with one mesh"
+    values = len(result.values)
+    return f"the program has {values:,} values, more than {MOST_VALUES:,}" if values > MOST_VALUES else ""
+
+
+def _described(result: Result, report: CommunicationReport, group: CostGroup) -> CostCause:
+    sides = () if result.record is None else result.sides(group.first, most_chains=1)
+    return group.described(report.total, sides, result.source.sources)
+
+
+def _with_change(
+    cause: CostCause,
+    planner: _Planner,
+    adviser: Adviser,
+    group: CostGroup,
+    changes: Iterable[tuple[TriedChange, Proposal]],
+) -> CostCause:
+    """The cause with the best change for it alone, and which change of the verdict that is."""
+    found = adviser.best_for(group.uses)
+    if found is None:
+        return cause
+    proposal, after = found
+    key = key_of(proposal)
+    step = next((n for n, (_, each) in enumerate(changes, 1) if key_of(each) == key), 0)
+    return replace(cause, best=change_of(planner.result, proposal, adviser.before, after), step=step)
+
+
+@dataclass(frozen=True, eq=False)
+class _Planner:
+    """Finds changes of one program to make one after the other."""
+
+    result: Result
+    report: CommunicationReport
+    sources: Sources
+    figures: Figures
+
+    def changes(self, first: Adviser, tries: int) -> tuple[list[tuple[TriedChange, Proposal]], int]:
+        """Returns the changes, each with its edits, and how many more edits were tried than by `first`.
+
+        tries: for each change but the first.
+        """
+        adviser, made, more = first, list[tuple[TriedChange, Proposal]](), 0
+        while (best := self._best(adviser)) is not None:
+            proposal, after = best
+            made.append((change_of(self.result, proposal, adviser.before, after), proposal))
+            following = None if len(made) == _MOST_CHANGES else self._after(made, tries)
+            if following is None:
+                break
+            adviser = following
+            self._try(adviser, first)
+            more += adviser.tried
+        return made, more
+
+    def _best(self, adviser: Adviser) -> tuple[Proposal, Outcome] | None:
+        """The best edit that saves enough, and does not buy it with memory; None if there is none."""
+        before = adviser.before
+        most = _MEMORY * self.figures.memory_bytes
+        worth = (
+            e for e in adviser.helpful() if before.bytes - e[1].bytes >= _LEAST_SAVING * self.figures.bytes
+        )
+        return next((each for each in worth if each[1].figures.memory_bytes <= most), None)
+
+    def _after(self, made: Sequence[tuple[TriedChange, Proposal]], tries: int) -> Adviser | None:
+        """The adviser on the program with changes, of whose values no further edits are proposed."""
+        edits: Proposal = tuple(edit for _, proposal in made for edit in proposal)
+        changed = {id(entry) for edit in edits for entry in edit.values}
+        try:
+            edited = self.sources.edited(edits)
+            after = self.result.again(edited.program)
+            outcome = outcome_of(after, report_like(self.report, after))
+        except ShardyError:
+            return None
+
+        def is_of_others(proposal: Proposal) -> bool:
+            return not any(id(entry) in changed for edit in proposal for entry in edit.values)
+
+        advised = self.sources.advised_after(edited, after)
+        trial = partial(tried, self.sources, self.report, before=edits)
+        language = language_of(self.result.source)
+        return Adviser(outcome, advised, trial, language, tries, is_of_others)
+
+    def _try(self, adviser: Adviser, first: Adviser) -> None:
+        """Tries what helped alone, as long as it may save more than the best so far; then what costs most."""
+        saved, left = 0, -(-(adviser.tries or 0) // 2)
+        for proposal, alone in first.helpful():
+            if not left or first.before.bytes - alone.bytes <= saved:
+                break
+            if adviser.accepts(proposal):
+                left -= 1
+                after = adviser.attempt(proposal)
+                saved = saved if after is None else max(saved, adviser.before.bytes - after.bytes)
+        report = replace(self.report, collectives=adviser.before.uses)
+        for group in cost_groups(report)[:1]:
+            adviser.explore(group.first, adviser.tries or 0)
