@@ -10,6 +10,7 @@ All commands and the Python API read programs by these functions. Not here: pars
 
 from __future__ import annotations
 
+import re
 import zlib
 from dataclasses import dataclass
 from gzip import GzipFile
@@ -25,6 +26,7 @@ LARGEST = 1 << 30
 SUFFIXES = (".mlir", ".mlirbc", ".txt", ".gz")
 """The suffixes of files of programs."""
 
+_LEADING = re.compile(r"(?>(?:\s++|//[^\n]*+|/\*.*?\*/)*)", re.DOTALL)
 _CHUNK = 1 << 20
 _GZIP = b"\x1f\x8b"
 _OTHER_FORMATS = {
@@ -53,6 +55,16 @@ class ProgramSource(ProgramContent):
     """A program, and the release of JAX that wrote it if that is certain."""
 
     release: Release | None = None
+
+
+def is_hlo(text: str) -> bool:
+    """Returns whether the first word of a text is that of an HLO module.
+
+    >>> is_hlo("// made by hand\\nHloModule m"), is_hlo("module {}")
+    (True, False)
+    """
+    leading = _LEADING.match(text)
+    return text.startswith("HloModule", leading.end() if leading else 0)
 
 
 def source_in(path: str) -> ProgramSource:

@@ -30,7 +30,7 @@ from shardy_py.cli.flags import Command
 from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
 from shardy_py.cli.shell import texts_of
 from shardy_py.cli.understood import say_unread, understood, write_remarks
-from shardy_py.mlir.bytecode import parse_program
+from shardy_py.hlo.programs import parse_program
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects import print_module
 from shardy_py.mlir.dialects.verification import verify_module

@@ -9,7 +9,6 @@ Not here: the maps (`hlo/analysis/`).
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from shardy_py.base.errors import (
     located,
     suggestion,
 )
+from shardy_py.base.input_files import is_hlo
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.terminal import json_text, lines_text
 from shardy_py.cli.arguments import EXIT_CODES, command_parser
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from shardy_py.hlo.analysis import Function, Grid
 
 OUTPUT_TO_INPUT, INPUT_TO_OUTPUT = "output-to-input", "input-to-output"
-_LEADING = re.compile(r"(?>(?:\s++|//[^\n]*+|/\*.*?\*/)*)", re.DOTALL)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -64,16 +63,6 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     text = json_text(entries, 2) + "\n" if options.json else "".join(map(_as_text, entries))
     files.write(STANDARD, text)
     return SUCCESS
-
-
-def is_hlo(text: str) -> bool:
-    """Returns whether the first word of a text is that of an HLO module.
-
-    >>> is_hlo("// made by hand\\nHloModule m"), is_hlo("module {}")
-    (True, False)
-    """
-    leading = _LEADING.match(text)
-    return text.startswith("HloModule", leading.end() if leading else 0)
 
 
 def _entries(content: str | bytes, file: str, options: argparse.Namespace) -> Iterator[JsonObject]:

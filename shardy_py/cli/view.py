@@ -180,7 +180,7 @@ def _show(
 
 
 def _show_program(options: argparse.Namespace, files: Files) -> int:
-    from shardy_py.mlir.bytecode import parse_program
+    from shardy_py.hlo.programs import parse_program
     from shardy_py.mlir.dialects.verification import verify_module
     from shardy_py.mlir.value_table import ValueTable
     from shardy_py.report import local_shapes_data, local_shapes_text, local_values

@@ -27,9 +27,9 @@ _CALLING = names("""to_apply calls condition body select scatter true_computatio
     called_computations branch_computations""")
 
 
-def read_module(text: str, file: str = "-") -> HloModule:
-    """Returns the module of `text`; `file` is its name in diagnostics."""
-    return _ModuleReader(HloCursor(text, file)).module()
+def read_module(text: str, file: str = "-", *, first_line: int = 1) -> HloModule:
+    """Returns the module of `text`; `file` is its name in diagnostics, where it begins at `first_line`."""
+    return _ModuleReader(HloCursor(text, file, first_line=first_line)).module()
 
 
 class _ModuleReader:
