@@ -17,7 +17,7 @@ text, so that modules are not recursive.
 from __future__ import annotations
 
 from shardy_py.hlo.text.attributes import read_attribute
-from shardy_py.hlo.text.opcodes import OPCODES
+from shardy_py.hlo.text.opcodes import OPCODES, is_opcode
 from shardy_py.hlo.text.values import ELEMENTS, Computation, HloModule, Instruction, read_shape
 from shardy_py.indexing.layout import HloCursor
 from shardy_py.ops import names
@@ -114,7 +114,7 @@ class _ModuleReader:
         name = cursor.name("an instruction")
         cursor.expect("=")
         shape = read_shape(cursor)
-        if cursor.token not in OPCODES and not _is_async(cursor.token):
+        if not is_opcode(cursor.token):
             cursor.unexpected("an opcode")
         opcode = cursor.advance()
         operands, literal, parameter = self.arguments(opcode, known)
@@ -189,18 +189,5 @@ class _ModuleReader:
         row = OPCODES.get(instruction.opcode)
         if row is None:
             return
-        for name in row.needs:
-            if name not in instruction.attributes:
-                self.cursor.error(f"'{instruction.opcode}' requires the attribute '{name}'", offset)
-        least, most = row.operands
-        if not least <= len(instruction.operands) <= most:
-            count = f"{least}" if least == most else f"at least {least}"
-            self.cursor.error(
-                f"'{instruction.opcode}': expected {count} operands, got {len(instruction.operands)}", offset
-            )
-
-
-def _is_async(opcode: str) -> bool:
-    """Returns whether it is `X-start`, `X-update` or `X-done` of an opcode X."""
-    stem, _, last = opcode.rpartition("-")
-    return last in ("start", "update", "done") and stem in OPCODES
+        for fault in row.faults(instruction):
+            self.cursor.error(fault, offset)

@@ -47,6 +47,19 @@ def keyword(name: str, source: str, words: Mapping[str, str], default: str = "")
     return convert
 
 
+def comparison(instruction: Instruction, operands: Shapes) -> Values:
+    """The order of the elements: by default that of their type."""
+    found = instruction.attributes.get("type")
+    if found is not None and found not in _ORDERS:
+        raise ShardyError.unknown("type", str(found), _ORDERS)
+    return {"compare_type": found or _ORDER_OF.get(operands[0].element[0], "FLOAT")}
+
+
+_ORDERS = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+_ORDER_OF = {"s": "SIGNED", "u": "UNSIGNED", "p": "UNSIGNED"}
+"""The order by the first letter of an element type."""
+
+
 def precision(instruction: Instruction, operands: Shapes) -> Values:
     """How exactly operands are multiplied."""
     text = instruction.attributes.get("operand_precision")
@@ -84,9 +97,8 @@ def algorithm(instruction: Instruction, operands: Shapes) -> Values:
     given, summed, products = _ALGORITHMS[found]
     factor: Any = float_type(given) or element_of(given)
     sum_: Any = float_type(summed) or element_of(summed)
-    components = {3: 2, 6: 3, 9: 3}.get(products, 1)
     is_fast = found.endswith("fast_accum")
-    made = DotAlgorithm(factor, factor, sum_, components, components, products, is_fast)
+    made = DotAlgorithm(factor, factor, sum_, 1, 1, products, is_fast)
     return {"algorithm": made}
 
 
@@ -127,10 +139,7 @@ def _normalization(instruction: Instruction, operands: Shapes) -> Values:
 
 
 ATTRIBUTES: dict[str, Convert] = {
-    "compare": joined(
-        renamed("comparison_direction=direction"),
-        keyword("compare_type", "type", {w: w for w in ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")}),
-    ),
+    "compare": joined(renamed("comparison_direction=direction"), comparison),
     "reduce-precision": renamed("exponent_bits mantissa_bits"),
     "iota": renamed("iota_dimension"),
     "dynamic-slice": renamed("slice_sizes=dynamic_slice_sizes"),

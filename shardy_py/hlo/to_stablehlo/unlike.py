@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import DenseResourceAttr
 from shardy_py.base.errors import ShardyError, warn_once
 from shardy_py.hlo.text import Instruction, Shape
 from shardy_py.hlo.text.frontend import unescaped
+from shardy_py.hlo.text.values import Elements
 from shardy_py.hlo.to_stablehlo.body import Body, Handler, entries_of, frontend_of, regular
 from shardy_py.hlo.to_stablehlo.emitter import resized, shape_of
 from shardy_py.hlo.to_stablehlo.literals import literal_bytes, parts
@@ -31,13 +32,14 @@ ELIDED = "__elided__"
 
 def constant(body: Body, instruction: Instruction) -> Tree:
     """`constant`; elements that a dump left out are `dense_resource<__elided__>`, which nothing can run."""
-    return _constant(body, instruction, instruction.literal or "", instruction.shape)
+    literal = instruction.literal
+    return _constant(body, instruction, "" if literal is None else literal, instruction.shape)
 
 
-def _constant(body: Body, instruction: Instruction, literal: str, shape: Shape) -> Tree:
+def _constant(body: Body, instruction: Instruction, literal: str | Elements, shape: Shape) -> Tree:
     if shape.is_tuple:
-        texts = parts(literal)
-        if len(texts) != len(shape.parts):
+        texts = parts(literal) if isinstance(literal, str) else literal
+        if isinstance(texts, bytes) or len(texts) != len(shape.parts):
             raise ShardyError.unexpected(
                 "literal", expected=f"{len(shape.parts)} values", got=f"{len(texts)}"
             )
@@ -46,7 +48,10 @@ def _constant(body: Body, instruction: Instruction, literal: str, shape: Shape) 
         )
     if shape.element == "token":
         return body.emitter.emit("stablehlo.create_token", (), (TokenType(),))[0]
-    type_, data = type_of(shape), literal_bytes(literal, shape)
+    data = literal_bytes(literal, shape) if isinstance(literal, str) else literal
+    if isinstance(data, tuple):
+        raise ShardyError.unexpected("literal", expected=f"elements of {shape}", got="a tuple")
+    type_ = type_of(shape)
     value: Any
     if data is None:
         what = "constants whose elements the dump left out, as {...}, have no values"

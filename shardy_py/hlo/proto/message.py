@@ -1,0 +1,187 @@
+"""Decodes messages by the rows of `schema.py`: fields by name, with the defaults of protocol buffers.
+
+>>> decoded(bytes.fromhex("0a0568656c6c6f1805"), "HloComputationProto").text("name")
+'hello'
+
+Not here: what the fields mean (`reader.py`, `attributes.py`).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.wire import BYTES, FIXED32, FIXED64, VARINT
+from shardy_py.hlo.proto.schema import MESSAGES, Field
+
+_WORD = 1 << 64
+_MAX_LENGTH = 10
+"""Bytes of an integer at most."""
+MOST_NESTED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The fields of a message by name: those of its bytes, decoded as their kinds say."""
+
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values
+
+    def integer(self, name: str) -> int:
+        """An integer or a bool."""
+        return self.values.get(name, 0)
+
+    def text(self, name: str) -> str:
+        """A string."""
+        return self.values.get(name, "")
+
+    def data(self, name: str) -> bytes:
+        """Bytes."""
+        return self.values.get(name, b"")
+
+    def number(self, name: str) -> float:
+        """A floating-point number."""
+        return self.values.get(name, 0.0)
+
+    def message(self, name: str) -> Message:
+        """A message; one without fields if there is none."""
+        return self.values.get(name, Message())
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        """The integers of a repeated field."""
+        return tuple(self.values.get(name, ()))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """The strings of a repeated field."""
+        return tuple(self.values.get(name, ()))
+
+    def messages(self, name: str) -> tuple[Message, ...]:
+        """The messages of a repeated field."""
+        return tuple(self.values.get(name, ()))
+
+    def raws(self, name: str) -> tuple[bytes, ...]:
+        """The bytes of a repeated field."""
+        return tuple(self.values.get(name, ()))
+
+
+def decoded(data: bytes, name: str, depth: int = 0) -> Message:
+    """Returns a message of that name.
+
+    Raises:
+        ShardyError: the data is none.
+    """
+    if depth > MOST_NESTED:
+        raise ShardyError(f"nesting exceeds {MOST_NESTED} levels")
+    rows, values = MESSAGES[name], dict[str, Any]()
+    for number, kind, value in fields_of(data):
+        row = rows.get(number)
+        if row is not None:
+            _add(values, row, kind, value, depth)
+    return Message(values)
+
+
+def _add(values: dict[str, Any], row: Field, kind: int, value: int | bytes, depth: int) -> None:
+    """Adds a value of the wire; one of another kind than the row's is left out."""
+    if row.kind in ("int", "bool"):
+        found = (value,) if isinstance(value, int) else unpacked(value)
+        if row.is_repeated:
+            values.setdefault(row.name, []).extend(found)
+        elif isinstance(value, int):
+            values[row.name] = bool(value) if row.kind == "bool" else value
+    elif not isinstance(value, bytes):
+        return
+    elif row.kind == "raw" and not row.is_repeated and kind != BYTES:
+        values[row.name] = values.get(row.name, b"") + value  # an element of a list that is not packed
+    elif row.kind == "float":
+        if kind == FIXED32:
+            values[row.name] = struct.unpack("<f", value)[0]
+    elif kind == BYTES:
+        made = _made(row.kind, value, depth)
+        if row.is_repeated:
+            values.setdefault(row.name, []).append(made)
+        else:
+            values[row.name] = made
+
+
+def _made(kind: str, value: bytes, depth: int) -> object:
+    if kind in ("bytes", "raw"):
+        return value
+    return value.decode("utf-8", "replace") if kind == "string" else decoded(value, kind, depth + 1)
+
+
+def fields_of(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
+    """Returns the fields of a message: number, kind on the wire, value; integers are signed.
+
+    Raises:
+        ShardyError: the data is malformed.
+    """
+    at, end = 0, len(data)
+    while at < end:
+        key, at = _varint(data, at)
+        number, kind = key >> 3, key & 7
+        if number == 0:
+            raise _malformed(at)
+        if kind == VARINT:
+            value, at = _varint(data, at)
+            yield number, kind, value - _WORD if value >= _WORD >> 1 else value
+            continue
+        size = _SIZES.get(kind)
+        if kind == BYTES:
+            size, at = _varint(data, at)
+        if size is None or at + size > end:
+            raise _malformed(at)
+        yield number, kind, data[at : at + size]
+        at += size
+
+
+_SIZES = {FIXED64: 8, FIXED32: 4}
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for index in range(at, min(at + _MAX_LENGTH, len(data))):
+        byte = data[index]
+        value |= (byte & 127) << 7 * (index - at)
+        if byte < 128:
+            return value % _WORD, index + 1
+    raise _malformed(min(at + _MAX_LENGTH, len(data)))
+
+
+def unpacked(data: bytes) -> list[int]:
+    """Returns the integers of a packed list, signed.
+
+    >>> unpacked(bytes.fromhex("0196018ff8ffffffffffffff01"))
+    [1, 150, -1009]
+    """
+    return integers_of(data).tolist()
+
+
+def integers_of(data: bytes) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Returns the integers of a packed list as an array."""
+    found = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(found < 128)
+    if not found.size:
+        return np.zeros(0, np.int64)
+    if not ends.size or ends[-1] != found.size - 1:
+        raise _malformed(len(data))
+    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1))
+    lengths = ends - starts + 1
+    if int(lengths.max()) > _MAX_LENGTH:
+        raise _malformed(int(starts[int(lengths.argmax())]))
+    values = np.zeros(ends.size, np.uint64)
+    for place in range(int(lengths.max())):
+        has = lengths > place
+        bits = found[starts[has] + place].astype(np.uint64) & np.uint64(127)
+        values[has] |= bits << np.uint64(7 * place)
+    return values.view(np.int64)
+
+
+def _malformed(offset: int) -> ShardyError:
+    return ShardyError(f"malformed protocol buffer at byte {offset}")
