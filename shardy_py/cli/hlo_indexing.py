@@ -21,10 +21,9 @@ from shardy_py.base.errors import (
     located,
     suggestion,
 )
-from shardy_py.base.input_files import is_hlo
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.terminal import json_text, lines_text
-from shardy_py.cli.arguments import EXIT_CODES, command_parser
+from shardy_py.cli.arguments import EXIT_CODES, add_input_format, command_parser
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command
 
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("file", help="HLO or MLIR file; '-': standard input")
+    add_input_format(parser)
     add("--op", metavar="NAME", help="only ops of this name or kind; with --fusion: this op or function")
     add("--direction", choices=(OUTPUT_TO_INPUT, INPUT_TO_OUTPUT), default=OUTPUT_TO_INPUT)
     add("--fusion", action="store_true", help="maps from the results of a function to its parameters")
@@ -52,7 +52,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
-    source = files.read(options.file)
+    source = files.read(options.file, options.input_format)
     with collected_warnings() as warnings:
         entries = list(_entries(source.content, source.file, options))
     if warnings:
@@ -101,16 +101,13 @@ def _entries(content: str | bytes, file: str, options: argparse.Namespace) -> It
 
 def _functions(content: str | bytes, file: str) -> tuple[dict[str, Function], str]:
     """All functions by name, including those nested in ops, and the name of the entry function."""
-    if isinstance(content, str) and is_hlo(content):
-        from shardy_py.hlo.analysis import hlo_functions
-        from shardy_py.hlo.text import read_module
-
-        module = read_module(content, file)
-        return hlo_functions(module), module.entry
-    from shardy_py.hlo.analysis import mlir_functions
-    from shardy_py.mlir.bytecode import parse_program
+    from shardy_py.hlo.analysis import hlo_functions, mlir_functions
+    from shardy_py.inputs.programs import hlo_module, parse_program
     from shardy_py.mlir.dialects.verification import verify_module
 
+    module = hlo_module(content, file)
+    if module is not None:
+        return hlo_functions(module), module.entry
     program = parse_program(content, file)
     verify_module(program)
     with located(WholeFile(file) if isinstance(content, bytes) else Position(file, 1, 1)):

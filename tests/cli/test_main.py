@@ -64,7 +64,7 @@ def test_input_that_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main([str(path)]) == FAILURE
     assert (
         capsys.readouterr().err
-        == f"{path}: error: expected text or MLIR bytecode, got invalid UTF-8 at byte 2\n"
+        == f"{path}: error: expected a program as text, bytecode or a protocol buffer, got invalid UTF-8 at byte 2\n"
     )
 
 

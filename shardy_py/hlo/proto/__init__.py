@@ -3,6 +3,6 @@
 `read_proto(data, file, sharding_text)` gives the same values as the reader of text (`hlo/text/`).
 """
 
-from shardy_py.hlo.proto.reader import module_in, read_proto
+from shardy_py.hlo.proto.reader import read_proto
 
-__all__ = ["module_in", "read_proto"]
+__all__ = ["read_proto"]

@@ -9,19 +9,15 @@ Not here: what the fields mean (`reader.py`, `attributes.py`).
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.wire import BYTES, FIXED32, FIXED64, VARINT
+from shardy_py.base.wire import BYTES, FIXED32, MAX_LENGTH, fields_of, malformed
 from shardy_py.hlo.proto.schema import MESSAGES, Field
 
-_WORD = 1 << 64
-_MAX_LENGTH = 10
-"""Bytes of an integer at most."""
 MOST_NESTED = 100
 
 
@@ -116,44 +112,6 @@ def _made(kind: str, value: bytes, depth: int) -> object:
     return value.decode("utf-8", "replace") if kind == "string" else decoded(value, kind, depth + 1)
 
 
-def fields_of(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
-    """Returns the fields of a message: number, kind on the wire, value; integers are signed.
-
-    Raises:
-        ShardyError: the data is malformed.
-    """
-    at, end = 0, len(data)
-    while at < end:
-        key, at = _varint(data, at)
-        number, kind = key >> 3, key & 7
-        if number == 0:
-            raise _malformed(at)
-        if kind == VARINT:
-            value, at = _varint(data, at)
-            yield number, kind, value - _WORD if value >= _WORD >> 1 else value
-            continue
-        size = _SIZES.get(kind)
-        if kind == BYTES:
-            size, at = _varint(data, at)
-        if size is None or at + size > end:
-            raise _malformed(at)
-        yield number, kind, data[at : at + size]
-        at += size
-
-
-_SIZES = {FIXED64: 8, FIXED32: 4}
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for index in range(at, min(at + _MAX_LENGTH, len(data))):
-        byte = data[index]
-        value |= (byte & 127) << 7 * (index - at)
-        if byte < 128:
-            return value % _WORD, index + 1
-    raise _malformed(min(at + _MAX_LENGTH, len(data)))
-
-
 def unpacked(data: bytes) -> list[int]:
     """Returns the integers of a packed list, signed.
 
@@ -170,18 +128,14 @@ def integers_of(data: bytes) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     if not found.size:
         return np.zeros(0, np.int64)
     if not ends.size or ends[-1] != found.size - 1:
-        raise _malformed(len(data))
+        raise malformed(len(data))
     starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1))
     lengths = ends - starts + 1
-    if int(lengths.max()) > _MAX_LENGTH:
-        raise _malformed(int(starts[int(lengths.argmax())]))
+    if int(lengths.max()) > MAX_LENGTH:
+        raise malformed(int(starts[int(lengths.argmax())]))
     values = np.zeros(ends.size, np.uint64)
     for place in range(int(lengths.max())):
         has = lengths > place
         bits = found[starts[has] + place].astype(np.uint64) & np.uint64(127)
         values[has] |= bits << np.uint64(7 * place)
     return values.view(np.int64)
-
-
-def _malformed(offset: int) -> ShardyError:
-    return ShardyError(f"malformed protocol buffer at byte {offset}")

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shardy_py.base.errors import ShardyError, WholeFile, located
+from shardy_py.base.hlo_protos import module_in
 from shardy_py.hlo.proto.attributes import attributes_of, escaped, frontend_text
-from shardy_py.hlo.proto.message import Message, decoded, fields_of
+from shardy_py.hlo.proto.message import Message, decoded
 from shardy_py.hlo.proto.shapes import literal_of, shape_of
 from shardy_py.hlo.text import OPCODES, Computation, HloModule, Instruction, fitting
 from shardy_py.hlo.text.opcodes import is_opcode
 
 ShardingText = Callable[[bytes], str]
 """Returns the text of an `OpSharding`."""
-_COMPUTATIONS, _INSTRUCTIONS = 3, 2
-_WRAPPERS = 3
-"""Messages around a module at most: a snapshot, an `HloProto`."""
 _CALLED: dict[str, tuple[str, ...]] = {
     "while": ("body", "condition"),
     "select-and-scatter": ("select", "scatter"),
@@ -27,39 +25,6 @@ _CALLED: dict[str, tuple[str, ...]] = {
 """The attributes of the computations that an opcode names, in order; of others it is one."""
 _LISTED = {"conditional": "branch_computations", "custom-call": "called_computations", "fusion": "calls"}
 """Opcodes whose attribute names several computations."""
-
-
-def module_in(data: bytes) -> bytes | None:
-    """Returns the bytes of the `HloModuleProto` in a file; None if there is none.
-
-    >>> module_in(b"\\x0a\\x05hello") is None
-    True
-    """
-    for _ in range(_WRAPPERS):
-        inner: bytes | None = None
-        try:
-            for number, _, value in fields_of(data):
-                if number == _COMPUTATIONS and isinstance(value, bytes) and _is_computation(value):
-                    return data
-                if number == 1 and isinstance(value, bytes) and inner is None:
-                    inner = value
-        except ShardyError:
-            return None
-        if not inner:
-            return None
-        data = inner
-    return None
-
-
-def _is_computation(data: bytes) -> bool:
-    """True if the first instruction of a message has an opcode of HLO."""
-    try:
-        found = next((value for number, _, value in fields_of(data) if number == _INSTRUCTIONS), None)
-        if not isinstance(found, bytes):
-            return False
-        return is_opcode(decoded(found, "HloInstructionProto").text("opcode"))
-    except ShardyError:
-        return False
 
 
 def read_proto(data: bytes, file: str, sharding_text: ShardingText) -> HloModule:

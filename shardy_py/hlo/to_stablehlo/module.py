@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ModuleOp,
     StringAttr,
+    i1,
     i32,
 )
 from xdsl.dialects.func import FuncOp
@@ -46,6 +47,8 @@ from shardy_py.mlir.text.location_syntax import UNKNOWN, file_location
 
 _COUNTS = {"num_partitions": "mhlo.num_partitions", "replica_count": "mhlo.num_replicas"}
 """The attributes of a module's header that are numbers."""
+OF_XLA = "mhlo.use_auto_spmd_partitioning"
+"""An attribute of modules that XLA's importer of HLO makes: it tells that XLA compiles them."""
 
 
 def _handlers() -> dict[str, Handler]:
@@ -103,9 +106,9 @@ def _verify(module: ModuleOp, program: Program) -> None:
 
 
 def _module_attributes(module: HloModule) -> dict[str, Attribute]:
-    made: dict[str, Attribute] = {}
+    made: dict[str, Attribute] = {OF_XLA: IntegerAttr(0, i1)}
     for key, name in _COUNTS.items():
-        text = module.attributes.get(key, "1")
+        text = module.attributes.get(key, "")
         if text.isdecimal() and len(text) < 10:
             made[name] = IntegerAttr(int(text), i32)
     if (found := frontend_of(module.attributes.get("frontend_attributes", ""))) is not None:
