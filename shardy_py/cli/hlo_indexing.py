@@ -101,13 +101,17 @@ def _entries(content: str | bytes, file: str, options: argparse.Namespace) -> It
 
 def _functions(content: str | bytes, file: str) -> tuple[dict[str, Function], str]:
     """All functions by name, including those nested in ops, and the name of the entry function."""
-    from shardy_py.hlo.analysis import hlo_functions, mlir_functions
-    from shardy_py.inputs.programs import hlo_module, parse_program
-    from shardy_py.mlir.dialects.verification import verify_module
+    from shardy_py.inputs.hlo import hlo_module
 
     module = hlo_module(content, file)
     if module is not None:
+        from shardy_py.hlo.analysis import hlo_functions
+
         return hlo_functions(module), module.entry
+    from shardy_py.hlo.analysis import mlir_functions
+    from shardy_py.inputs.programs import parse_program
+    from shardy_py.mlir.dialects.verification import verify_module
+
     program = parse_program(content, file)
     verify_module(program)
     with located(WholeFile(file) if isinstance(content, bytes) else Position(file, 1, 1)):

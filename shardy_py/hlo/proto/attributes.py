@@ -6,13 +6,14 @@ operands and computations (`reader.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.proto.message import Message
 from shardy_py.hlo.proto.schema import ENUMS
-from shardy_py.hlo.text.attributes import iota_groups
+from shardy_py.hlo.text.attributes import groups, iota_groups
+from shardy_py.indexing.layout import HloCursor
 
 Read = Callable[[Message], object]
 
@@ -151,16 +152,50 @@ def _padding(message: Message) -> object:
 def _groups(message: Message) -> object:
     listed = message.message("collective_device_list")
     found = listed.messages("replica_groups") or message.messages("replica_groups")
-    if "iota_replica_group_list" in listed:
-        iota = listed.message("iota_replica_group_list")
+    if "mesh_groups" in message:
+        return groups(HloCursor(_mesh_groups_text(message.message("mesh_groups"))))
+    if "iota_groups" in message or "iota_replica_group_list" in listed:
+        iota = message.values.get("iota_groups") or listed.message("iota_replica_group_list")
         shape = iota.integer("num_replica_groups"), iota.integer("num_devices_per_group")
         counted = iota.integers("iota_reshape_dims")
         order = iota.integers("iota_transpose_perm") or tuple(range(len(counted)))
-        groups = iota_groups(shape, counted, order)
-        if groups is None:
+        made = iota_groups(shape, counted, order)
+        if made is None:
             raise ShardyError("the shape of the groups does not match the number of devices")
-        return groups
+        return made
     return tuple(group.integers("replica_ids") for group in found) or None
+
+
+def _mesh_groups_text(message: Message) -> str:
+    """Groups along axes of a mesh, as text: `mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'y':(1)2}`."""
+    mesh = message.message("mesh")
+    axes = [(quoted(axis.text("name")), axis.integer("size")) for axis in mesh.messages("axes")]
+    text = f"mesh[{','.join(f'{name}={size}' for name, size in axes)}]"
+    iota = mesh.message("iota_device_ids")
+    if "iota_device_ids" in mesh:
+        text += f", device_ids=([{_listed(iota.integers('dimensions'))}]T({_listed(iota.integers('order'))}))"
+    elif ids := mesh.integers("device_ids"):
+        text += f", device_ids=({_listed(ids)})"
+    words: list[str] = []
+    for axis in message.messages("axes"):
+        index = axis.integer("mesh_axis_index")
+        if not 0 <= index < len(axes):
+            raise ShardyError(f"the mesh has no axis {index}")
+        part = axis.message("sub_axis")
+        own = f":({part.integer('pre_size')}){part.integer('size')}" if "sub_axis" in axis else ""
+        words.append(axes[index][0] + own)
+    return f"{text} {{{','.join(words)}}}"
+
+
+def _listed(values: Sequence[int]) -> str:
+    return ",".join(map(str, values))
+
+
+def quoted(name: str) -> str:
+    """The name of an axis in text."""
+    if "'" in name or "\n" in name:
+        raise ShardyError("the name of an axis has a quote or a line break")
+    return f"'{name}'"
 
 
 def _pairs(message: Message) -> object:

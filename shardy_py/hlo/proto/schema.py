@@ -70,7 +70,8 @@ HloInstructionProto: name=1:string opcode=2:string shape=3:raw metadata=7:OpMeta
     frontend_attributes=68:FrontendAttributes unique_indices=69:bool rng_algorithm=70
     use_global_device_ids=71:bool comparison_type=72:string custom_call_api_version=77 k=81
     largest=85:bool collective_device_list=87:CollectiveDeviceList is_composite=89:bool
-    ragged_dot_dimension_numbers=90:RaggedDotDimensionNumbers
+    ragged_dot_dimension_numbers=90:RaggedDotDimensionNumbers iota_groups=92:IotaGroups
+    mesh_groups=93:MeshGroups
 
 OpMetadata: op_type=1:string op_name=2:string source_file=3:string source_line=4 stack_frame_id=15
 
@@ -109,6 +110,18 @@ CollectiveDeviceList: replica_groups=1:ReplicaGroup* iota_replica_group_list=2:I
 
 IotaGroups: num_replica_groups=1 num_devices_per_group=2 iota_reshape_dims=3:int*
     iota_transpose_perm=4:int*
+
+MeshGroups: mesh=1:Mesh axes=2:AxisRef*
+
+Mesh: axes=1:MeshAxis* device_ids=2:int* iota_device_ids=3:DeviceIota
+
+MeshAxis: name=1:string size=2
+
+DeviceIota: dimensions=1:int* order=2:int*
+
+AxisRef: mesh_axis_index=1 sub_axis=2:SubAxis
+
+SubAxis: pre_size=1 size=2
 
 PrecisionConfig: operand_precision=1:int* algorithm=2
 

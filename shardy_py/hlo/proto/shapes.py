@@ -102,13 +102,13 @@ def _stored(literal: Message, element: str, count: int) -> bytes:
     bits = element_type(element).bits
     if bits >= 8:
         return found
-    return _narrow(found, element, bits)[:count]
+    return _narrow(found, element, 8 // bits if len(found) < count else 1)[:count]
 
 
-def _narrow(data: bytes, element: str, bits: int) -> bytes:
-    """Elements of less than a byte, the first in the lowest bits, each in a byte."""
-    packed = np.frombuffer(data, np.uint8)
-    parts = [packed >> np.uint8(bits * place) & np.uint8((1 << bits) - 1) for place in range(8 // bits)]
+def _narrow(data: bytes, element: str, packed: int) -> bytes:
+    """Elements of less than a byte, each in a byte; `packed` of them share one, the first in its low bits."""
+    bits, stored = element_type(element).bits, np.frombuffer(data, np.uint8)
+    parts = [stored >> np.uint8(bits * place) & np.uint8((1 << bits) - 1) for place in range(packed)]
     values = np.stack(parts, axis=-1).reshape(-1)
     if element[0] == "s":
         values = np.where(values >> (bits - 1), values | np.uint8(256 - (1 << bits)), values)

@@ -36,9 +36,13 @@ def _character(match: re.Match[str]) -> str:
     return _ESCAPES.get(mark, mark)
 
 
-@lru_cache(maxsize=1 << 10)
 def entries(text: str) -> dict[str, str]:
     """The entries `name=value` between braces; values are strings, words, or what is in brackets."""
+    return dict(_entries(text))
+
+
+@lru_cache(maxsize=1 << 10)
+def _entries(text: str) -> tuple[tuple[str, str], ...]:
     found: dict[str, str] = {}
     at, end = text.find("{") + 1, len(text)
     while at < end and (match := _ENTRY.match(text, at)):
@@ -51,7 +55,7 @@ def entries(text: str) -> dict[str, str]:
         elif value[0] == '"':
             value = unescaped(value[1:-1])
         found[name] = value
-    return found
+    return tuple(found.items())
 
 
 def _bracketed_end(text: str, at: int) -> int:

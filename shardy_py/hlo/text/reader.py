@@ -23,6 +23,8 @@ from shardy_py.indexing.layout import HloCursor
 from shardy_py.ops import names
 
 _TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
+_SIGIL = "%"
+"""How the name of a computation begins, which may come without the header of a module."""
 _CALLING = names("""to_apply calls condition body select scatter true_computation false_computation
     called_computations branch_computations""")
 
@@ -39,9 +41,11 @@ class _ModuleReader:
 
     def module(self) -> HloModule:
         cursor = self.cursor
-        cursor.expect("HloModule")
-        name = cursor.name("the name of the module")
-        attributes = self.header()
+        name, attributes = "module", dict[str, str]()
+        if cursor.token != "ENTRY" and cursor.token[:1] != _SIGIL:
+            cursor.expect("HloModule")
+            name = cursor.name("the name of the module")
+            attributes = self.header()
         tables = dict(iter(self.table, None))
         entry = ""
         while cursor.kind != "end":

@@ -27,7 +27,8 @@ from shardy_py.indexing.layout import element_type
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"[^\s{},()]+")
 _COMPLEX = re.compile(r"\(\s*([^\s{},()]+)\s*,\s*([^\s{},()]+)\s*\)")
-_NAN = re.compile(r"([+-]?)nan\(0x([0-9a-fA-F]{1,16})\)")
+_PAYLOAD = re.compile(r"nan\(0x[0-9a-fA-F]{1,16}\)")
+"""A NaN of other bits than that of the machine, which it is read as."""
 _BOOLEANS = {"true": 1, "false": 0, "1": 1, "0": 0}
 _SHAPE = re.compile(r"\s*[a-z]\w*\[[\d,<=]*\](?:\{[^{}]*\})?\s*(?=[{(\w-])")
 _MAX_DIGITS = 400
@@ -41,6 +42,7 @@ def literal_bytes(text: str, shape: Shape) -> bytes | None:
         ShardyError: the text is not that of an array of that shape.
     """
     text = _COMMENT.sub("", text) if "/*" in text else text
+    text = _PAYLOAD.sub("nan", text) if "nan(" in text else text
     if match := _SHAPE.match(text):
         text = text[match.end() :]
     if ELIDED in text:
@@ -76,11 +78,10 @@ def _boolean(word: str) -> int:
 
 
 def _float(word: str) -> float:
-    """The number; NaNs of any payload are that of the machine."""
     try:
         if len(word) > _MAX_DIGITS:
             raise ValueError
-        return float("nan" if _NAN.fullmatch(word) else word)
+        return float(word)
     except ValueError:
         raise ShardyError.unexpected("literal", expected="a number", got=f"'{word[:40]}'") from None
 

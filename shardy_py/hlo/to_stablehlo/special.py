@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, SymbolRefAttr
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.text import Instruction
 from shardy_py.hlo.text.frontend import entries
-from shardy_py.hlo.to_stablehlo.body import Body, Handler, entries_of, frontend_of, sharding_text
+from shardy_py.hlo.to_stablehlo.body import FRONTEND, Body, Handler, entries_of, sharding_text
 from shardy_py.hlo.to_stablehlo.emitter import Entries
 from shardy_py.hlo.to_stablehlo.types import Tree, leaf_types, tree_of
 from shardy_py.mlir.dialects.registry import syntax_table
@@ -125,9 +125,9 @@ def _composite(instruction: Instruction, callee: str) -> tuple[dict[str, object]
     if text := found.pop("composite.attributes", ""):
         attributes["composite_attributes"] = spelled(text)
     made = entries_of(instruction)
-    made.pop("mhlo.frontend_attributes", None)
-    if left := frontend_of("{" + ",".join(f'{k}="{v}"' for k, v in found.items()) + "}"):
-        made["mhlo.frontend_attributes"] = left
+    made.pop(FRONTEND, None)
+    if found:
+        made[FRONTEND] = DictionaryAttr({name: StringAttr(value) for name, value in found.items()})
     return attributes, (), made
 
 

@@ -26,6 +26,8 @@ from shardy_py.mlir.dialects.stablehlo.attributes import TokenType
 from shardy_py.mlir.text.dense import make_dense
 from shardy_py.mlir.text.type_reader import ranked_tensor
 
+DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE = 1, 2, 3
+"""The types of channels."""
 ELIDED = "__elided__"
 """MLIR's name for elements that a printer left out."""
 
@@ -303,7 +305,7 @@ def outfeed(body: Body, instruction: Instruction) -> Tree:
 
 def send(body: Body, instruction: Instruction) -> Tree:
     """`send`; `send-done` returns its token."""
-    operands, attributes = body.leaves(instruction), _transfer(instruction)
+    operands, attributes = body.leaves(instruction), _transfer(instruction, DEVICE_TO_HOST)
     return body.emitter.emit(
         "stablehlo.send", operands, (TokenType(),), attributes, entries=entries_of(instruction)
     )[0]
@@ -314,16 +316,20 @@ def receive(body: Body, instruction: Instruction) -> Tree:
     shape = body.done_shapes.get(instruction.name)
     if shape is None:
         raise ShardyError.unexpected("", expected="'recv-done' of it in its computation", got="none")
-    types, attributes, entries = leaf_types(shape), _transfer(instruction), entries_of(instruction)
+    types, attributes, entries = (
+        leaf_types(shape),
+        _transfer(instruction, HOST_TO_DEVICE),
+        entries_of(instruction),
+    )
     results = body.emitter.emit("stablehlo.recv", body.leaves(instruction), types, attributes, (), entries)
     return tree_of(shape, iter(results))
 
 
-def _transfer(instruction: Instruction) -> dict[str, object]:
+def _transfer(instruction: Instruction, host: int) -> dict[str, object]:
     is_host = bool(instruction.attributes.get("is_host_transfer"))
     attributes = instruction.attributes
     pairs = attributes.get("source_target_pairs")
-    kind = 2 if is_host else 1
+    kind = host if is_host else DEVICE_TO_DEVICE
     return {
         "channel_handle": {"handle": attributes.get("channel_id", 0), "type": kind},
         "is_host_transfer": is_host or None,
