@@ -12,6 +12,7 @@ from typing import Any
 from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.proto.message import Message
 from shardy_py.hlo.proto.schema import ENUMS
+from shardy_py.hlo.proto.shapes import shape_of
 from shardy_py.hlo.text.attributes import groups, iota_groups
 from shardy_py.indexing.layout import HloCursor
 
@@ -272,6 +273,20 @@ def _bytes(name: str) -> Read:
     return lambda message: message.data(name).decode("utf-8", "replace") or None
 
 
+def _layouts(message: Message) -> object:
+    shapes = [str(shape_of(each)) for each in message.raws("operand_shapes_with_layout")]
+    return f"{{{', '.join(shapes)}}}" if message.integer("constrain_layout") else None
+
+
+def _aliases(message: Message) -> object:
+    words = [
+        f"{{{_listed(each.integers('output_shape_index'))}}}: ({each.integer('operand_index')}, "
+        f"{{{_listed(each.integers('operand_shape_index'))}}})"
+        for each in message.messages("output_operand_aliasing")
+    ]
+    return f"{{{', '.join(words)}}}" if words else None
+
+
 def _largest(message: Message) -> object:
     return bool(message.integer("largest")) if message.text("opcode") == "topk" else None
 
@@ -289,6 +304,8 @@ ROWS: dict[str, Read] = {
     "metadata": _metadata,
     "frontend_attributes": lambda message: frontend_text(message) or None,
     "backend_config": _config,
+    "operand_layout_constraints": _layouts,
+    "output_to_operand_aliasing": _aliases,
     "dimensions": _any_dimensions,
     "iota_dimension": _iota,
     "window": _window,

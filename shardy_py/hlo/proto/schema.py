@@ -62,7 +62,9 @@ HloInstructionProto: name=1:string opcode=2:string shape=3:raw metadata=7:OpMeta
     infeed_config=27:bytes custom_call_target=28:string dot_dimension_numbers=30:DotDimensionNumbers
     fft_type=31 fft_length=32:int* gather_dimension_numbers=33:GatherDimensionNumbers
     gather_slice_sizes=34:int* id=35 operand_ids=36:int* called_computation_ids=38:int* sharding=40:raw
-    backend_config=43:bytes is_host_transfer=47:bool scatter_dimension_numbers=48:ScatterDimensionNumbers
+    backend_config=43:bytes constrain_layout=56:bool
+    operand_shapes_with_layout=57:raw* output_operand_aliasing=74:Alias* is_host_transfer=47:bool
+    scatter_dimension_numbers=48:ScatterDimensionNumbers
     replica_groups=49:ReplicaGroup* feature_group_count=50 precision_config=51:PrecisionConfig
     source_target_pairs=52:SourceTarget* batch_group_count=58 triangular_solve_options=59:TriangularSolve
     is_stable=60:bool cholesky_options=62:CholeskyOptions comparison_direction=63:string
@@ -122,6 +124,8 @@ DeviceIota: dimensions=1:int* order=2:int*
 AxisRef: mesh_axis_index=1 sub_axis=2:SubAxis
 
 SubAxis: pre_size=1 size=2
+
+Alias: output_shape_index=1:int* operand_index=2 operand_shape_index=3:int*
 
 PrecisionConfig: operand_precision=1:int* algorithm=2
 

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Region
 
 from shardy_py.base.errors import ShardyError, located
 from shardy_py.hlo.text import OPCODES, Computation, HloModule, Instruction
-from shardy_py.hlo.to_stablehlo import special, unlike
+from shardy_py.hlo.to_stablehlo import custom_calls, special, unlike
 from shardy_py.hlo.to_stablehlo.body import (
     FRONTEND,
     SHARDING,
@@ -52,7 +52,7 @@ OF_XLA = "mhlo.use_auto_spmd_partitioning"
 
 
 def _handlers() -> dict[str, Handler]:
-    found = {**special.HANDLERS, **unlike.HANDLERS}
+    found = {**special.HANDLERS, **unlike.HANDLERS, **custom_calls.HANDLERS}
     for opcode in OPCODES:
         found.setdefault(f"{opcode}-start", special.start)
         found.setdefault(f"{opcode}-update", special.same)

@@ -19,9 +19,8 @@ from shardy_py.hlo.to_stablehlo.body import Body, Handler, entries_of, frontend_
 from shardy_py.hlo.to_stablehlo.emitter import resized, shape_of
 from shardy_py.hlo.to_stablehlo.literals import literal_bytes, parts
 from shardy_py.hlo.to_stablehlo.rows import channel, groups
-from shardy_py.hlo.to_stablehlo.special import same, spelled
+from shardy_py.hlo.to_stablehlo.special import same
 from shardy_py.hlo.to_stablehlo.types import Tree, element_of, leaf_types, tree_of, type_of
-from shardy_py.mlir.dialects.encoding import table
 from shardy_py.mlir.dialects.stablehlo.attributes import TokenType
 from shardy_py.mlir.text.dense import make_dense
 from shardy_py.mlir.text.type_reader import ranked_tensor
@@ -94,62 +93,6 @@ def rng(body: Body, instruction: Instruction) -> Tree:
     return body.emitter.emit(
         "stablehlo.rng", operands, leaf_types(instruction.shape), attributes, (), entries
     )[0]
-
-
-_API_VERSIONS = {
-    "API_VERSION_UNSPECIFIED": 0,
-    "API_VERSION_ORIGINAL": 1,
-    "API_VERSION_STATUS_RETURNING": 2,
-    "API_VERSION_STATUS_RETURNING_UNIFIED": 3,
-    "API_VERSION_TYPED_FFI": 4,
-}
-
-
-def custom_call(body: Body, instruction: Instruction) -> Tree:
-    """`custom_call` of all leaves."""
-    attributes: Any = instruction.attributes
-    version = str(attributes.get("api_version", "API_VERSION_ORIGINAL"))
-    if version not in _API_VERSIONS:
-        raise ShardyError.unknown("api_version", version, _API_VERSIONS)
-    number = _API_VERSIONS[version] or 1
-    config, text = None, str(attributes.get("backend_config", ""))
-    if text:
-        text = unescaped(text[1:-1]) if text[0] == '"' else text
-        config = spelled(text) if number == 4 and text.startswith("{") else text
-    called = attributes.get("called_computations", ()) or attributes.get("calls", ())
-    if "to_apply" in attributes:
-        called = (attributes["to_apply"],)
-    made: dict[str, object] = {
-        "call_target_name": unescaped(attributes["custom_call_target"]),
-        "backend_config": config,
-        "api_version": number if number != 1 else None,
-        "has_side_effect": attributes.get("custom_call_has_side_effect") or None,
-        "called_computations": [body.program.function(name) for name in called] or None,
-    }
-    results = body.emitter.emit(
-        "stablehlo.custom_call",
-        body.leaves(instruction),
-        leaf_types(instruction.shape),
-        made,
-        entries=entries_of(instruction),
-    )
-    return tree_of(instruction.shape, iter(results))
-
-
-def foreign(body: Body, instruction: Instruction) -> Tree:
-    """A custom call named as the opcode in HLO: StableHLO has no such op."""
-    attributes = {
-        "call_target_name": f"hlo.{instruction.opcode}",
-        "has_side_effect": instruction.opcode in _WITH_EFFECTS or None,
-    }
-    operands, types = body.leaves(instruction), leaf_types(instruction.shape)
-    results = body.emitter.emit(
-        "stablehlo.custom_call", operands, types, attributes, entries=entries_of(instruction)
-    )
-    return tree_of(instruction.shape, iter(results))
-
-
-_WITH_EFFECTS = frozenset({"rng-get-and-update-state"})
 
 
 def bitcast(body: Body, instruction: Instruction) -> Tree:
@@ -256,22 +199,6 @@ def _frontend(instruction: Instruction) -> dict[str, Any]:
     return {} if found is None else {"mhlo.frontend_attributes": found}
 
 
-def ragged_all_to_all(body: Body, instruction: Instruction) -> Tree:
-    """The custom call that JAX writes for it."""
-    found: Any = instruction.attributes
-    entries: dict[str, object] = {"replica_groups": table(groups(instruction, ())["replica_groups"], 1)}
-    if "channel_id" in found:
-        entries["channel_id"] = found["channel_id"]
-    results = body.emitter.emit(
-        "stablehlo.custom_call",
-        body.leaves(instruction),
-        leaf_types(instruction.shape),
-        {"call_target_name": "ragged_all_to_all", "api_version": 4, "backend_config": entries},
-        entries=entries_of(instruction),
-    )
-    return tree_of(instruction.shape, iter(results))
-
-
 # ---------------------------------------------------------------------- hosts
 
 
@@ -342,15 +269,10 @@ HANDLERS: dict[str, Handler] = {
     "iota": iota_of_nothing,
     "rng": rng,
     "rng-bit-generator": rng_bit_generator,
-    "rng-get-and-update-state": foreign,
-    "stochastic-convert": foreign,
-    "scaled-dot": foreign,
-    "custom-call": custom_call,
     "bitcast": bitcast,
     "dynamic-reshape": dynamic_reshape,
     "topk": top_k,
     "all-to-all": all_to_all,
-    "ragged-all-to-all": ragged_all_to_all,
     "after-all": after_all,
     "infeed": infeed,
     "outfeed": outfeed,
