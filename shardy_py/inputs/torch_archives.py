@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from io import BytesIO
+from logging import CRITICAL, getLogger
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
@@ -38,11 +39,16 @@ def torch_module(data: bytes, file: str) -> ModuleOp:
             remedy = "pip install torch, or save the program as text: print(Program.from_torch(...))"
             what = "what torch.export saves is read by torch, which is not installed"
             raise ShardyError.unsupported(what, remedy=remedy) from None
+        logger = getLogger("torch.export")  # logs tracebacks of damaged archives
+        level = logger.level
+        logger.setLevel(CRITICAL)
         try:
             exported = export.load(BytesIO(data))
         except Exception as error:  # what torch raises for damaged archives is of any class
             got = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
             raise ShardyError.unexpected("", expected=FORMATS[TORCH_EXPORT], got=got) from None
+        finally:
+            logger.setLevel(level)
         program: Any = extension("torch").from_exported(exported)
         return program.module
 

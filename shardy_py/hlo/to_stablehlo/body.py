@@ -13,7 +13,7 @@ from functools import cached_property
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from shardy_py.base.errors import Position, ShardyError, located
+from shardy_py.base.errors import ShardyError, located
 from shardy_py.hlo.text import OPCODES, Computation, HloModule, Instruction, Shape, fitting, row_of
 from shardy_py.hlo.text.frontend import entries
 from shardy_py.hlo.to_stablehlo.emitter import Emitter, Entries, block_of
@@ -33,16 +33,14 @@ class Program:
 
     functions: the names of computations that are called, by computation, in the order of their first call.
     handlers: of opcodes that become something else than the op of their row.
-    places: the position in the text of each op that was made, with the op.
+    places: each op that was made, with its instruction.
     """
 
     module: HloModule
     locations: Locations
     handlers: Mapping[str, Handler]
     functions: dict[str, str] = field(default_factory=dict[str, str])
-    places: list[tuple[Operation, Position | None]] = field(
-        default_factory=list[tuple[Operation, "Position | None"]]
-    )
+    places: list[tuple[Operation, Instruction]] = field(default_factory=list[tuple[Operation, Instruction]])
 
     def computation(self, name: object) -> Computation:
         """The computation of that name."""
@@ -90,7 +88,7 @@ class Body:
                         raise
                     raise ShardyError(f"'{instruction.opcode}': {error.first.message}") from None
             made = self.emitter.made
-            self.program.places += ((op, instruction.position) for op in made)
+            self.program.places += ((op, instruction) for op in made)
             made.clear()
         self.emitter.location = outer
         return self.operand(self.computation.root)

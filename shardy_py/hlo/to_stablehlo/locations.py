@@ -2,7 +2,7 @@
 
 `metadata={op_name="jit(f)/dot" stack_frame_id=5}` is the name, with the frames of the module's tables, the
 innermost first; `source_file` and `source_line` are the file's line. Without a name the location is the name
-of the instruction.
+of the instruction, without a line it is that of the text.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cached_property
 from xdsl.dialects.builtin import CallSiteLoc, NameLoc, StringAttr
 from xdsl.ir import Attribute
 
+from shardy_py.base.errors import WholeFile
 from shardy_py.hlo.text import HloModule, Instruction
 from shardy_py.hlo.text.frontend import entries, unescaped
 from shardy_py.mlir.text.location_syntax import NONE, attribute_of, file_location
@@ -41,6 +42,7 @@ class Locations:
         elif file := found.get("source_file"):
             line = _number(found.get("source_line", ""))
             child = file_location(StringAttr(file), line, 0, line, 0)
+        child = child or place_of(instruction)
         return attribute_of(NameLoc, desc=name, location=child or NONE)
 
     def frame(self, number: int) -> Attribute | None:
@@ -99,6 +101,14 @@ class Locations:
     def _table(self, name: str) -> dict[int, dict[str, str]]:
         text = self.module.tables.get(name, "")
         return {_number(number): entries(fields) for number, fields in _FIELDS.findall(text)}
+
+
+def place_of(instruction: Instruction) -> Attribute | None:
+    """The place of an instruction in its text; None if it has none."""
+    place = instruction.position
+    if place is None or isinstance(place, WholeFile):
+        return None
+    return file_location(StringAttr(place.file), place.line, place.column, place.line, place.column)
 
 
 def _number(text: str) -> int:

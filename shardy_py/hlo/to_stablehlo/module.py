@@ -38,12 +38,12 @@ from shardy_py.hlo.to_stablehlo.body import (
 )
 from shardy_py.hlo.to_stablehlo.emitter import Emitter, Entries
 from shardy_py.hlo.to_stablehlo.limits import check_size
-from shardy_py.hlo.to_stablehlo.locations import Locations
+from shardy_py.hlo.to_stablehlo.locations import Locations, place_of
 from shardy_py.hlo.to_stablehlo.shardings import leaf_shardings
 from shardy_py.hlo.to_stablehlo.types import leaves_of
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.ir import build_operation, set_location
-from shardy_py.mlir.text.location_syntax import UNKNOWN, file_location
+from shardy_py.mlir.text.location_syntax import UNKNOWN
 
 _COUNTS = {"num_partitions": "mhlo.num_partitions", "replica_count": "mhlo.num_replicas"}
 """The attributes of a module's header that are numbers."""
@@ -95,11 +95,8 @@ def _verify(module: ModuleOp, program: Program) -> None:
     try:
         verify_module(module)
     except ShardyError:
-        for op, position in program.places:
-            if position is not None:
-                place = file_location(
-                    StringAttr(position.file), position.line, position.column, position.line, position.column
-                )
+        for op, instruction in program.places:
+            if (place := place_of(instruction)) is not None:
                 set_location(op, place)
         verify_module(module)
         raise
@@ -137,7 +134,8 @@ def _function(program: Program, computation: Computation, symbol: str, *, is_ent
         with located(root_instruction.position):
             shardings = leaf_shardings(sharding_text(root_instruction), len(results))
         _set_entries(properties, "res_attrs", [_sharded(text) for text in shardings])
-    op = build_operation(FuncOp, (), (), properties, {}, UNKNOWN, regions=[Region(block)])
+    place = place_of(computation.instructions[0]) or UNKNOWN
+    op = build_operation(FuncOp, (), (), properties, {}, place, regions=[Region(block)])
     assert isinstance(op, FuncOp)
     return op
 
