@@ -21,6 +21,9 @@ from shardy_py.mlir.text.cursor import Cursor
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.source import Source
 
+MESHES, SHARDINGS = "xla.sdy.meshes", "xla.sdy.sharding"
+"""The frontend attributes of a module with the meshes of sdy, and of an instruction with its shardings."""
+
 
 def same(body: Body, instruction: Instruction) -> Tree:
     """The first operand: layouts and dependencies have no meaning in StableHLO."""
@@ -28,9 +31,14 @@ def same(body: Body, instruction: Instruction) -> Tree:
 
 
 def copy(body: Body, instruction: Instruction) -> Tree:
-    """The operand; with a sharding, a constraint, which XLA writes so."""
+    """The operand; with a sharding, a constraint, which XLA writes so.
+
+    In programs with meshes of sdy, shardings of GSPMD count for nothing.
+    """
     operand = body.operand(instruction.operands[0])
-    if isinstance(operand, tuple) or not sharding_text(instruction):
+    is_encoded = MESHES in body.program.module.attributes.get("frontend_attributes", "")
+    has_any = SHARDINGS in str(instruction.attributes.get("frontend_attributes", ""))
+    if isinstance(operand, tuple) or not (has_any if is_encoded else sharding_text(instruction)):
         return operand
     return body.emitter.emit(
         "stablehlo.custom_call",

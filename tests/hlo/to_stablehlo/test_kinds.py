@@ -50,8 +50,8 @@ def test_values_are_flat_and_shardings_those_of_leaves(program: Program) -> None
     assert result in text
     constraint = '@Sharding(%6) {mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"}'
     assert constraint in text  # a copy with a sharding
-    meshes = 'xla.sdy.meshes = "{mesh = #sdy.mesh<[\\22x\\22=4]>}"'
-    frontend = f'mhlo.frontend_attributes = {{note = "a \\22b\\22", {meshes}}}'
+    nested = 'nested = "{mesh = #sdy.mesh<[\\22x\\22=4]>}"'
+    frontend = f'mhlo.frontend_attributes = {{{nested}, note = "a \\22b\\22"}}'
     assert f"module @kinds attributes {{{frontend}, mhlo.num_partitions = 4 : i32" in text
 
 
