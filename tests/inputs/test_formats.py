@@ -120,8 +120,8 @@ def dumped(folder: Path, names: dict[str, str]) -> Path:
                 "module_0002.jit_f.ir-no-opt.ll": "; ModuleID" * 99,
             },
             "module_0002.jit_f.before_optimizations.txt",
-            "read module_0002.jit_f.before_optimizations.txt, the largest of 2 modules; pass a file of another: "
-            "module_0001.small",
+            "read module_0002.jit_f.before_optimizations.txt, the largest of 2 modules; pass a file of another:"
+            " module_0001.small",
         ),
         (
             {"module_0002.jit_f.before_optimizations.txt": HLO, "module_0002.jit_f/module.mlir": MLIR},
@@ -188,10 +188,11 @@ def test_saved_results_are_programs(tmp_path: Path, capsys: pytest.CaptureFixtur
         source_of(b'{"format": "shardy_py result", "source": [', "x")
 
 
-def test_archives_that_unpack_to_too_much_are_not_opened() -> None:
+def test_archives_that_unpack_to_too_much_are_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shardy_py.inputs.torch_archives._SMALL", 1 << 20)
     made = BytesIO()
     with ZipFile(made, "w", 8) as opened:
-        opened.writestr("m/models/model.json", b"0" * (1 << 29))
+        opened.writestr("m/models/model.json", b"0" * (1 << 22))
     with pytest.raises(ShardyError, match="files in the archive: expected at most 100 times the size"):
         torch_module(made.getvalue(), "x")
 
@@ -202,5 +203,5 @@ def test_programs_of_torch(tmp_path: Path) -> None:
     exported = torch.export.export(torch.nn.Linear(4, 8), (torch.zeros(2, 4),))
     torch.export.save(exported, tmp_path / "m.pt2")
     assert str(Program.load(tmp_path / "m.pt2")) == str(Program.from_torch(exported))
-    with pytest.raises(ShardyError, match="x: error: expected what torch.export saves, got "):
+    with pytest.raises(ShardyError, match="x: error: expected what torch"):
         torch_module(CONTENTS["torch-export"], "x")
