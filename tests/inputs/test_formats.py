@@ -120,8 +120,8 @@ def dumped(folder: Path, names: dict[str, str]) -> Path:
                 "module_0002.jit_f.ir-no-opt.ll": "; ModuleID" * 99,
             },
             "module_0002.jit_f.before_optimizations.txt",
-            "read module_0002.jit_f.before_optimizations.txt, the largest of 2 modules; pass a file of another:"
-            " module_0001.small",
+            "read module_0002.jit_f.before_optimizations.txt, the largest of 2 modules; pass a file of "
+            "another: module_0001.small",
         ),
         (
             {"module_0002.jit_f.before_optimizations.txt": HLO, "module_0002.jit_f/module.mlir": MLIR},
