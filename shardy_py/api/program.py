@@ -68,9 +68,7 @@ class Program(VerifiedModule):
         trip_count: int | Mapping[str, int] | None = None,
         jax: str | None = None,
     ) -> Program:
-        """Returns the program of a content: text of MLIR or HLO, bytecode, a protocol buffer of HLO, ...
-
-        The content decides which of the formats of docs/inputs.md it is, also by gzip.
+        """Returns the program of a content, of any format of docs/inputs.md.
 
         A program of JAX is taken as JAX compiles it: changed as XLA does before propagation, as by
         `from_jax`. The logger `shardy_py` says so, once a program.
@@ -99,8 +97,7 @@ class Program(VerifiedModule):
         counts, release = None if trip_count is None else TripCounts.of(trip_count), _release(jax)
         asked: Any = {"as_compiled": as_compiled, "imported": imported, "release": release}
         read = read_module(text, file, trip_counts=counts, **asked)
-        if isinstance(text, ProgramSource):
-            remarks.say(text.remarks, file, INFO)
+        remarks.say(text.remarks if isinstance(text, ProgramSource) else (), file, INFO)
         say(read, file)
         return Program(read.module, default_roots(file), read.taken)
 
@@ -116,8 +113,7 @@ class Program(VerifiedModule):
     ) -> Program:
         """Returns the program in a file, or in a folder that XLA or Shardy dumped, as `parse` does.
 
-        input_format: the name of its format: "mlir", "bytecode", "hlo", "hlo-proto", "jax-export",
-            "torch-export" or "result"; "": by content.
+        input_format: the name of its format, as docs/inputs.md lists them; "": by content.
 
         Raises:
             ShardyError: the file cannot be read, or the program is invalid.

@@ -1,4 +1,4 @@
-"""What a path that is given for a program holds: found out by content, opened, read as a module of StableHLO.
+"""Finds out what a path that is given for a program holds, by content, and reads it as a module of StableHLO.
 
 - `formats.py`: the table of formats
 - `files.py`: the content of a file, of standard input, or of the file that a folder stands for

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from gzip import GzipFile
 from io import BytesIO
 from pathlib import Path
-from typing import Any, cast
 
 from shardy_py.base.bytecode import exported_module, release_of
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.narrowing import is_mapping
 from shardy_py.base.releases import Release
 from shardy_py.inputs import formats
 from shardy_py.inputs.folders import chosen_file
@@ -123,7 +123,7 @@ def _program_of_result(text: str, file: str) -> str:
         document: object = json.loads(text)
     except (ValueError, RecursionError):
         document = None
-    found = cast("dict[str, Any]", document).get("source") if isinstance(document, dict) else None
+    found = document.get("source") if is_mapping(document) else None
     if not isinstance(found, str):
         raise ShardyError.unexpected(file, expected=formats.FORMATS[formats.RESULT], got="damaged JSON")
     return found

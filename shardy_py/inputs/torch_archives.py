@@ -9,7 +9,6 @@ from __future__ import annotations
 from importlib import import_module
 from io import BytesIO
 from logging import CRITICAL, getLogger
-from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from xdsl.dialects.builtin import ModuleOp
@@ -34,7 +33,7 @@ def torch_module(data: bytes, file: str) -> ModuleOp:
     with located(WholeFile(file)):
         _check_size(data)
         try:
-            export: Any = import_module("torch.export")
+            export = import_module("torch.export")
         except ImportError:
             remedy = "pip install torch, or save the program as text: print(Program.from_torch(...))"
             what = "what torch.export saves is read by torch, which is not installed"
@@ -49,7 +48,7 @@ def torch_module(data: bytes, file: str) -> ModuleOp:
             raise ShardyError.unexpected("", expected=FORMATS[TORCH_EXPORT], got=got) from None
         finally:
             logger.setLevel(level)
-        program: Any = extension("torch").from_exported(exported)
+        program = extension("torch").from_exported(exported)
         return program.module
 
 

@@ -7,16 +7,16 @@ operands and computations (`reader.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.hlo.proto.message import Message
+from shardy_py.hlo.proto.message import HloMessage
 from shardy_py.hlo.proto.schema import ENUMS
 from shardy_py.hlo.proto.shapes import shape_of
 from shardy_py.hlo.text.attributes import groups, iota_groups
+from shardy_py.hlo.text.opcodes import Values
 from shardy_py.indexing.layout import HloCursor
 
-Read = Callable[[Message], object]
+Read = Callable[[HloMessage], object]
 
 
 def _field(name: str) -> Read:
@@ -65,13 +65,13 @@ def _within(name: str, field: str) -> Read:
 
 
 def _vector_dimension(name: str) -> Read:
-    def read(message: Message) -> object:
+    def read(message: HloMessage) -> object:
         return message.message(name).integer("index_vector_dim") if name in message else None
 
     return read
 
 
-def _dimensions(message: Message) -> object:
+def _dimensions(message: HloMessage) -> object:
     has_none = message.text("opcode") in _WITHOUT_DIMENSIONS
     return None if has_none or "dimensions" not in message else message.integers("dimensions")
 
@@ -80,17 +80,17 @@ _WITHOUT_DIMENSIONS = frozenset({"iota", "reshape"})
 _ALWAYS_WITH = frozenset({"broadcast", "reduce", "transpose", "reverse", "map"})
 
 
-def _any_dimensions(message: Message) -> object:
+def _any_dimensions(message: HloMessage) -> object:
     found = _dimensions(message)
     return () if found is None and message.text("opcode") in _ALWAYS_WITH else found
 
 
-def _iota(message: Message) -> object:
+def _iota(message: HloMessage) -> object:
     found = message.integers("dimensions")
     return found[0] if message.text("opcode") == "iota" and found else None
 
 
-def _window(message: Message) -> object:
+def _window(message: HloMessage) -> object:
     dimensions = message.message("window").messages("dimensions")
     if not dimensions:
         return None
@@ -110,10 +110,10 @@ def _window(message: Message) -> object:
 
 
 _PLAIN: dict[str, object] = {"stride": 1, "pad": (0, 0), "lhs_dilate": 1, "rhs_dilate": 1, "rhs_reversal": 0}
-"""What text leaves out if all dimensions of a window have it."""
+"""The values that text leaves out if all dimensions of a window have them."""
 
 
-def _labels(message: Message) -> object:
+def _labels(message: HloMessage) -> object:
     """`b01f_01io->b01f`."""
     if "convolution_dimension_numbers" not in message:
         return None
@@ -124,7 +124,7 @@ def _labels(message: Message) -> object:
     return f"{texts[0]}_{texts[1]}->{texts[2]}"
 
 
-def _side(numbers: Message, side: str, first: str, first_mark: str, second: str, second_mark: str) -> str:
+def _side(numbers: HloMessage, side: str, first: str, first_mark: str, second: str, second_mark: str) -> str:
     spatial = numbers.integers(f"{side}_spatial_dimensions")
     marks = {numbers.integer(f"{side}_{first}_dimension"): first_mark}
     marks[numbers.integer(f"{side}_{second}_dimension")] = second_mark
@@ -137,20 +137,20 @@ def _side(numbers: Message, side: str, first: str, first_mark: str, second: str,
 _MAX_SPATIAL = 10
 
 
-def _slice(message: Message) -> object:
+def _slice(message: HloMessage) -> object:
     found = message.messages("slice_dimensions")
     rows = tuple((each.integer("start"), each.integer("limit"), each.integer("stride")) for each in found)
     return rows if message.text("opcode") == "slice" else None
 
 
-def _padding(message: Message) -> object:
+def _padding(message: HloMessage) -> object:
     if "padding_config" not in message:
         return None
     found = message.message("padding_config").messages("dimensions")
     return tuple((each.integer("low"), each.integer("high"), each.integer("interior")) for each in found)
 
 
-def _groups(message: Message) -> object:
+def _groups(message: HloMessage) -> object:
     listed = message.message("collective_device_list")
     found = listed.messages("replica_groups") or message.messages("replica_groups")
     if "mesh_groups" in message:
@@ -167,7 +167,7 @@ def _groups(message: Message) -> object:
     return tuple(group.integers("replica_ids") for group in found) or None
 
 
-def _mesh_groups_text(message: Message) -> str:
+def _mesh_groups_text(message: HloMessage) -> str:
     """Groups along axes of a mesh, as text: `mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'y':(1)2}`."""
     mesh = message.message("mesh")
     axes = [(quoted(axis.text("name")), axis.integer("size")) for axis in mesh.messages("axes")]
@@ -199,24 +199,24 @@ def quoted(name: str) -> str:
     return f"'{name}'"
 
 
-def _pairs(message: Message) -> object:
+def _pairs(message: HloMessage) -> object:
     found = message.messages("source_target_pairs")
     return tuple((pair.integer("source"), pair.integer("target")) for pair in found) or None
 
 
-def _precision(message: Message) -> object:
+def _precision(message: HloMessage) -> object:
     found = message.message("precision_config").integers("operand_precision")
     return "{" + ",".join(word("operand_precision", each) for each in found) + "}" if any(found) else None
 
 
-def _algorithm(message: Message) -> object:
+def _algorithm(message: HloMessage) -> object:
     if message.text("opcode") == "rng-bit-generator":
         return word("rng_algorithm", message.integer("rng_algorithm"))
     found = message.message("precision_config").integer("algorithm")
     return word("algorithm", found) if found else None
 
 
-def _transposition(message: Message) -> object:
+def _transposition(message: HloMessage) -> object:
     if "triangular_solve_options" not in message:
         return None
     return word("transpose_a", message.message("triangular_solve_options").integer("transpose_a"))
@@ -225,7 +225,7 @@ def _transposition(message: Message) -> object:
 def _option(name: str) -> Read:
     """A flag of a solver's options."""
 
-    def read(message: Message) -> object:
+    def read(message: HloMessage) -> object:
         for options in ("triangular_solve_options", "cholesky_options"):
             if options in message and name in message.message(options):
                 return bool(message.message(options).integer(name))
@@ -234,15 +234,15 @@ def _option(name: str) -> Read:
     return read
 
 
-def _index(message: Message) -> object:
+def _index(message: HloMessage) -> object:
     return message.integer("tuple_index") if message.text("opcode") == "get-tuple-element" else None
 
 
-def _channel(message: Message) -> object:
+def _channel(message: HloMessage) -> object:
     return message.integer("channel_id") if message.integer("channel_id") > 0 else None
 
 
-def _metadata(message: Message) -> object:
+def _metadata(message: HloMessage) -> object:
     metadata = message.message("metadata")
     words = [
         f"{name}={escaped(metadata.text(name))}"
@@ -257,14 +257,14 @@ def _metadata(message: Message) -> object:
     return "{" + " ".join(words) + "}" if words else None
 
 
-def frontend_text(message: Message) -> str:
+def frontend_text(message: HloMessage) -> str:
     """The frontend attributes of an instruction or module, as text; empty if there are none."""
     entries = message.message("frontend_attributes").messages("map")
     listed = (f"{entry.text('key')}={escaped(entry.text('value'))}" for entry in entries)
     return "{" + ",".join(listed) + "}" if entries else ""
 
 
-def _config(message: Message) -> object:
+def _config(message: HloMessage) -> object:
     text = message.data("backend_config").decode("utf-8", "replace")
     return escaped(text) if text else None
 
@@ -273,12 +273,12 @@ def _bytes(name: str) -> Read:
     return lambda message: message.data(name).decode("utf-8", "replace") or None
 
 
-def _layouts(message: Message) -> object:
+def _layouts(message: HloMessage) -> object:
     shapes = [str(shape_of(each)) for each in message.raws("operand_shapes_with_layout")]
     return f"{{{', '.join(shapes)}}}" if message.integer("constrain_layout") else None
 
 
-def _aliases(message: Message) -> object:
+def _aliases(message: HloMessage) -> object:
     words = [
         f"{{{_listed(each.integers('output_shape_index'))}}}: ({each.integer('operand_index')}, "
         f"{{{_listed(each.integers('operand_shape_index'))}}})"
@@ -287,15 +287,15 @@ def _aliases(message: Message) -> object:
     return f"{{{', '.join(words)}}}" if words else None
 
 
-def _largest(message: Message) -> object:
+def _largest(message: HloMessage) -> object:
     return bool(message.integer("largest")) if message.text("opcode") == "topk" else None
 
 
-def _k(message: Message) -> object:
+def _k(message: HloMessage) -> object:
     return message.integer("k") if message.text("opcode") == "topk" else None
 
 
-def _fft(message: Message) -> object:
+def _fft(message: HloMessage) -> object:
     return word("fft_type", message.integer("fft_type")) if message.text("opcode") == "fft" else None
 
 
@@ -365,7 +365,7 @@ ROWS: dict[str, Read] = {
 """The attributes of all opcodes."""
 
 
-def attributes_of(message: Message) -> dict[str, Any]:
+def attributes_of(message: HloMessage) -> Values:
     """Returns the attributes of an instruction by name.
 
     Raises:

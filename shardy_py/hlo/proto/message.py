@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.wire import BYTES, FIXED32, MAX_LENGTH, fields_of, malformed
 from shardy_py.hlo.proto.schema import MESSAGES, Field
+from shardy_py.hlo.text.opcodes import Values
 
 MOST_NESTED = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class HloMessage:
     """The fields of a message by name: those of its bytes, decoded as their kinds say."""
 
-    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    values: Values = field(default_factory=Values)
 
     def __contains__(self, name: str) -> bool:
         return name in self.values
@@ -46,9 +46,9 @@ class Message:
         """A floating-point number."""
         return self.values.get(name, 0.0)
 
-    def message(self, name: str) -> Message:
+    def message(self, name: str) -> HloMessage:
         """A message; one without fields if there is none."""
-        return self.values.get(name, Message())
+        return self.values.get(name, HloMessage())
 
     def integers(self, name: str) -> tuple[int, ...]:
         """The integers of a repeated field."""
@@ -58,7 +58,7 @@ class Message:
         """The strings of a repeated field."""
         return tuple(self.values.get(name, ()))
 
-    def messages(self, name: str) -> tuple[Message, ...]:
+    def messages(self, name: str) -> tuple[HloMessage, ...]:
         """The messages of a repeated field."""
         return tuple(self.values.get(name, ()))
 
@@ -67,7 +67,7 @@ class Message:
         return tuple(self.values.get(name, ()))
 
 
-def decoded(data: bytes, name: str, depth: int = 0) -> Message:
+def decoded(data: bytes, name: str, depth: int = 0) -> HloMessage:
     """Returns a message of that name.
 
     Raises:
@@ -75,15 +75,15 @@ def decoded(data: bytes, name: str, depth: int = 0) -> Message:
     """
     if depth > MOST_NESTED:
         raise ShardyError(f"nesting exceeds {MOST_NESTED} levels")
-    rows, values = MESSAGES[name], dict[str, Any]()
+    rows, values = MESSAGES[name], Values()
     for number, kind, value in fields_of(data):
         row = rows.get(number)
         if row is not None:
             _add(values, row, kind, value, depth)
-    return Message(values)
+    return HloMessage(values)
 
 
-def _add(values: dict[str, Any], row: Field, kind: int, value: int | bytes, depth: int) -> None:
+def _add(values: Values, row: Field, kind: int, value: int | bytes, depth: int) -> None:
     """Adds a value of the wire; one of another kind than the row's is left out."""
     if row.kind in ("int", "bool"):
         found = (value,) if isinstance(value, int) else unpacked(value)

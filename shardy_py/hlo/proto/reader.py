@@ -11,7 +11,7 @@ from collections.abc import Callable
 from shardy_py.base.errors import ShardyError, WholeFile, located
 from shardy_py.base.hlo_protos import module_in
 from shardy_py.hlo.proto.attributes import attributes_of, escaped, frontend_text
-from shardy_py.hlo.proto.message import Message, decoded
+from shardy_py.hlo.proto.message import HloMessage, decoded
 from shardy_py.hlo.proto.shapes import literal_of, shape_of
 from shardy_py.hlo.text import OPCODES, Computation, HloModule, Instruction, fitting
 from shardy_py.hlo.text.opcodes import is_opcode
@@ -42,7 +42,7 @@ def read_proto(data: bytes, file: str, sharding_text: ShardingText) -> HloModule
 
 
 class _ModuleReader:
-    def __init__(self, message: Message, file: str, sharding_text: ShardingText) -> None:
+    def __init__(self, message: HloMessage, file: str, sharding_text: ShardingText) -> None:
         self.message = message
         self.place = WholeFile(file)
         self.sharding_text = sharding_text
@@ -65,7 +65,7 @@ class _ModuleReader:
         name = message.text("name") or "module"
         return HloModule(name, tuple(computations.values()), entry, attributes, _tables(message))
 
-    def computation(self, message: Message) -> Computation:
+    def computation(self, message: HloMessage) -> Computation:
         name = message.text("name")
         made: dict[str, Instruction] = {}
         by_id: dict[int, str] = {}
@@ -83,7 +83,7 @@ class _ModuleReader:
             raise ShardyError(f"the parameters of '{name}' must be numbered from 0, each once")
         return computation
 
-    def instruction(self, message: Message, known: dict[int, str]) -> Instruction:
+    def instruction(self, message: HloMessage, known: dict[int, str]) -> Instruction:
         name, opcode = message.text("name"), message.text("opcode")
         if not is_opcode(opcode):
             raise ShardyError(f"instruction '{name}' has an unknown opcode '{opcode[:40]}'")
@@ -111,7 +111,7 @@ class _ModuleReader:
         self.check(made)
         return made
 
-    def called(self, message: Message) -> dict[str, object]:
+    def called(self, message: HloMessage) -> dict[str, object]:
         """The attributes that name computations, which must be defined before."""
         ids, opcode = message.integers("called_computation_ids"), message.text("opcode")
         missing = next((each for each in ids if each not in self.names), None)
@@ -137,7 +137,7 @@ class _ModuleReader:
                 raise ShardyError(f"instruction '{instruction.name}': {fault}")
 
 
-def _tables(message: Message) -> dict[str, str]:
+def _tables(message: HloMessage) -> dict[str, str]:
     """The tables of source lines, as text has them."""
     index = message.message("stack_frame_index")
     rows = {
@@ -152,7 +152,7 @@ def _tables(message: Message) -> dict[str, str]:
     }
 
 
-def _fields(message: Message, **more: int) -> str:
+def _fields(message: HloMessage, **more: int) -> str:
     """The integers of a message; `more` is added to a field, as text counts parents from 1."""
     values = {**dict.fromkeys(more, 0), **message.values}
     return "{" + " ".join(f"{name}={value + more.get(name, 0)}" for name, value in values.items()) + "}"

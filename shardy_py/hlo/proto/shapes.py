@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.hlo.proto.message import MOST_NESTED, Message, decoded
+from shardy_py.hlo.proto.message import MOST_NESTED, HloMessage, decoded
 from shardy_py.hlo.proto.schema import PRIMITIVE_TYPES
 from shardy_py.hlo.text.values import Elements, Shape, read_shape
 from shardy_py.indexing.layout import HloCursor, element_type
@@ -48,7 +48,7 @@ def _shape_text(data: bytes, depth: int) -> str:
     return f"{element}[{','.join(words)}]{_layout_text(shape) if sizes else ''}"
 
 
-def _layout_text(shape: Message) -> str:
+def _layout_text(shape: HloMessage) -> str:
     layout = shape.message("layout")
     if "layout" not in shape or not layout.integers("minor_to_major"):
         return ""
@@ -91,7 +91,7 @@ def literal_of(data: bytes, depth: int = 0) -> Elements:
     return stored.transpose(np.argsort(order)).tobytes()
 
 
-def _stored(literal: Message, element: str, count: int) -> bytes:
+def _stored(literal: HloMessage, element: str, count: int) -> bytes:
     name = f"{element}s"
     if element == "pred":
         return bytes(map(bool, literal.integers("preds")))

@@ -138,7 +138,7 @@ class Opcode:
         return "wires" if row.is_wire else _FORMS.get(row.control, "op")
 
     def faults(self, instruction: Instruction) -> Iterator[str]:
-        """What an instruction lacks that conversions rely on: required attributes, the number of operands."""
+        """The faults that conversions do not expect: missing attributes, another number of operands."""
         for name in self.needs:
             if name not in instruction.attributes:
                 yield f"'{instruction.opcode}' requires the attribute '{name}'"

@@ -23,12 +23,12 @@ from shardy_py.hlo.to_stablehlo.types import Tree, leaf_types, leaves_of, tree_o
 
 SHARDING = "mhlo.sharding"
 FRONTEND = "mhlo.frontend_attributes"
-Handler = Callable[["Body", Instruction], Tree]
+Handler = Callable[["ComputationOps", Instruction], Tree]
 """Makes the ops of an instruction and returns its value."""
 
 
 @dataclass(eq=False)
-class Program:
+class Conversion:
     """The module that is converted, and what is made of it.
 
     functions: the names of computations that are called, by computation, in the order of their first call.
@@ -56,13 +56,13 @@ class Program:
         return self.functions[text]
 
 
-class Body:
+class ComputationOps:
     """Makes the ops of one computation.
 
     values: of its instructions by name.
     """
 
-    def __init__(self, program: Program, computation: Computation, emitter: Emitter) -> None:
+    def __init__(self, program: Conversion, computation: Computation, emitter: Emitter) -> None:
         self.program = program
         self.computation = computation
         self.emitter = emitter
@@ -142,7 +142,7 @@ class Body:
 
     def inlined(self, name: object, arguments: Sequence[Tree]) -> Tree:
         """Makes the ops of another computation here; returns its value."""
-        return Body(self.program, self.program.computation(name), self.emitter).run(arguments)
+        return ComputationOps(self.program, self.program.computation(name), self.emitter).run(arguments)
 
     def region(self, name: object, captured: Sequence[Tree] | None = None) -> Region:
         """A region with the ops of a computation, whose parameters are its arguments.
@@ -152,13 +152,13 @@ class Body:
         computation = self.program.computation(name)
         block, arguments = argument_block(self.program, computation, captured)
         emitter = Emitter(block, self.emitter.location)
-        root = Body(self.program, computation, emitter).run(arguments)
+        root = ComputationOps(self.program, computation, emitter).run(arguments)
         emitter.emit("stablehlo.return", leaves_of([root]), ())
         return Region(block)
 
 
 def argument_block(
-    program: Program, computation: Computation, captured: Sequence[Tree] | None = None
+    program: Conversion, computation: Computation, captured: Sequence[Tree] | None = None
 ) -> tuple[Block, Sequence[Tree]]:
     """A block with an argument per leaf of the parameters of a computation, and the parameters' values."""
     types: list[Attribute] = []
@@ -175,7 +175,7 @@ def argument_block(
     return block, [tree_of(parameter.shape, leaves) for parameter in computation.parameters]
 
 
-def regular(body: Body, instruction: Instruction) -> Tree:
+def regular(body: ComputationOps, instruction: Instruction) -> Tree:
     """The op of the opcode's row."""
     row = row_of(instruction)
     shapes, operands = body.shapes(instruction), body.leaves(instruction)

@@ -6,7 +6,6 @@ Not here: other opcodes with ops of their own (`unlike.py`).
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, IndexType
@@ -16,7 +15,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.text import Instruction, Shape
 from shardy_py.hlo.text.frontend import unescaped
 from shardy_py.hlo.text.values import read_shape
-from shardy_py.hlo.to_stablehlo.body import Body, Handler, entries_of
+from shardy_py.hlo.to_stablehlo.body import ComputationOps, Handler, entries_of
 from shardy_py.hlo.to_stablehlo.rows import groups
 from shardy_py.hlo.to_stablehlo.special import spelled
 from shardy_py.hlo.to_stablehlo.types import Tree, leaf_types, tree_of
@@ -30,7 +29,7 @@ from shardy_py.mlir.text.type_reader import ranked_tensor
 _ALIAS = re.compile(r"\{([\d, ]*)\}\s*:\s*\((\d{1,9})\s*,\s*\{([\d, ]*)\}")
 
 
-def layouts(body: Body, instruction: Instruction) -> dict[str, object]:
+def layouts(body: ComputationOps, instruction: Instruction) -> dict[str, object]:
     """The layouts of operands and results, if they are constrained."""
     text = instruction.attributes.get("operand_layout_constraints")
     if text is None:
@@ -75,9 +74,9 @@ _API_VERSIONS = {
 }
 
 
-def custom_call(body: Body, instruction: Instruction) -> Tree:
+def custom_call(body: ComputationOps, instruction: Instruction) -> Tree:
     """`custom_call` of all leaves."""
-    attributes: Any = instruction.attributes
+    attributes = instruction.attributes
     version = str(attributes.get("api_version", "API_VERSION_ORIGINAL"))
     if version not in _API_VERSIONS:
         raise ShardyError.unknown("api_version", version, _API_VERSIONS)
@@ -109,7 +108,7 @@ def custom_call(body: Body, instruction: Instruction) -> Tree:
     return tree_of(instruction.shape, iter(results))
 
 
-def foreign(body: Body, instruction: Instruction) -> Tree:
+def foreign(body: ComputationOps, instruction: Instruction) -> Tree:
     """A custom call named as the opcode in HLO: StableHLO has no such op."""
     attributes = {
         "call_target_name": f"hlo.{instruction.opcode}",
@@ -125,9 +124,9 @@ def foreign(body: Body, instruction: Instruction) -> Tree:
 _WITH_EFFECTS = frozenset({"rng-get-and-update-state"})
 
 
-def ragged_all_to_all(body: Body, instruction: Instruction) -> Tree:
+def ragged_all_to_all(body: ComputationOps, instruction: Instruction) -> Tree:
     """The custom call that JAX writes for it."""
-    found: Any = instruction.attributes
+    found = instruction.attributes
     entries: dict[str, object] = {"replica_groups": table(groups(instruction, ())["replica_groups"], 1)}
     if "channel_id" in found:
         entries["channel_id"] = found["channel_id"]
@@ -146,4 +145,4 @@ HANDLERS: dict[str, Handler] = {
     "custom-call": custom_call,
     "ragged-all-to-all": ragged_all_to_all,
 }
-"""What becomes of each opcode that has a function here."""
+"""The functions of opcodes."""

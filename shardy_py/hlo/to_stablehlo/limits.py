@@ -6,8 +6,6 @@ anything is made.
 
 from __future__ import annotations
 
-from typing import Any
-
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.hlo.text import HloModule, Instruction
 
@@ -48,6 +46,6 @@ def inlined(instruction: Instruction) -> list[str]:
         return []
     found: list[str] = []
     for key in _NAMES:
-        value: Any = instruction.attributes.get(key, ())
+        value = instruction.attributes.get(key, ())
         found += (value,) if isinstance(value, str) else value
     return found

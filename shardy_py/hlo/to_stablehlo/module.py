@@ -28,9 +28,9 @@ from shardy_py.hlo.to_stablehlo import custom_calls, special, unlike
 from shardy_py.hlo.to_stablehlo.body import (
     FRONTEND,
     SHARDING,
-    Body,
+    ComputationOps,
+    Conversion,
     Handler,
-    Program,
     argument_block,
     entries_of,
     frontend_of,
@@ -71,7 +71,7 @@ def stablehlo_module(module: HloModule) -> ModuleOp:
         ShardyError: it has what StableHLO has not, or is invalid, with the position in its text.
     """
     check_size(module)
-    program = Program(module, Locations(module), HANDLERS)
+    program = Conversion(module, Locations(module), HANDLERS)
     block = Block()
     main = _function(program, module.entry_computation, "main", is_entry=True)
     functions: list[FuncOp] = []
@@ -90,7 +90,7 @@ def stablehlo_module(module: HloModule) -> ModuleOp:
     return made
 
 
-def _verify(module: ModuleOp, program: Program) -> None:
+def _verify(module: ModuleOp, program: Conversion) -> None:
     """Verifies a module; errors are at the instruction that an op was made of."""
     try:
         verify_module(module)
@@ -113,11 +113,11 @@ def _module_attributes(module: HloModule) -> dict[str, Attribute]:
     return made
 
 
-def _function(program: Program, computation: Computation, symbol: str, *, is_entry: bool) -> FuncOp:
+def _function(program: Conversion, computation: Computation, symbol: str, *, is_entry: bool) -> FuncOp:
     block, arguments = argument_block(program, computation)
     location = program.locations.of(computation.by_name[computation.root])
     emitter = Emitter(block, location)
-    root = Body(program, computation, emitter).run(arguments)
+    root = ComputationOps(program, computation, emitter).run(arguments)
     results = leaves_of([root])
     emitter.emit("func.return", results, ())
     inputs = [argument.type for argument in block.args]

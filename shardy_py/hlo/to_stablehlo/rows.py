@@ -13,7 +13,8 @@ than one op (`special.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from xdsl.ir import TypeAttribute
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.text import Instruction, Shape
@@ -22,6 +23,7 @@ from shardy_py.hlo.text.opcodes import Convert, Values, renamed
 from shardy_py.hlo.to_stablehlo.types import element_of
 from shardy_py.mlir.dialects.stablehlo.structs import DotAlgorithm
 from shardy_py.mlir.text.type_reader import float_type
+from shardy_py.mlir.typed import of_kind
 
 Shapes = tuple[Shape, ...]
 
@@ -95,8 +97,7 @@ def algorithm(instruction: Instruction, operands: Shapes) -> Values:
     if found not in _ALGORITHMS:
         raise ShardyError.unknown("algorithm", found, _ALGORITHMS)
     given, summed, products = _ALGORITHMS[found]
-    factor: Any = float_type(given) or element_of(given)
-    sum_: Any = float_type(summed) or element_of(summed)
+    factor, sum_ = (of_kind(float_type(each) or element_of(each), TypeAttribute) for each in (given, summed))
     is_fast = found.endswith("fast_accum")
     made = DotAlgorithm(factor, factor, sum_, 1, 1, products, is_fast)
     return {"algorithm": made}
@@ -110,19 +111,19 @@ def channel(instruction: Instruction, operands: Shapes) -> Values:
 
 def groups(instruction: Instruction, operands: Shapes) -> Values:
     """Groups of devices as rows of equal length: missing devices are -1."""
-    found: Any = instruction.attributes.get("replica_groups", ())
+    found = instruction.attributes.get("replica_groups", ())
     width = max(map(len, found), default=0)
     return {"replica_groups": [(*group, *[-1] * (width - len(group))) for group in found]}
 
 
 def global_ids(instruction: Instruction, operands: Shapes) -> Values:
-    """Whether groups are of devices of all replicas."""
+    """True if groups are of devices of all replicas."""
     return {"use_global_device_ids": True} if instruction.attributes.get("use_global_device_ids") else {}
 
 
 def window_reversal(instruction: Instruction, operands: Shapes) -> Values:
     """Which dimensions of the window are reversed, as booleans."""
-    window: Any = instruction.attributes.get("window", {})
+    window = instruction.attributes.get("window", {})
     found = window.get("rhs_reversal")
     return {} if found is None else {"window_reversal": tuple(map(bool, found))}
 

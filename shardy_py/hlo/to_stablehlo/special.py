@@ -6,14 +6,12 @@ Each function makes the ops of an instruction and returns its value. Not here: o
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr, SymbolRefAttr
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.text import Instruction
 from shardy_py.hlo.text.frontend import entries
-from shardy_py.hlo.to_stablehlo.body import FRONTEND, Body, Handler, entries_of, sharding_text
+from shardy_py.hlo.to_stablehlo.body import FRONTEND, ComputationOps, Handler, entries_of, sharding_text
 from shardy_py.hlo.to_stablehlo.emitter import Entries
 from shardy_py.hlo.to_stablehlo.types import Tree, leaf_types, tree_of
 from shardy_py.mlir.dialects.registry import syntax_table
@@ -25,12 +23,12 @@ MESHES, SHARDINGS = "xla.sdy.meshes", "xla.sdy.sharding"
 """The frontend attributes of a module with the meshes of sdy, and of an instruction with its shardings."""
 
 
-def same(body: Body, instruction: Instruction) -> Tree:
+def same(body: ComputationOps, instruction: Instruction) -> Tree:
     """The first operand: layouts and dependencies have no meaning in StableHLO."""
     return body.operand(instruction.operands[0])
 
 
-def copy(body: Body, instruction: Instruction) -> Tree:
+def copy(body: ComputationOps, instruction: Instruction) -> Tree:
     """The operand; with a sharding, a constraint, which XLA writes so.
 
     In programs with meshes of sdy, shardings of GSPMD count for nothing.
@@ -49,12 +47,12 @@ def copy(body: Body, instruction: Instruction) -> Tree:
     )[0]
 
 
-def make_tuple(body: Body, instruction: Instruction) -> Tree:
+def make_tuple(body: ComputationOps, instruction: Instruction) -> Tree:
     """The operands."""
     return tuple(body.operands(instruction))
 
 
-def element(body: Body, instruction: Instruction) -> Tree:
+def element(body: ComputationOps, instruction: Instruction) -> Tree:
     """An element of a tuple."""
     operand, index = body.operand(instruction.operands[0]), instruction.attributes["index"]
     if not isinstance(operand, tuple) or not isinstance(index, int) or not 0 <= index < len(operand):
@@ -63,7 +61,7 @@ def element(body: Body, instruction: Instruction) -> Tree:
     return operand[index]
 
 
-def barrier(body: Body, instruction: Instruction) -> Tree:
+def barrier(body: ComputationOps, instruction: Instruction) -> Tree:
     """`optimization_barrier` of all leaves."""
     operands = body.leaves(instruction)
     types = [operand.type for operand in operands]
@@ -76,7 +74,7 @@ def barrier(body: Body, instruction: Instruction) -> Tree:
 # ---------------------------------------------------------------------- control flow
 
 
-def loop(body: Body, instruction: Instruction) -> Tree:
+def loop(body: ComputationOps, instruction: Instruction) -> Tree:
     """`while` of the leaves of its state."""
     operands = body.leaves(instruction)
     regions = [body.region(instruction.attributes[name]) for name in ("condition", "body")]
@@ -87,9 +85,9 @@ def loop(body: Body, instruction: Instruction) -> Tree:
     return tree_of(instruction.shape, iter(results))
 
 
-def conditional(body: Body, instruction: Instruction) -> Tree:
+def conditional(body: ComputationOps, instruction: Instruction) -> Tree:
     """`if` of a predicate, the true branch first; `case` of an index."""
-    attributes: Any = instruction.attributes
+    attributes = instruction.attributes
     names = attributes.get("branch_computations") or tuple(
         attributes[name] for name in ("true_computation", "false_computation")
     )
@@ -109,7 +107,7 @@ def conditional(body: Body, instruction: Instruction) -> Tree:
 # ---------------------------------------------------------------------- calls
 
 
-def call(body: Body, instruction: Instruction) -> Tree:
+def call(body: ComputationOps, instruction: Instruction) -> Tree:
     """A call of a function; of a composite, whose name and attributes are frontend attributes."""
     name, operands = instruction.attributes["to_apply"], body.leaves(instruction)
     types, callee = leaf_types(instruction.shape), body.program.function(name)
@@ -153,21 +151,21 @@ def spelled(text: str) -> object:
         raise ShardyError(f"invalid attribute '{text[:80]}': {error.first.message}") from None
 
 
-def fusion(body: Body, instruction: Instruction) -> Tree:
+def fusion(body: ComputationOps, instruction: Instruction) -> Tree:
     """The ops of the fused computation."""
     (name,) = _names(instruction, "calls")
     return body.inlined(name, body.operands(instruction))
 
 
 def _names(instruction: Instruction, key: str) -> tuple[str, ...]:
-    found: Any = instruction.attributes.get(key, ())
+    found = instruction.attributes.get(key, ())
     return (found,) if isinstance(found, str) else found
 
 
 # ---------------------------------------------------------------------- asynchronous ops
 
 
-def start(body: Body, instruction: Instruction) -> Tree:
+def start(body: ComputationOps, instruction: Instruction) -> Tree:
     """The whole op, whose value `X-done` has.
 
     The tuple that `X-start` returns holds operands and buffers, too: what the op returns is the shape of
@@ -204,4 +202,4 @@ HANDLERS: dict[str, Handler] = {
     "call": call,
     "fusion": fusion,
 }
-"""What becomes of each opcode that has a function here."""
+"""The functions of opcodes."""

@@ -7,16 +7,16 @@ ops (`special.py`).
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import DenseResourceAttr
+from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError, warn_once
 from shardy_py.hlo.text import Instruction, Shape
 from shardy_py.hlo.text.frontend import unescaped
 from shardy_py.hlo.text.values import Elements
-from shardy_py.hlo.to_stablehlo.body import Body, Handler, entries_of, frontend_of, regular
-from shardy_py.hlo.to_stablehlo.emitter import resized, shape_of
+from shardy_py.hlo.to_stablehlo.body import ComputationOps, Handler, entries_of, frontend_of, regular
+from shardy_py.hlo.to_stablehlo.emitter import Entries, resized, shape_of
 from shardy_py.hlo.to_stablehlo.literals import literal_bytes, parts
 from shardy_py.hlo.to_stablehlo.rows import channel, groups
 from shardy_py.hlo.to_stablehlo.special import same
@@ -31,13 +31,13 @@ ELIDED = "__elided__"
 """MLIR's name for elements that a printer left out."""
 
 
-def constant(body: Body, instruction: Instruction) -> Tree:
+def constant(body: ComputationOps, instruction: Instruction) -> Tree:
     """`constant`; elements that a dump left out are `dense_resource<__elided__>`, which nothing can run."""
     literal = instruction.literal
     return _constant(body, instruction, "" if literal is None else literal, instruction.shape)
 
 
-def _constant(body: Body, instruction: Instruction, literal: str | Elements, shape: Shape) -> Tree:
+def _constant(body: ComputationOps, instruction: Instruction, literal: str | Elements, shape: Shape) -> Tree:
     if shape.is_tuple:
         texts = parts(literal) if isinstance(literal, str) else literal
         if isinstance(texts, bytes) or len(texts) != len(shape.parts):
@@ -53,7 +53,7 @@ def _constant(body: Body, instruction: Instruction, literal: str | Elements, sha
     if isinstance(data, tuple):
         raise ShardyError.unexpected("literal", expected=f"elements of {shape}", got="a tuple")
     type_ = type_of(shape)
-    value: Any
+    value: Attribute
     if data is None:
         what = "constants whose elements the dump left out, as {...}, have no values"
         warn_once("elided", what, instruction.position)
@@ -65,7 +65,7 @@ def _constant(body: Body, instruction: Instruction, literal: str | Elements, sha
     )[0]
 
 
-def iota_of_nothing(body: Body, instruction: Instruction) -> Tree:
+def iota_of_nothing(body: ComputationOps, instruction: Instruction) -> Tree:
     """`iota`; of a scalar it is 0, which StableHLO's has no dimension for."""
     type_ = type_of(instruction.shape)
     if instruction.shape.sizes:
@@ -81,7 +81,7 @@ def iota_of_nothing(body: Body, instruction: Instruction) -> Tree:
 _DISTRIBUTIONS = {"rng_uniform": "UNIFORM", "rng_normal": "NORMAL"}
 
 
-def rng(body: Body, instruction: Instruction) -> Tree:
+def rng(body: ComputationOps, instruction: Instruction) -> Tree:
     """`rng`, whose shape is an operand."""
     word = str(instruction.attributes.get("distribution", ""))
     if word not in _DISTRIBUTIONS:
@@ -95,7 +95,7 @@ def rng(body: Body, instruction: Instruction) -> Tree:
     )[0]
 
 
-def bitcast(body: Body, instruction: Instruction) -> Tree:
+def bitcast(body: ComputationOps, instruction: Instruction) -> Tree:
     """The elements of the operand in the order of memory, in the shape and layout of the result."""
     operand = body.operand(instruction.operands[0])
     given, wanted = body.shapes(instruction)[0], instruction.shape
@@ -115,7 +115,7 @@ def bitcast(body: Body, instruction: Instruction) -> Tree:
     return emitter.transpose(value, [order.index(dimension) for dimension in range(len(order))])
 
 
-def dynamic_reshape(body: Body, instruction: Instruction) -> Tree:
+def dynamic_reshape(body: ComputationOps, instruction: Instruction) -> Tree:
     """`dynamic_reshape`, whose sizes are one vector."""
     operand, *sizes = body.leaves(instruction)
     emitter = body.emitter
@@ -126,7 +126,7 @@ def dynamic_reshape(body: Body, instruction: Instruction) -> Tree:
     return emitter.one("stablehlo.dynamic_reshape", (operand, *parts_), type_of(instruction.shape))
 
 
-def top_k(body: Body, instruction: Instruction) -> Tree:
+def top_k(body: ComputationOps, instruction: Instruction) -> Tree:
     """`chlo.top_k`, which has the largest elements."""
     if instruction.attributes.get("largest") is False:
         raise ShardyError.unsupported("the smallest elements", remedy="sort the operand")
@@ -136,7 +136,7 @@ def top_k(body: Body, instruction: Instruction) -> Tree:
     return tree_of(instruction.shape, iter(results))
 
 
-def rng_bit_generator(body: Body, instruction: Instruction) -> Tree:
+def rng_bit_generator(body: ComputationOps, instruction: Instruction) -> Tree:
     """`rng_bit_generator`, which returns the new state too."""
     if instruction.shape.is_tuple:
         return regular(body, instruction)
@@ -154,7 +154,7 @@ def rng_bit_generator(body: Body, instruction: Instruction) -> Tree:
 # ---------------------------------------------------------------------- exchanges
 
 
-def all_to_all(body: Body, instruction: Instruction) -> Tree:
+def all_to_all(body: ComputationOps, instruction: Instruction) -> Tree:
     """`all_to_all`; without a dimension, operand `i` goes to device `i` of a group: it is of their parts."""
     operands = body.leaves(instruction)
     if "dimensions" in instruction.attributes or not operands:
@@ -194,7 +194,7 @@ def all_to_all(body: Body, instruction: Instruction) -> Tree:
     return tree_of(instruction.shape, iter(results))
 
 
-def _frontend(instruction: Instruction) -> dict[str, Any]:
+def _frontend(instruction: Instruction) -> Entries:
     found = frontend_of(str(instruction.attributes.get("frontend_attributes", "")))
     return {} if found is None else {"mhlo.frontend_attributes": found}
 
@@ -202,14 +202,14 @@ def _frontend(instruction: Instruction) -> dict[str, Any]:
 # ---------------------------------------------------------------------- hosts
 
 
-def after_all(body: Body, instruction: Instruction) -> Tree:
+def after_all(body: ComputationOps, instruction: Instruction) -> Tree:
     """`after_all`; without operands a new token."""
     operands = body.leaves(instruction)
     name = "stablehlo.after_all" if operands else "stablehlo.create_token"
     return body.emitter.one(name, operands, TokenType())
 
 
-def infeed(body: Body, instruction: Instruction) -> Tree:
+def infeed(body: ComputationOps, instruction: Instruction) -> Tree:
     """`infeed`, whose results are the leaves of what arrives and a token."""
     config = unescaped(str(instruction.attributes.get("infeed_config", "")))
     types, entries = leaf_types(instruction.shape), entries_of(instruction)
@@ -218,7 +218,7 @@ def infeed(body: Body, instruction: Instruction) -> Tree:
     return tree_of(instruction.shape, iter(results))
 
 
-def outfeed(body: Body, instruction: Instruction) -> Tree:
+def outfeed(body: ComputationOps, instruction: Instruction) -> Tree:
     """`outfeed`."""
     config = unescaped(str(instruction.attributes.get("outfeed_config", "")))
     return body.emitter.emit(
@@ -230,7 +230,7 @@ def outfeed(body: Body, instruction: Instruction) -> Tree:
     )[0]
 
 
-def send(body: Body, instruction: Instruction) -> Tree:
+def send(body: ComputationOps, instruction: Instruction) -> Tree:
     """`send`; `send-done` returns its token."""
     operands, attributes = body.leaves(instruction), _transfer(instruction, DEVICE_TO_HOST)
     return body.emitter.emit(
@@ -238,7 +238,7 @@ def send(body: Body, instruction: Instruction) -> Tree:
     )[0]
 
 
-def receive(body: Body, instruction: Instruction) -> Tree:
+def receive(body: ComputationOps, instruction: Instruction) -> Tree:
     """`recv`; `recv-done` returns what arrives and a token."""
     shape = body.done_shapes.get(instruction.name)
     if shape is None:
@@ -281,4 +281,4 @@ HANDLERS: dict[str, Handler] = {
     "recv": receive,
     "recv-done": same,
 }
-"""What becomes of each opcode that has a function here."""
+"""The functions of opcodes."""
