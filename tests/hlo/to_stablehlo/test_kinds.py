@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shardy_py import Program, ShardyError
+from shardy_py import Program, ShardyError, propagate
 from shardy_py.hlo.text import Shape
 from shardy_py.hlo.to_stablehlo import limits
 from shardy_py.hlo.to_stablehlo.literals import literal_bytes, parts
@@ -120,3 +120,13 @@ def test_literals(text: str, shape: Shape, expected: np.ndarray | None) -> None:
 def test_literals_of_tuples() -> None:
     assert parts("( 1, {2, (3, 4)}, (5, 6) )") == [" 1", " {2, (3, 4)}", " (5, 6) "]
     assert parts("()") == []
+
+
+@pytest.mark.parametrize("count", ["-0.0", "1e400", "9" * 400, "1"])
+def test_frontend_attributes_of_anybody_are_no_numbers_of_dimensions(count: str) -> None:
+    text = f"""HloModule m
+ENTRY e {{
+  p = f32[8,4,4] parameter(0), sharding={{devices=[2,1,1]<=[2]}}
+  ROOT c = f32[8,4,4] custom-call(p), custom_call_target="f", frontend_attributes={{num_batch_dims="{count}"}}
+}}"""
+    assert propagate(Program.parse(text)).communication(partitioner="xla") is not None
