@@ -27,6 +27,7 @@ PAGES = {
     "graph": 5,
     "notebooks": 4,
     "interpret": 4,
+    "inputs": 2,
     "partition": 5,
     "suggest": 4,
     "targets": 1,

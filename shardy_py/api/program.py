@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from logging import INFO
 from os import PathLike, fspath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
@@ -19,6 +20,7 @@ from typing_extensions import Unpack
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from shardy_py.api import remarks
 from shardy_py.api.annotate import Editor, ShardingLike
 from shardy_py.api.arguments import expect, expect_each, program_remedy, shown
 from shardy_py.api.foreign import MeshLike, as_mesh, is_mesh
@@ -29,10 +31,10 @@ from shardy_py.api.verified_module import ValueKey, VerifiedModule
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.base.extensions import extension
-from shardy_py.base.input_files import ProgramSource, source_in
 from shardy_py.base.releases import Release
 from shardy_py.base.session import without_collection
 from shardy_py.base.source_files import default_roots
+from shardy_py.inputs.files import ProgramSource, source_in
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
@@ -66,7 +68,7 @@ class Program(VerifiedModule):
         trip_count: int | Mapping[str, int] | None = None,
         jax: str | None = None,
     ) -> Program:
-        """Returns the program of a text, of MLIR bytecode, of what `jax.export` wrote, or of these by gzip.
+        """Returns the program of a content, of any format of docs/inputs.md.
 
         A program of JAX is taken as JAX compiles it: changed as XLA does before propagation, as by
         `from_jax`. The logger `shardy_py` says so, once a program.
@@ -95,6 +97,7 @@ class Program(VerifiedModule):
         counts, release = None if trip_count is None else TripCounts.of(trip_count), _release(jax)
         asked: Any = {"as_compiled": as_compiled, "imported": imported, "release": release}
         read = read_module(text, file, trip_counts=counts, **asked)
+        remarks.say(text.remarks if isinstance(text, ProgramSource) else (), file, INFO)
         say(read, file)
         return Program(read.module, default_roots(file), read.taken)
 
@@ -106,8 +109,11 @@ class Program(VerifiedModule):
         imported: bool = True,
         trip_count: int | Mapping[str, int] | None = None,
         jax: str | None = None,
+        input_format: str = "",
     ) -> Program:
-        """Returns the program in a file, as `parse` does.
+        """Returns the program in a file, or in a folder that XLA or Shardy dumped, as `parse` does.
+
+        input_format: the name of its format, as docs/inputs.md lists them; "": by content.
 
         Raises:
             ShardyError: the file cannot be read, or the program is invalid.
@@ -116,8 +122,8 @@ class Program(VerifiedModule):
         if "\n" in str(path):
             remedy = "Program.parse takes text"
             raise ShardyError.unexpected("", expected="the path of a file", got=shown(path), remedy=remedy)
-        file = str(path)
-        return Program._parsed(source_in(file), file, as_compiled, imported, trip_count, jax)
+        source = source_in(str(path), input_format)
+        return Program._parsed(source, source.file or str(path), as_compiled, imported, trip_count, jax)
 
     @staticmethod
     def from_module(module: ModuleOp, *, as_compiled: bool | None = None, jax: str | None = None) -> Program:

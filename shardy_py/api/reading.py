@@ -15,10 +15,10 @@ from shardy_py.api import remarks
 from shardy_py.api.arguments import expect, program_remedy
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.input_files import SUFFIXES, ProgramSource, source_of
 from shardy_py.base.releases import Release
 from shardy_py.base.session import without_collection
-from shardy_py.mlir.bytecode import parse_program
+from shardy_py.inputs.files import SUFFIXES, ProgramSource, source_of
+from shardy_py.inputs.programs import parse_program
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
 from shardy_py.xla.gspmd.understanding import understand

@@ -160,10 +160,10 @@ class TokenCursor(TextCursor):
 
     __slots__ = ("_depth", "_numbered", "description", "kind")
 
-    def __init__(self, text: str, file: str = "-", *, description: str = "") -> None:
+    def __init__(self, text: str, file: str = "-", *, description: str = "", first_line: int = 1) -> None:
         self.text = text
         self.description = description
-        self._numbered = NumberedText(text, file)
+        self._numbered = NumberedText(text, file, first_line)
         self._depth = 0
         self.token = self.kind = ""
         self.move_to(0)

@@ -1,7 +1,7 @@
 """The wire format of protocol buffers: keys and values as bytes.
 
-Source: https://protobuf.dev/programming-guides/encoding. Not here: the messages (`xla/hlo_sharding/proto.py`,
-`report/time/chakra.py`).
+Source: https://protobuf.dev/programming-guides/encoding. Not here: the messages (`hlo/proto/`,
+`xla/hlo_sharding/proto.py`, `report/time/chakra.py`).
 
 >>> integer_field(1, 150).hex(), bytes_field(2, b"hi").hex()
 ('089601', '12026869')
@@ -9,11 +9,16 @@ Source: https://protobuf.dev/programming-guides/encoding. Not here: the messages
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+from shardy_py.base.errors import ShardyError
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 """The kinds of values that the last three bits of a key tell."""
 _WORD = 1 << 64
+MAX_LENGTH = 10
+"""Bytes of an integer at most."""
+_SIZES = {FIXED64: 8, FIXED32: 4}
 
 
 def varint(value: int) -> bytes:
@@ -40,3 +45,43 @@ def bytes_field(number: int, data: bytes) -> bytes:
 def packed(values: Iterable[int]) -> bytes:
     """Returns the integers of a packed repeated field."""
     return b"".join(map(varint, values))
+
+
+def fields_of(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
+    """Returns the fields of a message: number, kind on the wire, value; integers are signed.
+
+    Raises:
+        ShardyError: the data is malformed.
+    """
+    at, end = 0, len(data)
+    while at < end:
+        key, at = _varint(data, at)
+        number, kind = key >> 3, key & 7
+        if number == 0:
+            raise malformed(at)
+        if kind == VARINT:
+            value, at = _varint(data, at)
+            yield number, kind, value - _WORD if value >= _WORD >> 1 else value
+            continue
+        size = _SIZES.get(kind)
+        if kind == BYTES:
+            size, at = _varint(data, at)
+        if size is None or at + size > end:
+            raise malformed(at)
+        yield number, kind, data[at : at + size]
+        at += size
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for index in range(at, min(at + MAX_LENGTH, len(data))):
+        byte = data[index]
+        value |= (byte & 127) << 7 * (index - at)
+        if byte < 128:
+            return value % _WORD, index + 1
+    raise malformed(min(at + MAX_LENGTH, len(data)))
+
+
+def malformed(offset: int) -> ShardyError:
+    """Returns the error for data that is no message from an offset on."""
+    return ShardyError(f"malformed protocol buffer at byte {offset}")

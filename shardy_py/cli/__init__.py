@@ -37,7 +37,7 @@ def _run(command: Command, files: Files) -> int:
 def _transform(command: Command, files: Files) -> int:
     from shardy_py.cli.driver import run  # loads xDSL, which --help need not wait for
 
-    source = files.read(command.input)
+    source = files.read(command.input, command.input_format)
     with releases.of(command.release or source.release or releases.current()):
         outcome = run(command, source.content, source.file, log)
     output = command.output or (None if command.reports else STANDARD)

@@ -21,11 +21,14 @@ from shardy_py.base.plugins import load_plugins
 from shardy_py.base.source_files import default_roots
 from shardy_py.cli.shell import MOST_COLUMNS, STANDARD, Files, argument, usage_error
 from shardy_py.cli.version import version_text
+from shardy_py.inputs.formats import FORMATS
 
 if TYPE_CHECKING:
     from shardy_py.hardware.cost import CostModel
 
 
+INPUT_FORMAT = "Format of the input (default: found out by its content)"
+"""The help of `--input-format`."""
 EXIT_CODES = "Exit codes: 0; 1: invalid input or command line; 2: internal error."
 """The exit codes of most commands."""
 _HEADINGS: Mapping[str, str] = {
@@ -140,6 +143,13 @@ def command_parser(name: str, description: str, epilog: str | None = None, usage
     parser = ArgumentParser(name, usage=shown, description=description, epilog=epilog)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     return parser
+
+
+def add_input_format(parser: argparse.ArgumentParser) -> None:
+    """Adds `--input-format`, whose value is `input_format`; "": by content."""
+    parser.add_argument(
+        "--input-format", choices=[*FORMATS], default="", help=INPUT_FORMAT[0].lower() + INPUT_FORMAT[1:]
+    )
 
 
 def checked_cost_model(text: str) -> str:

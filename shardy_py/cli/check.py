@@ -16,6 +16,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.releases import Release
 from shardy_py.base.terminal import json_text
 from shardy_py.cli.arguments import (
+    add_input_format,
     add_plugins,
     add_source_roots,
     add_target,
@@ -81,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-propagate", action="store_true", help="the program is already propagated")
     add_source_roots(parser)
     add_plugins(parser)
+    add_input_format(parser)
     add_flags(parser, default=None)
     add_release(parser)
     add_trip_counts(parser)
@@ -132,8 +134,8 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     if options.rules:
         files.write(STANDARD, "".join(f"{r.code}  {r.level:7}  {r.name:26} {r.summary}\n" for r in RULES))
         return SUCCESS
-    source = files.read(options.program)
-    baseline = None if options.baseline is None else files.read(options.baseline).text
+    source = files.read(options.program, options.input_format)
+    baseline = None if options.baseline is None else files.read_text(options.baseline).text
     program = program_of(source, options, has_steps=not options.no_propagate)
     if options.no_propagate:
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from shardy_py.base.progress import progress
 from shardy_py.base.terminal import json_text
-from shardy_py.cli.arguments import add_plugins, checked_cost_model, command_parser
+from shardy_py.cli.arguments import add_input_format, add_plugins, checked_cost_model, command_parser
 from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.shell import (
     FAILURE,
@@ -55,6 +55,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("after", help="MLIR file")
     add("--propagate", action="store_true", help="propagate through both programs first")
     add_plugins(parser)
+    add_input_format(parser)
     add_flags(parser, default=None)
     add_release(parser)
     add_trip_counts(parser)
@@ -84,8 +85,8 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.report.difference_shown import COLUMNS, change_rows
 
     with progress(6, shown=not options.no_progress) as begin:
-        old, old_costs = _program(files.read(options.before), options, begin)
-        new, new_costs = _program(files.read(options.after), options, begin)
+        old, old_costs = _program(files.read(options.before, options.input_format), options, begin)
+        new, new_costs = _program(files.read(options.after, options.input_format), options, begin)
         old_figures, new_figures = old_costs(options.partitioner), new_costs(options.partitioner)
         if old_figures.partitioner != new_figures.partitioner:
             old_figures, new_figures = old_costs("shardy"), new_costs("shardy")

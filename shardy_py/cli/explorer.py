@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.cli.arguments import (
     EXIT_CODES,
+    add_input_format,
     add_plugins,
     add_source_roots,
     add_target,
@@ -49,6 +50,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--no-source", action="store_true", help="leave out the lines of Python files that the program names")
     add_source_roots(parser)
     add_plugins(parser)
+    add_input_format(parser)
     add_flags(parser, default=None)
     add_release(parser)
     add_trip_counts(parser)
@@ -88,7 +90,7 @@ def _result(name: str, options: argparse.Namespace, files: Files) -> Result:
     def again(changed: Program) -> Result:
         return propagate(changed, Options())
 
-    source = files.read(name)
+    source = files.read(name, options.input_format)
     program = program_of(source, options, has_steps=not options.no_propagate)
     if options.no_propagate:
         return Result(program, program, (), again)

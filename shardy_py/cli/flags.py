@@ -17,11 +17,12 @@ from typing import Any, Literal
 from shardy_py.base.errors import ShardyError, closest, suggestion
 from shardy_py.base.plugins import load_plugins
 from shardy_py.base.releases import Release, named
-from shardy_py.cli.arguments import LOAD, TARGET, checked_target
+from shardy_py.cli.arguments import INPUT_FORMAT, LOAD, TARGET, checked_target
 from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN, JAX, JAX_RELEASES, TRIP_COUNTS
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
 from shardy_py.cli.shell import argument, usage_error
+from shardy_py.inputs.formats import FORMATS
 from shardy_py.passes import PassCall, known_passes, pass_by_name
 from shardy_py.passes.pipelines import PIPELINES
 
@@ -45,6 +46,7 @@ class Command:
     reports_as_csv: whether they are printed as CSV.
     partitioner: whose collectives are reported; None: XLA's for programs of JAX, else Shardy's. target: the
         device whose compiler's program is reported; None: it is as partitioned.
+    input_format: the name of the format of the input; "": by its content.
     as_compiled: whether the program is taken as JAX compiles it; None: for reports on programs of JAX.
     plugins: the plugins that were loaded before the rest of the command line was read.
     release: whose Shardy and XLA are followed; None: that of the file, or the newest.
@@ -52,6 +54,7 @@ class Command:
     """
 
     input: str = "-"
+    input_format: str = ""
     output: str | None = None
     steps: tuple[PipelineElement, ...] = ()
     split_marker: str | None = None
@@ -134,6 +137,7 @@ GROUPS: tuple[tuple[str, tuple[Flag, ...]], ...] = (
                 *("o", "output", "file"),
                 "Output file; - is standard output (default: standard output; none with a report)",
             ),
+            _text("input-format", "input_format", "|".join(FORMATS), INPUT_FORMAT),
             _text(
                 *("split-input-file", "split_marker", "marker"),
                 *("Split the input at marker lines and process each part separately", SPLIT_MARKER),

@@ -9,7 +9,6 @@ Not here: the maps (`hlo/analysis/`).
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +23,13 @@ from shardy_py.base.errors import (
 )
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.terminal import json_text, lines_text
-from shardy_py.cli.arguments import EXIT_CODES, command_parser
+from shardy_py.cli.arguments import EXIT_CODES, add_input_format, command_parser
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command
 
 if TYPE_CHECKING:
     from shardy_py.hlo.analysis import Function, Grid
 
 OUTPUT_TO_INPUT, INPUT_TO_OUTPUT = "output-to-input", "input-to-output"
-_LEADING = re.compile(r"(?>(?:\s++|//[^\n]*+|/\*.*?\*/)*)", re.DOTALL)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -45,6 +43,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("file", help="HLO or MLIR file; '-': standard input")
+    add_input_format(parser)
     add("--op", metavar="NAME", help="only ops of this name or kind; with --fusion: this op or function")
     add("--direction", choices=(OUTPUT_TO_INPUT, INPUT_TO_OUTPUT), default=OUTPUT_TO_INPUT)
     add("--fusion", action="store_true", help="maps from the results of a function to its parameters")
@@ -53,7 +52,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
-    source = files.read(options.file)
+    source = files.read(options.file, options.input_format)
     with collected_warnings() as warnings:
         entries = list(_entries(source.content, source.file, options))
     if warnings:
@@ -64,16 +63,6 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     text = json_text(entries, 2) + "\n" if options.json else "".join(map(_as_text, entries))
     files.write(STANDARD, text)
     return SUCCESS
-
-
-def is_hlo(text: str) -> bool:
-    """Returns whether the first word of a text is that of an HLO module.
-
-    >>> is_hlo("// made by hand\\nHloModule m"), is_hlo("module {}")
-    (True, False)
-    """
-    leading = _LEADING.match(text)
-    return text.startswith("HloModule", leading.end() if leading else 0)
 
 
 def _entries(content: str | bytes, file: str, options: argparse.Namespace) -> Iterator[JsonObject]:
@@ -112,14 +101,15 @@ def _entries(content: str | bytes, file: str, options: argparse.Namespace) -> It
 
 def _functions(content: str | bytes, file: str) -> tuple[dict[str, Function], str]:
     """All functions by name, including those nested in ops, and the name of the entry function."""
-    if isinstance(content, str) and is_hlo(content):
-        from shardy_py.hlo.analysis import hlo_functions
-        from shardy_py.hlo.text import read_module
+    from shardy_py.inputs.hlo import hlo_module
 
-        module = read_module(content, file)
+    module = hlo_module(content, file)
+    if module is not None:
+        from shardy_py.hlo.analysis import hlo_functions
+
         return hlo_functions(module), module.entry
     from shardy_py.hlo.analysis import mlir_functions
-    from shardy_py.mlir.bytecode import parse_program
+    from shardy_py.inputs.programs import parse_program
     from shardy_py.mlir.dialects.verification import verify_module
 
     program = parse_program(content, file)

@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.progress import can_show, progress
-from shardy_py.cli.arguments import add_plugins, command_parser
+from shardy_py.cli.arguments import add_input_format, add_plugins, command_parser
 from shardy_py.cli.as_compiled import add_flags
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
 from shardy_py.cli.understood import understood
@@ -72,6 +72,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     dense = "print results as dense attributes"
     add("--interpreter-print-dense", action="store_true", help=dense)
     add_plugins(parser)
+    add_input_format(parser)
     add_flags(parser)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     options = parser.parse_args(arguments)
@@ -100,7 +101,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.cli.driver import split_chunks
     from shardy_py.cli.flags import SPLIT_MARKER
 
-    source = files.read(options.program)
+    source = files.read(options.program, options.input_format)
     with ExitStack() as opened:
         given = _given(options, opened)
         chunks = list(split_chunks(source.content, SPLIT_MARKER if options.split_input_file else None))
@@ -112,7 +113,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace, files: Files) -> None:
     from shardy_py.api import Program
     from shardy_py.api.execution import arrays_of, random_inputs, run_arrays
-    from shardy_py.mlir.bytecode import parse_program
+    from shardy_py.inputs.programs import parse_program
     from shardy_py.mlir.dialects.verification import verify_module
     from shardy_py.xla.prepare.taken import how_taken, run_steps
 

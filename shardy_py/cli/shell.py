@@ -32,9 +32,11 @@ from typing import NoReturn, TypeVar
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
 from shardy_py.base.files import staged, write_whole
-from shardy_py.base.input_files import ProgramSource, source_of
 from shardy_py.base.plugins import TRACEBACK, load_installed_plugins
 from shardy_py.base.terminal import without_controls
+from shardy_py.inputs.files import ProgramSource, decompressed, source_of
+from shardy_py.inputs.folders import chosen_file
+from shardy_py.inputs.formats import GZIP, text_of
 
 SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
 TROUBLE = 2
@@ -73,9 +75,7 @@ INTERRUPTS = Interrupts()
 
 @dataclass(frozen=True, slots=True)
 class InputFile(ProgramSource):
-    """A file that was read, and its name in diagnostics."""
-
-    file: str = "-"
+    """A program that was read; `file` is its name in diagnostics: "-", or the file of a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,30 +85,62 @@ class Files:
     texts: dict[str, str] = field(default_factory=dict[str, str])
     """The texts read so far, by their names in diagnostics."""
 
-    def read(self, name: str) -> InputFile:
-        """Returns the text or bytecode of a file; of standard input for `-`.
+    def read(self, name: str, input_format: str = "") -> InputFile:
+        """Returns the program in a file or folder; on standard input for `-`. Remarks say what was read.
+
+        input_format: the name of its format; "": by content.
 
         Raises:
-            ShardyError: the file does not exist, cannot be read, is damaged, or is not UTF-8.
+            ShardyError: the file does not exist, cannot be read, is damaged, or is not that of a program.
         """
+        remarks: tuple[str, ...] = ()
+        if name != STANDARD and os.path.isdir(name):
+            try:
+                chosen, remark = chosen_file(name)
+            except OSError as error:
+                raise _file_error("input", name, error) from error
+            except ShardyError as error:
+                raise ShardyError(Diagnostic(error.first.message, WHOLE_FILE)) from None
+            name, remarks = chosen, (remark,)
+        data, shown = self._data(name), "<stdin>" if name == STANDARD else name
         try:
-            if name == STANDARD:
-                if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
-                    raise OSError(EBADF, os.strerror(EBADF))
-                data = sys.stdin.buffer.read()
-            else:
-                with open(name, "rb") as file:
-                    data = file.read()
-        except (OSError, ValueError) as error:
-            raise _file_error("input", name, error) from error
-        shown = "<stdin>" if name == STANDARD else name
-        try:
-            read = source_of(data, shown)
+            read = source_of(data, shown, input_format)
         except ShardyError as error:
             raise ShardyError(Diagnostic(_named(shown, error.first.message), WHOLE_FILE)) from None
         if isinstance(read.content, str):
             self.texts[shown] = read.content
-        return InputFile(read.content, read.release, shown)
+        for remark in (*remarks, *read.remarks):
+            log(without_controls(f"{shown}: remark: {remark}") + "\n")
+        return InputFile(read.content, read.release, file=shown)
+
+    def read_text(self, name: str) -> InputFile:
+        """Returns the text of a file that is no program; of standard input for `-`.
+
+        Raises:
+            ShardyError: the file does not exist, cannot be read, or is not UTF-8.
+        """
+        data, shown = self._data(name), "<stdin>" if name == STANDARD else name
+        if data.startswith(GZIP):
+            try:
+                data = decompressed(data, shown)
+            except ShardyError as error:
+                raise ShardyError(Diagnostic(_named(shown, error.first.message), WHOLE_FILE)) from None
+        text = text_of(data)
+        if text is None:
+            raise ShardyError(Diagnostic(_named(shown, "expected text, got invalid UTF-8"), WHOLE_FILE))
+        self.texts[shown] = text
+        return InputFile(text, file=shown)
+
+    def _data(self, name: str) -> bytes:
+        try:
+            if name == STANDARD:
+                if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+                    raise OSError(EBADF, os.strerror(EBADF))
+                return sys.stdin.buffer.read()
+            with open(name, "rb") as file:
+                return file.read()
+        except (OSError, ValueError) as error:
+            raise _file_error("input", name, error) from error
 
     def write(self, name: str, text: str, *, styled: bool = False) -> None:
         """Writes a file whole or not at all; to standard output for `-`, in characters that it can show.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.base.byte_sizes import byte_size
 from shardy_py.base.errors import Diagnostic, ShardyError
-from shardy_py.cli.arguments import EXIT_CODES, add_plugins, add_target, command_parser
+from shardy_py.cli.arguments import EXIT_CODES, add_input_format, add_plugins, add_target, command_parser
 from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 
@@ -79,6 +79,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--explain", action="store_true", help="print bills side by side, and what changes")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     add_plugins(parser)
+    add_input_format(parser)
     add_flags(parser, default=None)
     add_release(parser)
     add_trip_counts(parser)
@@ -104,7 +105,7 @@ def _solve(options: argparse.Namespace, files: Files) -> int:
 
     results: list[tuple[AssignmentProblem, AssignmentOutcome]] = []
     for name in options.iopddl:
-        source = files.read(name)
+        source = files.read_text(name)
         problem = problem_of(source.text, source.file)
         results.append((problem, solve(problem, options.time_limit, options.seed)))
     outputs = [] if options.output is None else [(options.output, solution_text(results[0][1]) + "\n")]
@@ -117,7 +118,7 @@ def _solve(options: argparse.Namespace, files: Files) -> int:
 def _suggest(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.search.suggesting import factorizations
 
-    source = files.read(options.program)
+    source = files.read(options.program, options.input_format)
     program = program_of(source, options)
     meshes = () if options.mesh is None else (options.mesh,)
     with (

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from shardy_py.base.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.base.terminal import json_text
-from shardy_py.cli.arguments import EXIT_CODES, command_parser
+from shardy_py.cli.arguments import EXIT_CODES, add_input_format, command_parser
 from shardy_py.cli.as_compiled import add_flags
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
 from shardy_py.cli.understood import understood, write_remarks
@@ -139,6 +139,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--svg", metavar="FILE", help="also write an SVG picture; '-': only that, to standard output")
     add("--program", metavar="FILE", help="show all values of an MLIR file; '-': standard input")
     add("--value", metavar="NAME", help="show one value of the program: %%3, %%arg0, result 0, ...")
+    add_input_format(parser)
     add_flags(parser)
     add("--json", action="store_true", help="print the values of the program as JSON")
     options = parser.parse_args(arguments)
@@ -180,14 +181,14 @@ def _show(
 
 
 def _show_program(options: argparse.Namespace, files: Files) -> int:
-    from shardy_py.mlir.bytecode import parse_program
+    from shardy_py.inputs.programs import parse_program
     from shardy_py.mlir.dialects.verification import verify_module
     from shardy_py.mlir.value_table import ValueTable
     from shardy_py.report import local_shapes_data, local_shapes_text, local_values
     from shardy_py.sharding import TensorSharding
     from shardy_py.xla.prepare.taken import how_taken, run_steps
 
-    source = files.read(options.program)
+    source = files.read(options.program, options.input_format)
     module = parse_program(source.content, source.file)
     verify_module(module)
     taken = how_taken(module, options.as_compiled)

@@ -126,8 +126,8 @@ def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     Path("empty.mlir").write_text("")
     assert run(capsys, "empty.mlir")[2].startswith("empty.mlir:1:1: error: the module has no function\n")
     Path("latin.hlo").write_bytes(b"HloModule \xe9")
-    fault = "latin.hlo: error: expected text or MLIR bytecode, got invalid UTF-8 at byte 10\n"
-    assert run(capsys, "latin.hlo")[2] == fault
+    fault = "latin.hlo: error: expected a program as text, bytecode or a protocol buffer, got invalid UTF-8"
+    assert run(capsys, "latin.hlo")[2] == f"{fault} at byte 10\n"
 
 
 @pytest.mark.usefixtures("files")

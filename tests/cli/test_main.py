@@ -62,10 +62,8 @@ def test_input_that_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path = tmp_path / "binary"
     path.write_bytes(b"ab\xff")
     assert main([str(path)]) == FAILURE
-    assert (
-        capsys.readouterr().err
-        == f"{path}: error: expected text or MLIR bytecode, got invalid UTF-8 at byte 2\n"
-    )
+    expected = "expected a program as text, bytecode or a protocol buffer"
+    assert capsys.readouterr().err == f"{path}: error: {expected}, got invalid UTF-8 at byte 2\n"
 
 
 def test_output_that_cannot_be_written(program: Path, capsys: pytest.CaptureFixture[str]) -> None:

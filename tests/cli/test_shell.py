@@ -110,7 +110,7 @@ def test_files_that_cannot_be_read(
     (tmp_path / "binary").write_bytes(b"ab\xff")
     assert run(lambda files: len(files.read(name).text)) == FAILURE
     shown = name.replace("\0", "\\00")
-    start = "binary: error: expected text or" if name == "binary" else f"cannot open input file '{shown}': "
+    start = "binary: error: expected a program" if name == "binary" else f"cannot open input file '{shown}': "
     assert capsys.readouterr().err.startswith(start)
 
 

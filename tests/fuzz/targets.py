@@ -20,7 +20,6 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff
-from shardy_py.cli.hlo_indexing import main as hlo_indexing
 from shardy_py.cli.interpret import main as interpret
 from shardy_py.cli.layout import main as hlo_layout
 from shardy_py.cli.view import main as shardy_view
@@ -37,6 +36,7 @@ from shardy_py.xla.hlo_sharding.text import hlo_sharding_from_text
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 from tests.fuzz.file_targets import FILE_TARGETS
+from tests.fuzz.hlo_targets import HLO_TARGETS
 from tests.fuzz.judging import Fault, Outcome, Target, command, diagnosed, work_folder
 from tests.fuzz.mutation import damaged, damaged_bytes
 from tests.fuzz.structure import restructured
@@ -146,26 +146,7 @@ def _stable(data: bytes) -> Outcome:
     return "output"
 
 
-# ---------------------------------------------------------------------- hlo and layouts
-
-
-@cache
-def hlo_seeds() -> tuple[bytes, ...]:
-    """Returns the HLO texts of the tests."""
-    texts = (path.read_bytes() for path in sorted((ROOT / "tests").rglob("*.hlo")))
-    strings = (
-        match.group(1).encode()
-        for path in sorted((ROOT / "tests").rglob("*.py"))
-        for match in re.finditer(r'"""\\?\n?(HloModule .*?)"""', path.read_text(), re.DOTALL)
-    )
-    return tuple(text for text in (*texts, *strings) if len(text) <= LARGEST_SEED)
-
-
-def _hlo(data: bytes, random_: random.Random) -> Outcome:
-    path = work_folder() / "input.hlo"
-    path.write_bytes(data)
-    flags = random_.choice(([], ["--fusion"], ["--direction", "input-to-output"], ["--json"]))
-    return command(hlo_indexing, [*flags, str(path)], located=True)
+# ---------------------------------------------------------------------- layouts
 
 
 LAYOUTS = (
@@ -430,7 +411,6 @@ def _bytecode(data: bytes, random_: random.Random) -> Outcome:
 TARGETS: tuple[Target, ...] = (
     Target("mlir", mlir_seeds, _mlir, damaged_program, share=30),
     Target("interpret", interpret_seeds, _interpret, damaged_or_restructured, share=15),
-    Target("hlo", hlo_seeds, _hlo, share=10),
     Target("layout", lambda: LAYOUTS, _layout, share=10),
     Target("sharding", lambda: SHARDINGS, _sharding, share=15),
     Target("hlo-sharding", lambda: HLO_SHARDINGS, _hlo_sharding, share=15),
@@ -440,6 +420,7 @@ TARGETS: tuple[Target, ...] = (
     Target("baseline", baseline_seeds, _baseline, share=3),
     Target("bytecode", bytecode_seeds, _bytecode, damaged_bytecode, share=15),
     *FILE_TARGETS,
+    *HLO_TARGETS,
 )
 
 

@@ -72,9 +72,23 @@ def groups(cursor: HloCursor) -> Any:
     order = tuple(range(len(counted)))
     if cursor.accept("T"):
         order = _bracketed(cursor, "(", ")")
+    found = iota_groups(shape, counted, order)
+    if found is None:
+        cursor.error("the shape of the groups does not match the number of devices", start)
+    return found
+
+
+def iota_groups(
+    shape: tuple[int, ...], counted: tuple[int, ...], order: tuple[int, ...]
+) -> tuple[tuple[int, ...], ...] | None:
+    """The groups of an iota of that many devices, transposed; None if the numbers do not match.
+
+    >>> iota_groups((2, 2), (2, 2), (1, 0))
+    ((0, 2), (1, 3))
+    """
     is_permutation = sorted(order) == list(range(len(counted)))
     if len(shape) != 2 or not is_permutation or not _devices(shape) == _devices(counted) <= _MAX_DEVICES:
-        cursor.error("the shape of the groups does not match the number of devices", start)
+        return None
     return _iota_groups(shape, counted, order)
 
 

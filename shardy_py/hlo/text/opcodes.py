@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from ast import literal_eval
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -137,6 +137,16 @@ class Opcode:
         row = TABLE[self.name]
         return "wires" if row.is_wire else _FORMS.get(row.control, "op")
 
+    def faults(self, instruction: Instruction) -> Iterator[str]:
+        """The faults that conversions do not expect: missing attributes, another number of operands."""
+        for name in self.needs:
+            if name not in instruction.attributes:
+                yield f"'{instruction.opcode}' requires the attribute '{name}'"
+        least, most = self.operands
+        if not least <= len(instruction.operands) <= most:
+            count = f"{least}" if least == most else f"at least {least}"
+            yield f"'{instruction.opcode}': expected {count} operands, got {len(instruction.operands)}"
+
 
 def _row(
     opcode: str, convert: Convert | str = "", needs: str = "", operands: Counts = (0, ANY), op: str = ""
@@ -248,3 +258,13 @@ _ROWS: tuple[Opcode, ...] = (
 )
 OPCODES: dict[str, Opcode] = {row.opcode: row for row in _ROWS}
 """All opcodes; `X-start`, `X-update` and `X-done` are those of X."""
+
+
+def is_opcode(text: str) -> bool:
+    """Returns whether HLO has that opcode; `X-start`, `X-update` and `X-done` of any opcode X count.
+
+    >>> is_opcode("all-gather-done"), is_opcode("gathered")
+    (True, False)
+    """
+    stem, _, last = text.rpartition("-")
+    return text in OPCODES or (last in ("start", "update", "done") and stem in OPCODES)

@@ -17,19 +17,21 @@ text, so that modules are not recursive.
 from __future__ import annotations
 
 from shardy_py.hlo.text.attributes import read_attribute
-from shardy_py.hlo.text.opcodes import OPCODES
+from shardy_py.hlo.text.opcodes import OPCODES, is_opcode
 from shardy_py.hlo.text.values import ELEMENTS, Computation, HloModule, Instruction, read_shape
 from shardy_py.indexing.layout import HloCursor
 from shardy_py.ops import names
 
 _TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
+_SIGIL = "%"
+"""How the name of a computation begins, which may come without the header of a module."""
 _CALLING = names("""to_apply calls condition body select scatter true_computation false_computation
     called_computations branch_computations""")
 
 
-def read_module(text: str, file: str = "-") -> HloModule:
-    """Returns the module of `text`; `file` is its name in diagnostics."""
-    return _ModuleReader(HloCursor(text, file)).module()
+def read_module(text: str, file: str = "-", *, first_line: int = 1) -> HloModule:
+    """Returns the module of `text`; `file` is its name in diagnostics, where it begins at `first_line`."""
+    return _ModuleReader(HloCursor(text, file, first_line=first_line)).module()
 
 
 class _ModuleReader:
@@ -39,9 +41,11 @@ class _ModuleReader:
 
     def module(self) -> HloModule:
         cursor = self.cursor
-        cursor.expect("HloModule")
-        name = cursor.name("the name of the module")
-        attributes = self.header()
+        name, attributes = "module", dict[str, str]()
+        if cursor.token != "ENTRY" and cursor.token[:1] != _SIGIL:
+            cursor.expect("HloModule")
+            name = cursor.name("the name of the module")
+            attributes = self.header()
         tables = dict(iter(self.table, None))
         entry = ""
         while cursor.kind != "end":
@@ -114,7 +118,7 @@ class _ModuleReader:
         name = cursor.name("an instruction")
         cursor.expect("=")
         shape = read_shape(cursor)
-        if cursor.token not in OPCODES and not _is_async(cursor.token):
+        if not is_opcode(cursor.token):
             cursor.unexpected("an opcode")
         opcode = cursor.advance()
         operands, literal, parameter = self.arguments(opcode, known)
@@ -189,18 +193,5 @@ class _ModuleReader:
         row = OPCODES.get(instruction.opcode)
         if row is None:
             return
-        for name in row.needs:
-            if name not in instruction.attributes:
-                self.cursor.error(f"'{instruction.opcode}' requires the attribute '{name}'", offset)
-        least, most = row.operands
-        if not least <= len(instruction.operands) <= most:
-            count = f"{least}" if least == most else f"at least {least}"
-            self.cursor.error(
-                f"'{instruction.opcode}': expected {count} operands, got {len(instruction.operands)}", offset
-            )
-
-
-def _is_async(opcode: str) -> bool:
-    """Returns whether it is `X-start`, `X-update` or `X-done` of an opcode X."""
-    stem, _, last = opcode.rpartition("-")
-    return last in ("start", "update", "done") and stem in OPCODES
+        for fault in row.faults(instruction):
+            self.cursor.error(fault, offset)

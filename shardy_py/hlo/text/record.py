@@ -115,7 +115,7 @@ def frontend_attributes_of(instruction: Instruction, callees: Mapping[str, Compu
 
 def number_of(instruction: Instruction, callees: Mapping[str, Computation]) -> dict[str, object]:
     """The value of a scalar of integers."""
-    text = (instruction.literal or "").strip()
+    text = instruction.literal.strip() if isinstance(instruction.literal, str) else ""
     return {"value": int(text)} if re.fullmatch(r"-?\d+", text) and not instruction.shape.sizes else {}
 
 

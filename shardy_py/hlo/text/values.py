@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 from shardy_py.base.errors import Position, ShardyError
 from shardy_py.indexing import layout as layouts
@@ -25,6 +26,8 @@ from shardy_py.indexing.layout import (
 )
 from shardy_py.ops.record import Attributes
 
+Elements: TypeAlias = "bytes | tuple[Elements, ...]"
+"""The elements of an array in row-major order; of a tuple, those of each part."""
 ELEMENTS = ELEMENT_TYPES | {"token", "opaque"}
 
 
@@ -110,7 +113,8 @@ class Instruction:
     name: without the `%`. opcode: as in the text, "dynamic-slice".
     operands: names of instructions of the same computation.
     attributes: by name as plain values (`attributes.py` says which); texts that are only kept are `str`.
-    literal: the text between the parentheses of a constant. parameter: the number of a parameter.
+    literal: of a constant, the text between its parentheses, or its elements.
+    parameter: the number of a parameter.
     """
 
     name: str
@@ -118,7 +122,7 @@ class Instruction:
     shape: Shape
     operands: tuple[str, ...] = ()
     attributes: Attributes = field(default_factory=dict[str, object])
-    literal: str | None = None
+    literal: str | Elements | None = None
     parameter: int | None = None
     position: Position | None = None
 

@@ -15,11 +15,17 @@ _REMEDIES = {
     "Python": f"run it and pass the function to Program.from_jax or from_torch, or save what {_LOWER} prints",
     "a jaxpr": f"pass the function to Program.from_jax, or save what {_LOWER} prints",
     "JSON": "pass the program itself as MLIR text or bytecode",
+    "LLVM IR": "pass the HLO that it was compiled from: a dump has it as *.before_optimizations.txt",
+    "a protocol buffer as text": "pass the binary one, or HLO text",
+    "the assignment of buffers": "pass the HLO beside it: *.before_optimizations.txt of the same module",
 }
 _STARTS = {
     "Python": re.compile(r'(?:\s*#[^\n]*\n)*\s*(?:import|from|def|class|async|@\w+|"""|r""")[\s\w"]'),
     "a jaxpr": re.compile(r"\s*\{ lambda\b"),
     "JSON": re.compile(r'\s*[\[{]\s*"'),
+    "LLVM IR": re.compile(r"\s*(; ModuleID|source_filename = |target (datalayout|triple) )"),
+    "a protocol buffer as text": re.compile(r"\s*(#[^\n]*\n)*\s*(hlo_module|hlo|computations|name:)\s*[{\"]"),
+    "the assignment of buffers": re.compile(r"\s*BufferAssignment:"),
 }
 
 

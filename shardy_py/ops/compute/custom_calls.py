@@ -32,7 +32,7 @@ from shardy_py.ops.table import call_target
 class CustomCall:
     """A custom call, as the function of its target sees it.
 
-    attributes: of the op, with those of its `mhlo.backend_config` and `mhlo.attributes`.
+    attributes: of the op, with those of its configuration, where that is a dictionary, and `mhlo.attributes`.
     results: the types that the function must return.
     """
 
@@ -43,7 +43,7 @@ class CustomCall:
 
 Function = Callable[..., Any]
 """(call, *arrays) -> an array, or a sequence of all results."""
-_NESTED = ("mhlo.backend_config", "mhlo.attributes")
+_NESTED = ("backend_config", "mhlo.backend_config", "mhlo.attributes")
 
 
 def call_of(record: OpRecord) -> CustomCall:

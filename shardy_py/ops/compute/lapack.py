@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.narrowing import is_mapping
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.lanes import Array, Compute
 from shardy_py.ops.compute.linear_algebra import cholesky_factor, solved
@@ -278,7 +279,8 @@ def _perturbed(attributes: Attributes, *operands: Array) -> Array:
 
 def _call(routine: Callable[..., object]) -> Compute:
     def compute(record: OpRecord, *operands: Array) -> object:
-        return routine(record.attributes.get("mhlo.backend_config") or {}, *operands)
+        config = record.attributes.get("mhlo.backend_config") or record.attributes.get("backend_config")
+        return routine(config if is_mapping(config) else {}, *operands)
 
     return compute
 

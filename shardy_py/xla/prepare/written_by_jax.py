@@ -22,6 +22,8 @@ from shardy_py.mlir.typed import dictionaries_of
 
 _COUNTS = ("mhlo.num_partitions", "mhlo.num_replicas")
 _MESH = "stablehlo.mesh"
+_HLO = "mhlo.use_auto_spmd_partitioning"
+"""The attribute of modules that are made of HLO."""
 _LABELS = ("jax.result_info", "tf.aliasing_output")
 """The importer of PyTorch writes these, too."""
 _OF_PJRT = ("mhlo.memory_kind", "mhlo.layout_mode")
@@ -58,6 +60,10 @@ def _module_name(module: ModuleOp) -> str:
 def _both_counts(module: ModuleOp) -> str:
     has_both = all(count in module.attributes for count in _COUNTS)
     return f"the module has {' and '.join(_COUNTS)}" if has_both else ""
+
+
+def _of_hlo(module: ModuleOp) -> str:
+    return f"the module has {_HLO}, as those of HLO" if _HLO in module.attributes else ""
 
 
 def _one_count(module: ModuleOp) -> str:
@@ -107,6 +113,7 @@ def _meshes(module: ModuleOp) -> str:
 TRACES: tuple[JaxTrace, ...] = (
     JaxTrace(_module_name, is_enough=True),
     JaxTrace(_both_counts, is_enough=True),
+    JaxTrace(_of_hlo, is_enough=True),
     JaxTrace(_own_attributes, is_enough=True),
     JaxTrace(_calls, is_enough=True),
     JaxTrace(_name_stacks, is_enough=True),

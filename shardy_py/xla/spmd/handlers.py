@@ -262,13 +262,18 @@ def _window(application: Application, rank: int) -> Sequence[Window]:
     return own_windows(application.attributes, rank)
 
 
+_MOST_DIGITS = 5
+"""Digits of a number of dimensions."""
+
+
 def custom_call(application: Application) -> Sequence[HeldTensor]:
     """Calls with batch dimensions (of LAPACK) stay sharded along those of the first result."""
     if row_of(application.record).memory is not Memory.SAME:
         return copies(application)
     given: dict[str, str] = application.attributes.get("mhlo.frontend_attributes") or {}
-    batch = range(int(given.get("num_batch_dims") or 0))
-    first = application.targets[0]
+    stated, first = given.get("num_batch_dims", ""), application.targets[0]
+    count = int(stated) if stated.isdecimal() and len(stated) < _MOST_DIGITS else 0
+    batch = range(min(count, first.rank))
     near = first.replicated_except(batch)
     if near.is_replicated:
         return whole(application)

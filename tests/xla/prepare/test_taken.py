@@ -32,6 +32,11 @@ CALL = "%1 = stablehlo.custom_call @Sharding(%0) : (tensor<16xf32>) -> tensor<16
 ENOUGH = [
     ("@m", "@jit_step", "the module is named @jit_step"),
     ("of.module", COUNTS, "the module has mhlo.num_partitions and mhlo.num_replicas"),
+    (
+        "of.module",
+        "mhlo.use_auto_spmd_partitioning = false",
+        "the module has mhlo.use_auto_spmd_partitioning, as those of HLO",
+    ),
     ("of.module", "jax.uses_shape_polymorphism = true", "the module has jax.uses_shape_polymorphism"),
     ("of.argument", "jax.buffer_donor = true", "an argument has jax.buffer_donor"),
     ("of.argument", 'mhlo.memory_kind = "pinned_host"', "an argument has mhlo.memory_kind"),

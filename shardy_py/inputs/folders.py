@@ -1,0 +1,125 @@
+"""The file that a folder stands for: of dumps, the one from which compilation began.
+
+| folder | files | taken |
+|---|---|---|
+| of `--xla_dump_to` | `module_0003.jit_f/module.mlir`, `module_0003.jit_f.STAGE.txt` | the largest module |
+| of Shardy's stages | `03.after_propagation.mlir` | the first one |
+| any other | one program | that |
+
+Of a module: as it was given to XLA, else before optimizations, else its first stage; text before `.hlo.pb`.
+
+Not here: what the file holds (`formats.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from shardy_py.base.errors import ShardyError
+
+_MOST_FILES = 200_000
+_MOST_SHOWN = 4
+_MODULE = re.compile(r"(module_(\d+)\.(.+?))\.(before_optimizations|[^.]*after_optimizations|\d{4}\..+?)\Z")
+_MODULE_FOLDER = re.compile(r"module_(\d+)\.(.+)\Z")
+_GIVEN = "module.mlir"
+"""The program as it was given to XLA, in a folder of its module."""
+_STAGE = re.compile(r"(\d+)\.(.+)\.mlir\Z")
+_SUFFIXES = (".txt", ".hlo", ".hlo.pb", ".pb")
+_PROGRAMS = (".mlir", ".mlirbc", ".hlo", ".hlo.pb", ".pb", ".pt2", ".gz")
+_ORDER = ("given", "before_optimizations")
+
+
+@dataclass(frozen=True, slots=True)
+class _Dump:
+    """A dumped module: its name, the stage, and the file."""
+
+    module: str
+    stage: str
+    file: Path
+
+    @property
+    def rank(self) -> tuple[int, str, int]:
+        """The order of the stages of a module; of equal ones, text before protocol buffers."""
+        known = _ORDER.index(self.stage) if self.stage in _ORDER else len(_ORDER)
+        is_last = self.stage.endswith("after_optimizations")
+        return known + is_last, self.stage, self.file.name.endswith(".pb")
+
+
+def chosen_file(folder: str) -> tuple[str, str]:
+    """Returns the file that a folder stands for, and a remark that names it.
+
+    Raises:
+        ShardyError: there is none, or it is not clear which.
+        OSError: the folder cannot be read.
+    """
+    files, folders = _listed(folder)
+    if dumps := [*_dumps(files), *_given(folders)]:
+        return _of_xla(dumps)
+    stages = sorted((int(match[1]), file) for file in files if (match := _STAGE.match(file.name)))
+    if stages:
+        first, last = stages[0][1], stages[-1][1]
+        others = f", the first of {len(stages)} stages up to {last.name}" if len(stages) > 1 else ""
+        return str(first), f"read {first.name}{others}"
+    programs = [file for file in files if file.name.endswith(_PROGRAMS)]
+    if len(programs) == 1:
+        return str(programs[0]), f"read {programs[0].name}, the only program"
+    expected = "a file, or a folder that XLA or Shardy dumped"
+    got = f"a folder with {len(programs)} programs" if programs else "a folder without programs"
+    listed = _names(programs or files)
+    remedy = f"pass one of its files: {listed}" if files else "pass a file"
+    raise ShardyError.unexpected(f"'{folder}'", expected=expected, got=got, remedy=remedy)
+
+
+def _listed(folder: str) -> tuple[list[Path], list[Path]]:
+    """The regular files of a folder, and the folders in it, by name."""
+    files: list[Path] = []
+    folders: list[Path] = []
+    with os.scandir(folder) as entries:
+        for entry in islice(entries, _MOST_FILES):
+            if entry.is_file():
+                files.append(Path(entry.path))
+            elif entry.is_dir():
+                folders.append(Path(entry.path))
+    return sorted(files), sorted(folders)
+
+
+def _dumps(files: Iterable[Path]) -> list[_Dump]:
+    found: list[_Dump] = []
+    for file in files:
+        stem = next((file.name.removesuffix(end) for end in _SUFFIXES if file.name.endswith(end)), "")
+        stem = stem.removesuffix(".hlo")
+        if match := _MODULE.match(stem):
+            found.append(_Dump(match[1], match[4], file))
+    return found
+
+
+def _given(folders: Iterable[Path]) -> list[_Dump]:
+    return [
+        _Dump(folder.name, "given", folder / _GIVEN)
+        for folder in folders
+        if _MODULE_FOLDER.match(folder.name) and (folder / _GIVEN).is_file()
+    ]
+
+
+def _of_xla(dumps: list[_Dump]) -> tuple[str, str]:
+    """The first stage of the module whose first stage is largest."""
+    first = {dump.module: dump for dump in sorted(dumps, key=lambda dump: dump.rank, reverse=True)}
+    chosen = max(first.values(), key=lambda dump: (dump.file.stat().st_size, dump.module))
+    others = sorted(name for name in first if name != chosen.module)
+    listed = ", ".join(others[:_MOST_SHOWN])
+    more = f" and {len(others) - _MOST_SHOWN} more" if len(others) > _MOST_SHOWN else ""
+    remark = f"read {chosen.file.name} of {chosen.module}" if chosen.stage == "given" else ""
+    remark = remark or f"read {chosen.file.name}"
+    if others:
+        remark += f", the largest of {len(first)} modules; pass a file of another: {listed}{more}"
+    return str(chosen.file), remark
+
+
+def _names(files: list[Path]) -> str:
+    more = f" and {len(files) - _MOST_SHOWN} more" if len(files) > _MOST_SHOWN else ""
+    return ", ".join(file.name[:80] for file in files[:_MOST_SHOWN]) + more

@@ -1,0 +1,156 @@
+"""The formats of programs, recognised by content; the names are those of `--input-format`.
+
+>>> format_of(b"module {}"), format_of(b"HloModule m"), format_of(b"ENTRY %main (p: f32[]) -> f32[] {")
+('mlir', 'hlo', 'hlo')
+
+Not here: gzip, around any of them, and folders (`files.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from io import BytesIO
+from zipfile import BadZipFile, ZipFile
+
+from shardy_py.base.bytecode import exported_module, is_bytecode
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.hlo_protos import module_in
+
+MLIR, BYTECODE, HLO, HLO_PROTO = "mlir", "bytecode", "hlo", "hlo-proto"
+JAX_EXPORT, TORCH_EXPORT, RESULT = "jax-export", "torch-export", "result"
+FORMATS: dict[str, str] = {
+    MLIR: "MLIR text",
+    BYTECODE: "MLIR bytecode",
+    HLO: "HLO text",
+    HLO_PROTO: "an HLO module as a protocol buffer",
+    JAX_EXPORT: "what jax.export serializes",
+    TORCH_EXPORT: "what torch.export saves",
+    RESULT: "a saved result",
+}
+"""The formats that are read, by name."""
+GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
+_RESULT = '"shardy_py result"'
+_RESULT_WITHIN = 200
+"""The characters at the beginning of a saved result within which it says what it is."""
+_LEADING = re.compile(r"(?>(?:\s++|//[^\n]*+|/\*.*?\*/)*)", re.DOTALL)
+_COMPUTATION = re.compile(r"HloModule\b|ENTRY\s+%?[\w.\-]+\s*[({]|%[\w.\-]+\s*\([^\n]*\)\s*->[^\n]*\{\s*\n")
+_MOST_ENTRIES = 100_000
+_MOST_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A format that is not read.
+
+    start: its first bytes. what: its name in messages. remedy: what to do with such a file.
+    """
+
+    start: bytes
+    what: str
+    remedy: str
+
+
+_DECOMPRESS = "decompress it, or compress it by gzip"
+_UNPACK = "unpack it and pass a file of it"
+_NUMBERS = "pass the program; --inputs of stablehlo-interpret takes arrays"
+OTHERS = (
+    Other(b"\x28\xb5\x2f\xfd", "a file compressed by zstd", _DECOMPRESS),
+    Other(b"\xfd7zXZ\x00", "a file compressed by xz", _DECOMPRESS),
+    Other(b"BZh", "a file compressed by bzip2", _DECOMPRESS),
+    Other(b"\x04\x22\x4d\x18", "a file compressed by lz4", _DECOMPRESS),
+    Other(_ZIP, "a zip archive", _UNPACK),
+    Other(GZIP, "gzip within gzip", _DECOMPRESS),
+    Other(b"\x93NUMPY", "an array of numpy", _NUMBERS),
+    Other(b"\x89HDF\r\n", "a file of HDF5", "pass the program, not its weights"),
+    Other(b"\x7fELF", "a compiled library or program", "pass the program that it was compiled from"),
+    Other(b"\x80\x02", "a pickle", "pickles are not read, as they run code; save a program as text"),
+    Other(b"\x80\x03", "a pickle", "pickles are not read, as they run code; save a program as text"),
+    Other(b"\x80\x04", "a pickle", "pickles are not read, as they run code; save a program as text"),
+    Other(b"\x80\x05", "a pickle", "pickles are not read, as they run code; save a program as text"),
+    Other(b"BC\xc0\xde", "LLVM bitcode", "pass the HLO that it was compiled from"),
+    Other(b"\x89PNG", "a picture", "pass a program"),
+    Other(b"%PDF", "a document", "pass a program"),
+)
+"""Formats that are not read, by the first bytes of a file."""
+_TENSORFLOW_LITE = Other(b"TFL3", "a model of TensorFlow Lite", "pass the StableHLO that it was made of")
+
+
+def is_hlo(text: str) -> bool:
+    """Returns whether a text begins as that of an HLO module, or of a computation of HLO, does.
+
+    >>> is_hlo("// made by hand\\nHloModule m"), is_hlo("module {}")
+    (True, False)
+    """
+    leading = _LEADING.match(text)
+    return _COMPUTATION.match(text, leading.end() if leading else 0) is not None
+
+
+def is_result(text: str) -> bool:
+    """Returns whether a text is that of a saved result."""
+    return text.startswith("{") and _RESULT in text[:_RESULT_WITHIN]
+
+
+def text_of(data: bytes) -> str | None:
+    """Returns the text of a file; None if it is not UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def format_of(data: bytes) -> str:
+    """Returns the name of the format of a file that is not compressed; "" if none is recognised."""
+    if is_bytecode(data):
+        return BYTECODE
+    if data.startswith(_ZIP):
+        return TORCH_EXPORT if is_torch_export(data) else ""
+    text = text_of(data)
+    if text is not None and "\0" not in text:
+        return RESULT if is_result(text) else HLO if is_hlo(text) else MLIR
+    if module_in(data) is not None:
+        return HLO_PROTO
+    return MLIR if text is not None else JAX_EXPORT if exported_module(data) is not None else ""
+
+
+def is_torch_export(data: bytes) -> bool:
+    """Returns whether a zip archive is one that torch.export saves, by the names in it."""
+    names = _names(data)
+    return any(name.endswith(("serialized_exported_program.json", "models/model.json")) for name in names)
+
+
+def _names(data: bytes) -> list[str]:
+    """The names of the files in a zip archive; none if it is damaged."""
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            return archive.namelist()[:_MOST_ENTRIES]
+    except (BadZipFile, ValueError, OSError, NotImplementedError, EOFError):
+        return []
+
+
+def unread(data: bytes, file: str, wanted: str = "") -> ShardyError:
+    """Returns the error for a file of another format, which names what it is and what to do.
+
+    wanted: the format that was asked for; "": any.
+    """
+    expected = FORMATS[wanted] if wanted else "a program as text, bytecode or a protocol buffer"
+    found, remedy = _described(data)
+    if wanted and (format_ := format_of(data)):
+        found, remedy = FORMATS[format_], f"pass --input-format={format_}, or leave it out"
+    return ShardyError.unexpected(file, expected=expected, got=found, remedy=remedy)
+
+
+def _described(data: bytes) -> tuple[str, str]:
+    if data[4:8] == _TENSORFLOW_LITE.start:
+        return _TENSORFLOW_LITE.what, _TENSORFLOW_LITE.remedy
+    for other in OTHERS:
+        if data.startswith(other.start):
+            names = _names(data)[:_MOST_SHOWN] if other.start == _ZIP else []
+            listed = f" with {', '.join(name[:60] for name in names)}" if names else ""
+            return f"{other.what}{listed}", other.remedy
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return f"invalid UTF-8 at byte {error.start}", ""
+    return "text", ""
