@@ -43,7 +43,7 @@ def into_scatters(body: DeviceBody, numbers: count[int]) -> DeviceBody:
 
 
 def _scatter(body: DeviceBody, number: int, user: int) -> tuple[int, int] | None:
-    """The scatter into zeros behind an operand of an addition, and the last all-reduce of it; each used once."""
+    """The scatter into zeros behind an operand of an addition, and its last all-reduce; each used once."""
     node = body.nodes.get(number)
     if node is not None and node.role is NodeRole.SLICE and body.only_user(number) == user:
         number, user = node.inputs[0], number

@@ -385,7 +385,8 @@ def _captured(body: DeviceBody) -> Iterable[int]:
 
 
 def _shape(type_: TensorType) -> Shape:
-    return tuple(size or 0 for size in type_.shape)
+    shape = type_.shape
+    return tuple(size or 0 for size in shape) if None in shape else cast("Shape", shape)
 
 
 def _local(type_: TensorType | None, tiling: Tiling | None) -> TensorType | None:

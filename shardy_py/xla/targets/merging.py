@@ -22,15 +22,18 @@ from shardy_py.xla.targets.facet import NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole
 
 _MOST_BYTES = 32 << 20
-"""The bytes of operands and result of a product that is merged with any other (`xla_gpu_dot_merger_threshold_mb`)."""
+"""The bytes of operands and result of a product that is merged with any other.
+
+XLA's flag for it is `xla_gpu_dot_merger_threshold_mb`."""
 _SAME = (NodeForm.RESHAPE, NodeForm.COPY)
 
 
 @dataclass(slots=True)
 class _Product:
-    """A product, or several that were merged. form: equal for all that may be merged if they share an operand.
+    """A product, or several that were merged.
 
-    node: that computes it. operands: keys of both. bytes: of operands and result. members: as bits.
+    form: equal for all that may be merged if they share an operand. node: that computes it. operands: keys
+    of both. bytes: of operands and result. members: as bits.
     """
 
     node: int
@@ -45,7 +48,7 @@ class _Product:
 def merged(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """The body with products that share an operand as one each."""
     products = [found for number in sorted(body.order) if (found := _product(body, number)) is not None]
-    classes: dict[Hashable, list[int]] = defaultdict(list)
+    classes: dict[tuple[int, Hashable, Hashable], list[int]] = defaultdict(list)
     for place, each in enumerate(products):
         each.members = 1 << place
         for side, key in enumerate(each.operands):
@@ -59,8 +62,8 @@ def merged(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     for (side, _, _), places in classes.items():
         left = [products[place] for place in places if place not in taken]
         while left:
-            one, *left = left
-            for other in [*left]:
+            one = left.pop(0)
+            for other in tuple(left):
                 joined = one.members | other.members
                 apart = not needs[one.node] & other.members and not needs[other.node] & one.members
                 if not apart or min(one.bytes, other.bytes) > _MOST_BYTES:
@@ -140,8 +143,8 @@ def _product(body: DeviceBody, number: int) -> _Product | None:
 
 
 _Form = tuple[int, tuple[int, ...], tuple[int, ...]]
-"""Of an operand with batch dimensions, one free and one contracted: the position of the latter, the order of the
-operand's dimensions in them, and its shape."""
+"""Of an operand with batch dimensions, one free and one contracted: the position of the latter, the order of
+the operand's dimensions in them, and its shape."""
 
 
 def _form(type_: TensorType, numbers: DotDimensions, side: int) -> _Form | None:

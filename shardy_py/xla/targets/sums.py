@@ -79,31 +79,34 @@ def reassociated(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     add(all_reduce(x), all_reduce(y))  ->  all_reduce(add(x, y))
     """
     while True:
+        new: dict[int, DeviceNode] = {}
+        instead: dict[int, int] = {}
+        # An all-reduce is used once, so that no two sums of a round move the same one.
         for number in body.order:
-            changed = _reassociated(body, number, numbers)
-            if changed is not None:
-                body = changed
-                break
-        else:
+            _reassociate(body, number, numbers, new, instead)
+        if not new:
             return body
+        body = body.edited(new, instead)
 
 
-def _reassociated(body: DeviceBody, number: int, numbers: count[int]) -> DeviceBody | None:
-    """The body with one sum of all-reduces moved; None if it is none."""
+def _reassociate(
+    body: DeviceBody, number: int, numbers: count[int], new: dict[int, DeviceNode], instead: dict[int, int]
+) -> None:
+    """Moves all-reduces behind a node that adds two, by new nodes, and others that are read instead."""
     node = body.nodes[number]
     row = TABLE.get(node.name)
     if row is None or row.combiner is None or len(node.inputs) != 2 or node.type is None:
-        return None
+        return
     sides = [_side(body, each) for each in node.inputs]
     left, right = sides
     if left is None or right is None or left.sent == right.sent or (left.slice < 0) != (right.slice < 0):
-        return None
+        return
     one, other = body.transfer(left.sent), body.transfer(right.sent)
     if one is None or other is None or not _compatible(body, node, (left, right), one, other):
-        return None
+        return
     shape = one.collective.held_shape if left.slice >= 0 else _shape(node.type)
     if prod(one.collective.held_shape) + prod(other.collective.held_shape) < prod(shape):
-        return None
+        return
     change = PassChange(REASSOCIATION, "a sum of sums over the same devices is added up first")
     collective = replace(
         one.collective,
@@ -118,26 +121,19 @@ def _reassociated(body: DeviceBody, number: int, numbers: count[int]) -> DeviceB
         members=(*one.members, *other.members),
         changes=(*one.changes, *(c for c in other.changes if c not in one.changes), change),
     )
-    sums, after, part = next(numbers), next(numbers), next(numbers)
+    sums, after = next(numbers), next(numbers)
     whole = TensorType(shape, node.type.element)
     # What is between each all-reduce and the sum is of the local value now.
     first, second = (body.nodes[side.sent].inputs[0] for side in (left, right))
+    new[after] = DeviceNode(NodeRole.SENT, (sums,), whole, node.step, made)
     if left.slice >= 0:
-        added = replace(node, inputs=(first, second), type=whole)
-        instead: dict[int, int] = {}
-    else:
-        added = node
-        instead = {left.sent: first, right.sent: second}
-    new = {
-        sums: added if not instead else replace(node, inputs=tuple(instead.get(i, i) for i in node.inputs)),
-        after: DeviceNode(NodeRole.SENT, (sums,), whole, node.step, made),
-    }
-    end = after
-    if left.slice >= 0:
+        part = next(numbers)
+        new[sums] = replace(node, inputs=(first, second), type=whole)
         new[part] = replace(body.nodes[left.slice], inputs=(after,), type=node.type)
-        end = part
-    edited = body.edited(new, instead)
-    return edited.edited({}, {number: end})
+        instead[number] = part
+    else:
+        new[sums] = node
+        instead |= {left.sent: first, right.sent: second, number: after}
 
 
 def _side(body: DeviceBody, number: int) -> _Side | None:

@@ -299,3 +299,108 @@ def test_sums_that_a_loop_stacks_are_moved_up_to_ten_kibibytes() -> None:
     """853 elements of 4 bytes are 10,236 bytes in three iterations, 854 are 10,248."""
     assert [(kind, runs) for kind, _, runs in _sent(_stacked(853))] == [("all_reduce", 1)]
     assert [(kind, runs) for kind, _, runs in _sent(_stacked(854))] == [("all_reduce", 3)]
+
+
+def _rotated(starts: tuple[int, int]) -> str:
+    """Two arrays, rotated along "x" so that they start with these rows."""
+    rows = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}'
+    body: list[str] = []
+    for name, start in zip("ab", starts, strict=True):
+        parts = (start, 16, 16 - start), (0, start, start)
+        types = [f"tensor<{size}x4xf32>" for _, _, size in parts]
+        for place, (first, last, _) in enumerate(parts):
+            body.append(
+                f"  %{name}{place} = stablehlo.slice %{name} [{first}:{last}, 0:4]"
+                f" : (tensor<16x4xf32>) -> {types[place]}"
+            )
+        body.append(
+            f"  %{name}2 = stablehlo.concatenate %{name}0, %{name}1, dim = 0"
+            f" : ({', '.join(types)}) -> tensor<16x4xf32>"
+        )
+    lines = "\n".join(body)
+    return f"""
+{_MESH}
+func.func @main(%a: tensor<16x4xf32> {rows}, %b: tensor<16x4xf32> {rows})
+    -> (tensor<16x4xf32> {rows}, tensor<16x4xf32> {rows}) {{
+{lines}
+  return %a2, %b2 : tensor<16x4xf32>, tensor<16x4xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(("starts", "members"), [((1, 1), [2]), ((1, 2), [2]), ((1, 15), [1, 1])])
+def test_permutes_between_the_same_devices_are_one_op(starts: tuple[int, int], members: list[int]) -> None:
+    assert [len(use.before) for use in _report(_rotated(starts)).sending] == members
+
+
+_SHARED = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%x: tensor<64x32xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %w: tensor<32x16xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %v: tensor<32x16xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}})
+    -> (tensor<64x16xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{}}]>}},
+        tensor<64x16xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) {{
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<64x32xf32>, tensor<32x16xf32>) -> tensor<64x16xf32>
+  {scaled}
+  %2 = stablehlo.dot_general {other}, %v, contracting_dims = [1] x [0]
+      : (tensor<64x32xf32>, tensor<32x16xf32>) -> tensor<64x16xf32>
+  return %0, %2 : tensor<64x16xf32>, tensor<64x16xf32>
+}}
+"""
+
+
+def test_products_that_share_an_operand_need_what_either_needs() -> None:
+    """The gather of the first result can go with the second weight only while the products are apart."""
+
+    def gathered(other: str) -> list[set[tuple[int, ...]]]:
+        text = _SHARED.format(other=other, scaled="%1 = stablehlo.tanh %x : tensor<64x32xf32>")
+        return [{part.type.shape for part in use.before} for use in _report(text).sending]
+
+    weight, result = (8, 16), (16, 16)
+    assert gathered("%x") == [{weight}, {result}]
+    assert gathered("%1") == [{weight}, {weight, result}]
+
+
+_TWO_AXES = """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%y: tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>},
+                %i: tensor<8x8x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}, {}]>},
+                %u: tensor<8x8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}, {}]>})
+    -> (tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<64x16xf32>
+  %0 = "stablehlo.scatter"(%zeros, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
+      update_window_dims = [2], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+      index_vector_dim = 2>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+  }) : (tensor<64x16xf32>, tensor<8x8x1xi32>, tensor<8x8x16xf32>) -> tensor<64x16xf32>
+  %2 = stablehlo.add %y, %0 : tensor<64x16xf32>
+  return %2 : tensor<64x16xf32>
+}
+"""
+
+
+def test_additions_are_found_behind_several_sums() -> None:
+    text = _TWO_AXES.replace(
+        "%y: tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}",
+        '%y: tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}',
+    )
+    text = text.replace(
+        "-> (tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})",
+        '-> (tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})',
+    )
+    assert "all_gather" in [kind for kind, _, _ in _sent(text)]
+
+
+@pytest.mark.parametrize("target", ["h100", "h200", "b200", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x"])
+def test_all_reports_take_a_target(target: str) -> None:
+    result = _result(_product(_ROWS))
+    name = "XLA:TPU" if target.startswith("tpu") else "XLA:GPU"
+    assert f"as compiled by {name} for {target}" in str(result.communication(target=target))
+    assert f"as compiled by {name} for {target}" in str(result.time(target=target))
+    assert f"as compiled for {target}" in str(result.memory(target))
+    assert result.explorer(target=target).html
+    assert "error" not in str(result.check(target=target))
