@@ -294,7 +294,7 @@ def kept_whole() -> Generator[None]:
 
 
 def _or_torch(op: Any, composite: object, kernel: Callable[..., object]) -> Callable[..., object]:
-    """The kernel, or torch's decomposition where it does not apply: in `torch.func`, which knows no op of ours."""
+    """The kernel, or torch's decomposition where it does not apply, as in transforms of `torch.func`."""
     transforms = torch_module("torch._C._functorch")
 
     def run(*arguments: object, **keywords: object) -> object:
