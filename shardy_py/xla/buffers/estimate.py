@@ -23,6 +23,7 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
+from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.packing import Buffer
 from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
@@ -30,7 +31,7 @@ from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.program import Block, Name
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.combining import Issued
-from shardy_py.xla.targets.compiled import compiler_of
+from shardy_py.xla.targets.compiled import compiled_body, compiler_of
 from shardy_py.xla.targets.loops import MOTION
 from shardy_py.xla.targets.of_program import CompiledProgram
 from shardy_py.xla.targets.sums import REASSOCIATION
@@ -131,7 +132,14 @@ def _estimated(
     joined = {number: id(op) for number, op in made_of.items() if len(op.parts) > 1}
     stored = StoredBlock(block, sent, again, setting, measure, merged, joined=joined)
     names = [None if number is None else block.arguments[number].name for number in carried]
-    held, alive = stored.temporaries(results, names)
+    compiler = None if chip is None or chip.compiler != "gpu" else compiler_of(chip)
+    if compiler is not None and program.is_planned:
+        body = compiled_body(block, plan, compiler)
+        computation = GpuComputation(body)
+        given_names = [None if number is None else computation.graph.arguments[number] for number in carried]
+        held, alive = computation.temporaries(results, given_names)
+    else:
+        held, alive = stored.temporaries(results, names)
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
     entries = program.values.by_value
     live: list[LiveTensor] = []

@@ -1,0 +1,165 @@
+"""The memory of a computation on a GPU: its kernels in order, and their buffers.
+
+    allocated(body, {}, memory, carried)
+
+Not here: donation and sizes of arguments (`xla/buffers/estimate.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shardy_py.ops import TABLE, Control, TensorType
+from shardy_py.xla.buffers.assignment import Assignment
+from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
+from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.gpu.graph import ARGUMENT, ELEMENT, OUTER, GpuGraph, is_loop, live
+from shardy_py.xla.buffers.gpu.kernels import KernelFusion, direct_reads
+from shardy_py.xla.buffers.gpu.products import with_products
+from shardy_py.xla.buffers.packing import Buffer
+from shardy_py.xla.buffers.schedule import Event, least_memory
+from shardy_py.xla.spmd.program import Name
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode
+
+
+@dataclass
+class GpuComputation:
+    """A computation: what runs, and what it allocates.
+
+    body: as the passes of the compiler leave it. around: the types of values of computations around it.
+    """
+
+    body: DeviceBody
+    around: Mapping[int, TensorType | None] = field(default_factory=dict[int, "TensorType | None"])
+    graph: GpuGraph = field(init=False)
+    alias: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
+    sizes: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
+    nodes: dict[int, DeviceNode] = field(default_factory=dict[int, DeviceNode], init=False)
+    """By the identity of an event's step, the node whose bodies it runs."""
+
+    def __post_init__(self) -> None:
+        self.graph = with_products(GpuGraph.of(self.body, self.around))
+
+    def events(self) -> list[Event]:
+        """The kernels and other ops, in program order."""
+        graph = self.graph
+        needed = live(graph, graph.results)
+        kernels = {kernel.root: kernel for kernel in KernelFusion(_pruned(graph, needed)).groups()}
+        found: list[Event] = []
+        elements: dict[int, list[int]] = {}
+        for number, kind in enumerate(graph.kinds):
+            if kind == ELEMENT:
+                elements.setdefault(graph.reads[number][-1], []).append(number)
+        for number, kind in enumerate(graph.kinds):
+            self.sizes[number] = graph.sizes[number]
+            if not needed[number] or kind in (ARGUMENT, OUTER):
+                continue
+            if kind == ELEMENT:
+                self._element(number)
+                continue
+            kernel = kernels.get(number)
+            if kernel is not None:
+                reads, over = tuple(kernel.reads), tuple(direct_reads(graph, kernel))
+                if graph.row(number).is_in_place and graph.reads[number]:
+                    over = (graph.reads[number][0], *over)
+                found.append(Event(graph.step(number), reads, (number,), over=over))
+            elif not graph.row(number).is_fused or graph.types[number] is None:
+                found.append(self._other(number, elements.get(number, [])))
+        return [self._renamed(event) for event in found]
+
+    def _element(self, number: int) -> None:
+        reads = self.graph.reads[number]
+        if len(reads) > 1:  # of a barrier: its operand
+            self.alias[number] = reads[0]
+
+    def _other(self, number: int, elements: Sequence[int]) -> Event:
+        """The event of an op that is no kernel of fused ops."""
+        graph = self.graph
+        node, reads = graph.nodes[number], graph.reads[number]
+        makes = tuple(elements) or (number,)
+        step = None if node is None else node.step
+        over: tuple[int, ...] = ()
+        if node is not None and node.bodies:
+            self.nodes[id(step)] = node
+            over = reads if is_loop(node) else ()
+        elif step is not None and STORED.of(step.record.name).holds_back and elements:
+            self.sizes[number] = 0
+            return Event(step, reads, (number,))
+        elif graph.transfer(number) is not None and graph.kinds[number] == "all_reduce":
+            over = reads
+        elif graph.kinds[number] == "stablehlo.sort":
+            over = reads
+        return Event(step, reads, makes, over=over)
+
+    def _renamed(self, event: Event) -> Event:
+        if not self.alias:
+            return event
+        reads: list[Name] = []
+        for name in event.reads:
+            reads.append(self.stored(name))
+            if name in self.alias and isinstance(name, int):
+                reads.append(self.graph.reads[name][1])
+        return event._replace(reads=tuple(reads), over=tuple(map(self.stored, event.over)))
+
+    def stored(self, name: Name) -> Name:
+        """The value whose memory a value is in."""
+        while name in self.alias:
+            name = self.alias[name]
+        return name
+
+    def temporaries(
+        self, memory: Sequence[int], carried: Sequence[Name | None] = ()
+    ) -> tuple[int, tuple[Buffer, ...]]:
+        """The bytes beyond arguments and results, and what is alive when most is.
+
+        memory: the bytes of the memory for each result. carried: for each the argument that is in it at
+        first; None for none.
+        """
+        events = self._ordered(self.events())
+        results = [self.stored(number) for number in self.graph.results]
+        taken = {n: made for n, made in zip(carried, results, strict=False) if n is not None and n != made}
+        copies = copied(events, taken)
+        if copies:
+            events = self._ordered(with_copies(events, copies))
+            self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
+        return Assignment(
+            events, self.sizes, results, memory, carried, self.alias, self._inner
+        ).temporaries()
+
+    def _ordered(self, events: Sequence[Event]) -> list[Event]:
+        return least_memory(events, self.sizes)
+
+    def _inner(self, event: Event) -> tuple[int, tuple[Buffer, ...]] | None:
+        node = self.nodes.get(id(event.step))
+        if node is None:
+            return None
+        types = {**self.around, **{number: each.type for number, each in self.body.nodes.items()}}
+        return max((_region(inner, node, types) for inner in node.bodies), key=lambda each: each[0])
+
+
+def _region(
+    body: DeviceBody, node: DeviceNode, types: Mapping[int, TensorType | None]
+) -> tuple[int, tuple[Buffer, ...]]:
+    inner = GpuComputation(body, types)
+    graph = inner.graph
+    is_loop = TABLE[node.name].control is Control.LOOP
+    whole = is_loop and len(graph.arguments) == len(graph.results)
+    sizes = [graph.sizes[number] for number in graph.results] if whole else []
+    return inner.temporaries(sizes, graph.arguments if whole else ())
+
+
+def _pruned(graph: GpuGraph, needed: Sequence[bool]) -> GpuGraph:
+    """The graph without the reads of ops that nothing needs."""
+    pruned = GpuGraph(
+        [kind if needed[n] else OUTER for n, kind in enumerate(graph.kinds)],
+        [reads if needed[n] else () for n, reads in enumerate(graph.reads)],
+        graph.types,
+        graph.sizes,
+        graph.nodes,
+        graph.results,
+        graph.arguments,
+        graph.outer,
+        graph.index,
+    )
+    return pruned
