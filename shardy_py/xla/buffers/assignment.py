@@ -70,12 +70,11 @@ class Assignment:
 
     def _slots(self, timed: Mapping[int, Event], last: Mapping[Name, int]) -> list[MemorySlot]:
         """The memory for results, taken by the arguments that are in it until their last use."""
-        taken = {name: made for name, made in zip(self.carried, self.results, strict=False) if name != made}
         slots = [MemorySlot(size) for size in self.memory]
         for slot, name in zip(slots, self.carried, strict=False):
             if name is not None:
                 until = last.get(name, -1)
-                over = until >= 0 and taken.get(name) in timed[until].makes  # the result is written over it
+                over = until >= 0 and name in timed[until].over  # the last op that reads it writes over it
                 slot.busy.append((-1, until - over))
         return slots
 

@@ -9,7 +9,7 @@ around them. Not here: the program as compilers' passes leave it (`xla/targets/`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -47,6 +47,8 @@ class GpuGraph:
     outer: dict[int, int] = field(default_factory=dict[int, int])
     index: dict[int, int] = field(default_factory=dict[int, int])
     """By number the position of an element, among the results of its op."""
+    known: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    """Ops that were added, by keys that are equal for equal ones."""
 
     @staticmethod
     def of(body: DeviceBody, around: Mapping[int, TensorType | None]) -> GpuGraph:

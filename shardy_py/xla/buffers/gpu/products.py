@@ -8,6 +8,7 @@ xla/service/gpu/triton_tiling_propagation.cc, xla/backends/gpu/transforms/splitk
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
@@ -19,6 +20,7 @@ from shardy_py.xla.buffers.gpu.graph import (
     CONVERT,
     OUTER,
     REDUCE,
+    TRANSPOSE,
     GpuGraph,
     bits,
     elements_of,
@@ -94,26 +96,69 @@ def with_products(graph: GpuGraph) -> GpuGraph:
     return found.split()
 
 
+_BATCH, _FREE, _CONTRACTED = range(3)
+
+
+def labels_of(numbers: DotDimensions, side: int, rank: int) -> tuple[int, ...]:
+    """For each dimension of an operand of a product whether it is of a batch, free, or contracted."""
+    batch, contracted = numbers.batching[side], numbers.contracting[side]
+    return tuple(_BATCH if d in batch else _CONTRACTED if d in contracted else _FREE for d in range(rank))
+
+
+def is_matrix(labels: Sequence[int], shape: Sequence[int | None], places: Sequence[int] | None = None) -> bool:
+    """True if dimensions of each kind lie side by side, in order, so that they are one dimension.
+
+    places: the order that dimensions have in the product.
+
+    >>> is_matrix((0, 1, 0, 2), (4, 8, 2, 16)), is_matrix((0, 0, 1, 2), (4, 8, 2, 16))
+    (False, True)
+    """
+    kept = [d for d, size in enumerate(shape) if size != 1]
+    order = places or range(len(labels))
+    for kind in (_BATCH, _FREE, _CONTRACTED):
+        found = [at for at, d in enumerate(kept) if labels[d] == kind]
+        steps = [order[d] for d in kept if labels[d] == kind]
+        if found and (found[-1] - found[0] + 1 > len(found) or steps != sorted(steps)):
+            return False
+    return True
+
+
 class _Products:
-    """reads: the operands of ops after that. ends: by the last op of a kernel, its product."""
+    """Notes for each product what its kernel reads, and with which op it ends.
+
+    reads: by product, the values. ends: by the last op of a kernel, its product. copied: products, with
+    operands whose dimensions are put in another order first.
+    """
 
     def __init__(self, graph: GpuGraph) -> None:
         self.graph, self.users = graph, graph.users()
         self.returned = set(graph.results)
         self.reads: dict[int, tuple[int, ...]] = {}
         self.ends: dict[int, int] = {}
+        self.copied: list[tuple[int, int]] = []
 
     def fuse(self, number: int) -> None:
         """Notes what the kernel of a product reads, and with which op it ends."""
         reads: dict[int, None] = {}
-        for operand in self.graph.reads[number][:2]:
-            reads |= dict.fromkeys(self._read(operand))
+        step = self.graph.step(number)
+        for side, operand in enumerate(self.graph.reads[number][:2]):
+            type_ = self.graph.types[operand]
+            given = None if step is None else step.record.operands[side]
+            labels: tuple[int, ...] = ()
+            if step is not None and given is not None and type_ is not None and type_.rank == given.rank:
+                labels = labels_of(DotDimensions.of(step.record.attributes), side, given.rank)
+                if not is_matrix(labels, type_.shape):
+                    self.copied.append((number, operand))
+                    reads[operand] = None
+                    continue
+            reads |= dict.fromkeys(self._read(operand, labels))
         self.reads[number] = tuple(reads)
         self.ends[self._end(number)] = number
 
-    def _read(self, operand: int) -> list[int]:
-        """The values that a kernel reads for an operand of its product."""
+    def _read(self, operand: int, labels: tuple[int, ...]) -> list[int]:
+        """The values that a kernel reads for an operand of its product, whose dimensions have labels."""
         queue, inputs, again = [operand], {operand: None}, 0
+        known = {operand: labels}
         done = set[int]()
         while len(queue) > again:
             number = queue.pop(0)
@@ -125,12 +170,31 @@ class _Products:
             again = 0
             if number in done or not reads or not self._is_absorbed(number):
                 continue
+            before = self._before(number, known.get(number, ()))
+            if before is None:
+                continue
             done.add(number)
             inputs.pop(number, None)
             for each in reads:
                 inputs[each] = None
+                known[each] = before
                 queue.append(each)
         return [*inputs]
+
+    def _before(self, number: int, labels: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The labels of the dimensions of what an op reads, () if not known; None if they are no matrix."""
+        graph, type_ = self.graph, self.graph.types[number]
+        if graph.kinds[number] != TRANSPOSE:
+            return labels if graph.is_elementwise(number) else ()
+        step = graph.step(number)
+        order = () if step is None else tuple(step.record.attributes.get("permutation") or ())
+        if type_ is None or len(order) != type_.rank or len(labels) != type_.rank:
+            return () if type_ is None or type_.rank < 3 else None
+        found, places = [0] * len(order), [0] * len(order)
+        shape: list[int | None] = [1] * len(order)
+        for made, given in enumerate(order):
+            found[given], places[given], shape[given] = labels[made], made, type_.shape[made]
+        return tuple(found) if is_matrix(found, shape, places) else None
 
     def _is_absorbed(self, number: int) -> bool:
         """True if a kernel computes a value of which its product is made."""
@@ -163,6 +227,9 @@ class _Products:
             (user,) = self.users[number]
             row = graph.row(user)
             others = [each for each in graph.reads[user] if each != number]
+            type_ = graph.types[number]
+            if graph.kinds[user] == TRANSPOSE and (type_ is None or type_.rank > 2):
+                break
             is_small = graph.sizes[user] <= sum(graph.sizes[each] for each in graph.reads[user]) + _TOLERANCE
             if not row.is_scaling or not is_small or not all(map(self._is_simple, others)):
                 break
@@ -204,6 +271,11 @@ class _Products:
         graph = self.graph
         others = [e for e in graph.reads[end] if e != product and end != product and e < end]
         reads = [values[each] for each in (*self.reads[product], *others) if each in values]
+        for each in [each for at, each in self.copied if at == product]:
+            copy = made.known.get(("copy", values[each]))
+            if copy is None:
+                copy = made.known["copy", values[each]] = made.add(TRANSPOSE, (values[each],), graph.types[each])
+            reads = [copy if value == values[each] else value for value in reads]
         node, type_ = graph.nodes[product], graph.types[end]
         parts = self._parts(product)
         if parts == 1 or type_ is None:
