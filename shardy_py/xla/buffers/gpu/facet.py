@@ -25,7 +25,8 @@ class KernelRow:
     is_absorbed: whether a product may read its operands instead. is_scaling: whether a sum of products of
     which each is scaled so is the scaled sum, so that the kernel of a product may end with it.
     is_in_place: whether it writes over its first operand, which then is not computed in the same kernel.
-    branches: whether code for it has branches, so that it is not repeated.
+    branches: whether code for it has branches, so that it is not repeated. has_rows: whether it may be in a
+    kernel that has whole rows.
     """
 
     is_fused: bool = False
@@ -35,16 +36,22 @@ class KernelRow:
     is_scaling: bool = False
     is_in_place: bool = False
     branches: bool = False
+    has_rows: bool = False
 
 
 def _measured(cycles: int, *, is_narrow: bool = False, is_scaling: bool = False) -> KernelRow:
     return KernelRow(
-        is_fused=True, cycles=cycles, is_narrow=is_narrow, is_absorbed=True, is_scaling=is_scaling
+        is_fused=True,
+        cycles=cycles,
+        is_narrow=is_narrow,
+        is_absorbed=True,
+        is_scaling=is_scaling,
+        has_rows=True,
     )
 
 
 _MOVED = KernelRow(is_fused=True)
-_FORM = KernelRow(is_fused=True, is_absorbed=True, is_scaling=True)
+_FORM = KernelRow(is_fused=True, is_absorbed=True, is_scaling=True, has_rows=True)
 
 KERNELS = Facet(
     "kernels of",
@@ -72,11 +79,11 @@ KERNELS = Facet(
         "stablehlo.bitcast_convert": _measured(_CYCLES),
         "stablehlo.reshape": _FORM,
         "stablehlo.transpose": _FORM,
-        "stablehlo.slice": _FORM,
-        "stablehlo.broadcast_in_dim": KernelRow(is_fused=True, is_absorbed=True),
+        "stablehlo.slice": KernelRow(is_fused=True, is_absorbed=True, is_scaling=True),
+        "stablehlo.broadcast_in_dim": KernelRow(is_fused=True, is_absorbed=True, has_rows=True),
         "stablehlo.concatenate": KernelRow(is_fused=True, cycles=6, branches=True),
         "stablehlo.pad": KernelRow(is_fused=True, branches=True),
-        "stablehlo.iota": _MOVED,
+        "stablehlo.iota": KernelRow(is_fused=True, has_rows=True),
         "stablehlo.dynamic_slice": _MOVED,
         "stablehlo.gather": _MOVED,
         "stablehlo.dynamic_update_slice": KernelRow(is_fused=True, is_in_place=True, branches=True),

@@ -23,7 +23,8 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 
 CONVERT, TRANSPOSE, REDUCE = "stablehlo.convert", "stablehlo.transpose", "stablehlo.reduce"
-SLICE = "stablehlo.dynamic_slice"
+SLICE, BROADCAST, CONSTANT = "stablehlo.dynamic_slice", "stablehlo.broadcast_in_dim", "stablehlo.constant"
+_CONSTANTS = (CONSTANT, "sdy.constant", "chlo.constant")
 OUTER, ARGUMENT, ELEMENT = "outer", "argument", "element"
 """Kinds of values of the computation around, of arguments, of the results of an op with several."""
 
@@ -62,7 +63,8 @@ class GpuGraph:
         self.kinds.append(kind)
         self.reads.append(tuple(reads))
         self.types.append(type_)
-        self.sizes.append(0 if type_ is None else measured(type_, "linear"))
+        is_free = type_ is None or kind == CONSTANT  # constants are no temporaries
+        self.sizes.append(0 if is_free or type_ is None else measured(type_, "linear"))
         self.nodes.append(node)
         return len(self.kinds) - 1
 
@@ -113,7 +115,7 @@ def node_kind(node: DeviceNode) -> str:
     if node.role is NodeRole.SENT and node.transfer is not None:
         return node.transfer.kind
     kinds = {NodeRole.ARGUMENT: ARGUMENT, NodeRole.ELEMENT: ELEMENT, NodeRole.SLICE: SLICE}
-    return kinds.get(node.role, node.name)
+    return CONSTANT if node.name in _CONSTANTS else kinds.get(node.role, node.name)
 
 
 class _Lowering:

@@ -14,6 +14,7 @@ from heapq import heapify, heappop, heappush
 from math import ceil
 
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, GpuDescription, combined
+from shardy_py.xla.buffers.gpu.diamonds import diamonds, reduces_rows
 from shardy_py.xla.buffers.gpu.graph import REDUCE, GpuGraph
 
 _MOST_OPERANDS = 96
@@ -21,8 +22,6 @@ _MOST_CODE = 10_000
 _MOST_BRANCHES = 10
 _LARGE_REDUCTION = 16
 """The elements of which one is made, from which on a reduction is not computed with another."""
-_SMALL = 8
-"""Bytes of a value that is no operand worth counting."""
 
 
 @dataclass(slots=True)
@@ -32,7 +31,8 @@ class Kernel:
     root: the last. members: their numbers. reads: by value that is read how often each element is, and for
     which of the places at which values are used. places: how often each of these is computed; codes: how
     often code for it is there. operations: of arithmetic. code, branches: of the kernel. reduces: whether it
-    has a large reduction. time: that it takes; written: of which to write.
+    has a large reduction. rows: whether it has whole rows, so that nothing is computed repeatedly. time: that
+    it takes; written: of which to write.
     """
 
     root: int
@@ -45,6 +45,7 @@ class Kernel:
     code: int = 1
     branches: int = 0
     reduces: bool = False
+    rows: bool = False
     time: float = 0
     written: float = 0
 
@@ -60,17 +61,25 @@ class KernelFusion:
         self.rows = [graph.row(number) for number in range(count)]
         self.fused = [row.is_fused and graph.types[n] is not None for n, row in enumerate(self.rows)]
         self.operations = [self._operations(number) for number in range(count)]
-        self.kernels: list[Kernel | None] = [None] * count
-        self.users: list[set[int]] = [set() for _ in range(count)]
-        for number in range(count):
-            if self.fused[number]:
-                kernel = Kernel(number, {number})
-                self._measure(kernel)
-                self.kernels[number] = kernel
-            for each in graph.reads[number]:
-                self.users[each].add(number)
+        self.kernels: list[Kernel | None] = [
+            Kernel(number, {number}) if is_fused else None for number, is_fused in enumerate(self.fused)
+        ]
+        for each in reversed(diamonds(graph, graph.users())):
+            kernel = self.kernels[each.root]
+            if kernel is not None:
+                kernel.members, kernel.rows = set(each.members), True
         self.returned = set(graph.results)
-        self.pairs: dict[tuple[int, int], float] = {}
+        self.users: list[set[int]] = [set() for _ in range(count)]
+        self.pairs: list[dict[int, float]] = [{} for _ in range(count)]
+        for number in range(count - 1, -1, -1):
+            kernel = self.kernels[number]
+            if kernel is not None and not self.users[number] and number not in self.returned:
+                self.kernels[number] = None
+                continue
+            if kernel is not None:
+                self._measure(kernel)
+            for value in graph.reads[number] if kernel is None else kernel.reads:
+                self.users[value].add(number)
 
     def _operations(self, number: int) -> float:
         """The operations of arithmetic of an op."""
@@ -112,6 +121,7 @@ class KernelFusion:
             kernel = self.kernels[each]
             assert kernel is not None
             kernel.members |= producer.members
+            kernel.rows = kernel.rows or producer.rows
             self._measure(kernel)
             for value in kernel.reads:
                 self.users[value].add(each)
@@ -120,8 +130,11 @@ class KernelFusion:
             self.users[value].discard(number)
         self.users[number] = set()
         self.kernels[number] = None
-        for pair in [pair for pair in self.pairs if pair[1] in consumers or pair[0] in consumers]:
-            del self.pairs[pair]
+        for each in consumers:
+            self.pairs[each].clear()
+            kernel = self.kernels[each]
+            for value in () if kernel is None else kernel.reads:
+                self.pairs[value].pop(each, None)
         return changed
 
     def _measure(self, kernel: Kernel) -> None:
@@ -137,6 +150,7 @@ class KernelFusion:
             if own is None:
                 continue
             use = sum([places[each] for each in own])
+            use = min(use, 1.0) if kernel.rows else use
             count = sum([codes[each] for each in own])
             operations += use * self.operations[number]
             code += count
@@ -155,6 +169,8 @@ class KernelFusion:
                 codes[value] = codes.get(value, 0) + count
         kernel.reads = {v: found for v, found in at.items() if v not in kernel.members}
         kernel.uses = {v: sum([places[each] for each in found]) for v, found in kernel.reads.items()}
+        if kernel.rows:
+            kernel.uses = {value: min(use, 1.0) for value, use in kernel.uses.items()}
         kernel.places, kernel.codes, kernel.operations = places, codes, operations
         kernel.code, kernel.branches, kernel.reduces = code, branches, reduces
         kernel.written = self.gpu.moved(graph.sizes[root])
@@ -202,15 +218,20 @@ class KernelFusion:
         for each in users:
             consumer = self.kernels[each]
             assert consumer is not None
-            pair = (number, each)
-            time = self.pairs.get(pair)
+            known = self.pairs[number]
+            time = known.get(each)
             if time is None:
-                time = self.pairs[pair] = self._together(producer, consumer)
+                time = known[each] = self._together(producer, consumer)
             saved += consumer.time - time
         return saved
 
     def _can(self, producer: Kernel, consumer: Kernel) -> bool:
         """True if two kernels can be one."""
+        if producer.rows or consumer.rows:
+            members = producer.members | consumer.members
+            return len(producer.reads) + len(consumer.reads) <= _MOST_OPERANDS and all(
+                map(self._is_of_rows, members)
+            )
         if producer.reduces and (consumer.reduces or not self._is_epilogue(producer, consumer)):
             return False
         last, made = self.rows[consumer.root], producer.root
@@ -226,6 +247,12 @@ class KernelFusion:
             return False
         return (producer.code * count + consumer.code) << branches <= _MOST_CODE
 
+    def _is_of_rows(self, number: int) -> bool:
+        """True if an op may be in a kernel that has whole rows."""
+        if self.graph.kinds[number] == REDUCE:
+            return reduces_rows(self.graph, number)
+        return self.rows[number].has_rows
+
     def _is_epilogue(self, producer: Kernel, consumer: Kernel) -> bool:
         """True if a kernel that ends with a reduction may go on with another."""
         number = producer.root
@@ -236,7 +263,7 @@ class KernelFusion:
     def _together(self, producer: Kernel, consumer: Kernel) -> float:
         """The time of both as one kernel."""
         made = producer.root
-        use = consumer.uses[made]
+        use = 1.0 if producer.rows or consumer.rows else consumer.uses[made]
         work = max(self._work(consumer), int(self.elements[made] * use))
         arithmetic = self.gpu.computed(producer.operations * use + consumer.operations, work)
         read = 0.0
@@ -245,7 +272,9 @@ class KernelFusion:
             if value == made:
                 continue
             times = producer.uses.get(value, 0.0) * use + consumer.uses.get(value, 0.0)
-            if value in producer.reads and value in consumer.reads and producer.reads[value] == {made}:
+            if producer.rows or consumer.rows:
+                times = min(times, 1.0)
+            elif value in producer.reads and value in consumer.reads and producer.reads[value] == {made}:
                 times -= sum([consumer.places[each] for each in at & consumer.reads[value]])
             read += self._read_time(value, times, work)
         return combined(arithmetic, read + consumer.written)

@@ -17,6 +17,8 @@ from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.gpu.costs import H100, GpuDescription
 from shardy_py.xla.buffers.gpu.graph import (
     ARGUMENT,
+    BROADCAST,
+    CONSTANT,
     CONVERT,
     OUTER,
     REDUCE,
@@ -27,8 +29,6 @@ from shardy_py.xla.buffers.gpu.graph import (
 )
 
 DOT = "stablehlo.dot_general"
-_BROADCAST = "stablehlo.broadcast_in_dim"
-_CONSTANT = "stablehlo.constant"
 _MOST_PARAMETERS = 4
 """The most values that a kernel reads for one operand."""
 _TOLERANCE = 1024
@@ -212,13 +212,13 @@ class _Products:
             return True
         if len(self.users[number]) > 1 or number in self.returned:
             return False
-        plain = all(graph.kinds[each] in (ARGUMENT, OUTER, _CONSTANT) for each in reads)
+        plain = all(graph.kinds[each] in (ARGUMENT, OUTER, CONSTANT) for each in reads)
         return plain and (kind == "stablehlo.slice" or all(len(self.users[each]) == 1 for each in reads))
 
     def _is_plain_broadcast(self, number: int) -> bool:
         reads = self.graph.reads[number]
-        is_broadcast = self.graph.kinds[number] == _BROADCAST
-        return is_broadcast and self.graph.kinds[reads[0]] in (ARGUMENT, OUTER, _CONSTANT)
+        is_broadcast = self.graph.kinds[number] == BROADCAST
+        return is_broadcast and self.graph.kinds[reads[0]] in (ARGUMENT, OUTER, CONSTANT)
 
     def _end(self, number: int) -> int:
         """The last op of the kernel of a product."""
@@ -241,7 +241,7 @@ class _Products:
         graph = self.graph
         if graph.kinds[number] in (ARGUMENT, OUTER):
             return True
-        if graph.kinds[number] != _BROADCAST:
+        if graph.kinds[number] != BROADCAST:
             return False
         (source,) = graph.reads[number]
         return graph.elements(source) == 1 or graph.kinds[source] in (ARGUMENT, OUTER)
