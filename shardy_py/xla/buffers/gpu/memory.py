@@ -17,8 +17,9 @@ from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.graph import ARGUMENT, ELEMENT, OUTER, GpuGraph, is_loop, live
 from shardy_py.xla.buffers.gpu.kernels import KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.products import with_products
+from shardy_py.xla.buffers.gpu.order import in_least_memory
 from shardy_py.xla.buffers.packing import Buffer
-from shardy_py.xla.buffers.schedule import Event, least_memory
+from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode
 
@@ -128,7 +129,7 @@ class GpuComputation:
         ).temporaries()
 
     def _ordered(self, events: Sequence[Event]) -> list[Event]:
-        return least_memory(events, self.sizes)
+        return in_least_memory(events, self.sizes, [self.stored(each) for each in self.graph.results])
 
     def _inner(self, event: Event) -> tuple[int, tuple[Buffer, ...]] | None:
         node = self.nodes.get(id(event.step))

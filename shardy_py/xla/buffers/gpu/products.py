@@ -153,7 +153,9 @@ class _Products:
                     continue
             reads |= dict.fromkeys(self._read(operand, labels))
         self.reads[number] = tuple(reads)
-        self.ends[self._end(number)] = number
+        end, others = self._end(number)
+        self.ends[end] = number
+        self.reads[number] = (*self.reads[number], *others)
 
     def _read(self, operand: int, labels: tuple[int, ...]) -> list[int]:
         """The values that a kernel reads for an operand of its product, whose dimensions have labels."""
@@ -220,9 +222,10 @@ class _Products:
         is_broadcast = self.graph.kinds[number] == BROADCAST
         return is_broadcast and self.graph.kinds[reads[0]] in (ARGUMENT, OUTER, CONSTANT)
 
-    def _end(self, number: int) -> int:
-        """The last op of the kernel of a product."""
+    def _end(self, number: int) -> tuple[int, list[int]]:
+        """The last op of the kernel of a product, and what the ops up to it read beside the product."""
         graph = self.graph
+        found: list[int] = []
         while len(self.users[number]) == 1 and number not in self.returned:
             (user,) = self.users[number]
             row = graph.row(user)
@@ -233,8 +236,9 @@ class _Products:
             is_small = graph.sizes[user] <= sum(graph.sizes[each] for each in graph.reads[user]) + _TOLERANCE
             if not row.is_scaling or not is_small or not all(map(self._is_simple, others)):
                 break
+            found += [graph.reads[each][0] if graph.kinds[each] == BROADCAST else each for each in others]
             number = user
-        return number
+        return number, found
 
     def _is_simple(self, number: int) -> bool:
         """True if another operand of the last op is a value that is read, or one number for all."""
@@ -269,8 +273,7 @@ class _Products:
 
     def _product(self, made: GpuGraph, product: int, end: int, values: dict[int, int]) -> int:
         graph = self.graph
-        others = [e for e in graph.reads[end] if e != product and end != product and e < end]
-        reads = [values[each] for each in (*self.reads[product], *others) if each in values]
+        reads = [values[each] for each in self.reads[product]]
         for each in [each for at, each in self.copied if at == product]:
             copy = made.known.get(("copy", values[each]))
             if copy is None:
