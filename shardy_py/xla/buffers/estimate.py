@@ -135,7 +135,7 @@ def _estimated(
     compiler = None if chip is None or chip.compiler != "gpu" else compiler_of(chip)
     if compiler is not None and program.is_planned:
         body = compiled_body(block, plan, compiler)
-        computation = GpuComputation(body)
+        computation = GpuComputation(body, limits=compiler.limits)
         given_names = [None if number is None else computation.graph.arguments[number] for number in carried]
         held, alive = computation.temporaries(results, given_names)
     else:

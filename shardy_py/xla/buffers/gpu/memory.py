@@ -14,13 +14,17 @@ from shardy_py.ops import TABLE, Control, TensorType
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
 from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, collective_time, product_time
 from shardy_py.xla.buffers.gpu.graph import ARGUMENT, ELEMENT, OUTER, GpuGraph, is_loop, live
+from shardy_py.xla.buffers.gpu.joined import joined
 from shardy_py.xla.buffers.gpu.kernels import KernelFusion, direct_reads
-from shardy_py.xla.buffers.gpu.products import with_products
+from shardy_py.xla.buffers.gpu.latency import Timed, beside
 from shardy_py.xla.buffers.gpu.order import in_least_memory
+from shardy_py.xla.buffers.gpu.products import DOT, with_products
 from shardy_py.xla.buffers.packing import Buffer
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
+from shardy_py.xla.targets.combining import CombinerLimits, combined
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode
 
 
@@ -29,15 +33,18 @@ class GpuComputation:
     """A computation: what runs, and what it allocates.
 
     body: as the passes of the compiler leave it. around: the types of values of computations around it.
+    limits: of what one op combines; None: nothing.
     """
 
     body: DeviceBody
     around: Mapping[int, TensorType | None] = field(default_factory=dict[int, "TensorType | None"])
+    limits: CombinerLimits | None = None
     graph: GpuGraph = field(init=False)
     alias: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     sizes: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
     nodes: dict[int, DeviceNode] = field(default_factory=dict[int, DeviceNode], init=False)
     """By the identity of an event's step, the node whose bodies it runs."""
+    times: dict[int, float] = field(default_factory=dict[int, float], init=False)
 
     def __post_init__(self) -> None:
         self.graph = with_products(GpuGraph.of(self.body, self.around))
@@ -47,6 +54,8 @@ class GpuComputation:
         graph = self.graph
         needed = live(graph, graph.results)
         kernels = {kernel.root: kernel for kernel in KernelFusion(_pruned(graph, needed)).groups()}
+        self.times = {number: kernel.time for number, kernel in kernels.items()}
+        self.times |= {number: self._product_time(number) for number in range(len(graph.kinds)) if graph.kinds[number] == DOT}
         found: list[Event] = []
         elements: dict[int, list[int]] = {}
         for number, kind in enumerate(graph.kinds):
@@ -67,7 +76,35 @@ class GpuComputation:
                 found.append(Event(graph.step(number), reads, (number,), over=over))
             elif not graph.row(number).is_fused or graph.types[number] is None:
                 found.append(self._other(number, elements.get(number, [])))
-        return [self._renamed(event) for event in found]
+        return joined([self._renamed(event) for event in found], [], self.sizes) if self.limits is None else self._joined(
+            [self._renamed(event) for event in found], self.limits
+        )
+
+    def _joined(self, events: Sequence[Event], limits: CombinerLimits) -> list[Event]:
+        """The events with collectives that run as one op."""
+        ops: dict[int, int] = {}
+        for number, issued in enumerate(combined(self.body, limits)):
+            if len(issued.parts) > 1:
+                ops |= {id(each.collective): number for part in issued.parts for each in part.members}
+        groups: dict[int, list[Event]] = {}
+        for event in events:
+            (number, *_) = (*event.makes, None)
+            transfer = self.graph.transfer(number) if isinstance(number, int) else None
+            members = () if transfer is None else transfer.members
+            op = next((ops[id(each.collective)] for each in members if id(each.collective) in ops), None)
+            if op is not None:
+                groups.setdefault(op, []).append(event)
+        return joined(events, [group for group in groups.values() if len(group) > 1], self.sizes)
+
+    def _product_time(self, number: int) -> float:
+        """The time of a product, by the elements that it reads and makes."""
+        graph = self.graph
+        type_, reads = graph.types[number], graph.reads[number]
+        if type_ is None or len(reads) < 2:
+            return LAUNCH
+        left, right = (graph.elements(each) for each in reads[:2])
+        depth = (left * right / max(graph.elements(number), 1)) ** 0.5
+        return product_time(2 * graph.elements(number) * depth, type_.element)
 
     def _element(self, number: int) -> None:
         reads = self.graph.reads[number]
@@ -122,27 +159,57 @@ class GpuComputation:
         taken = {n: made for n, made in zip(carried, results, strict=False) if n is not None and n != made}
         copies = copied(events, taken)
         if copies:
-            events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
+            events = self._ordered(with_copies(events, copies))
         return Assignment(
             events, self.sizes, results, memory, carried, self.alias, self._inner
         ).temporaries()
 
     def _ordered(self, events: Sequence[Event]) -> list[Event]:
-        return in_least_memory(events, self.sizes, [self.stored(each) for each in self.graph.results])
+        kept = [self.stored(each) for each in self.graph.results]
+        ordered = in_least_memory(events, self.sizes, kept)
+        timed = [self._timed(event) for event in ordered]
+        if not any(each.latency for each in timed):
+            return ordered
+        return [self._ended(ordered[number]) if is_end else ordered[number] for number, is_end in beside(timed)]
+
+    def _timed(self, event: Event) -> Timed:
+        """The event with the times that XLA expects."""
+        name = event.makes[0] if event.makes else None
+        if isinstance(name, tuple) and len(name) == 3:  # the sum of several
+            name = name[1]
+        elif isinstance(name, tuple):
+            return Timed(event.reads, event.makes, H100.moved(2 * self.sizes[name]))
+        if not isinstance(name, int):
+            return Timed(event.reads, event.makes, LAUNCH)
+        transfer = self.graph.transfer(name)
+        size = sum(self.sizes[each] for each in event.makes)
+        if transfer is not None and not any(isinstance(each, tuple) for each in event.reads if event.makes[0] == name):
+            latency = collective_time(transfer.kind, size, transfer.collective.group_size)
+            return Timed(event.reads, event.makes, LAUNCH, latency)
+        return Timed(event.reads, event.makes, self.times.get(name, H100.moved(2 * size)))
+
+    def _ended(self, event: Event) -> Event:
+        """The end of a collective: up to it, what it sends is needed, unless it is written over."""
+        reads = event.makes if event.over else (*event.reads, *event.makes)
+        return Event(None, reads, ())
 
     def _inner(self, event: Event) -> tuple[int, tuple[Buffer, ...]] | None:
         node = self.nodes.get(id(event.step))
         if node is None:
             return None
         types = {**self.around, **{number: each.type for number, each in self.body.nodes.items()}}
-        return max((_region(inner, node, types) for inner in node.bodies), key=lambda each: each[0])
+        found = (_region(inner, node, types, self.limits) for inner in node.bodies)
+        return max(found, key=lambda each: each[0])
 
 
 def _region(
-    body: DeviceBody, node: DeviceNode, types: Mapping[int, TensorType | None]
+    body: DeviceBody,
+    node: DeviceNode,
+    types: Mapping[int, TensorType | None],
+    limits: CombinerLimits | None,
 ) -> tuple[int, tuple[Buffer, ...]]:
-    inner = GpuComputation(body, types)
+    inner = GpuComputation(body, types, limits)
     graph = inner.graph
     is_loop = TABLE[node.name].control is Control.LOOP
     whole = is_loop and len(graph.arguments) == len(graph.results)
