@@ -35,9 +35,14 @@ class GpuDescription:
     l1: int
     transaction: int = 32
 
+    @property
+    def block(self) -> int:
+        """The elements of a block."""
+        return _BLOCK * _UNROLLED
+
     def blocks(self, elements: int) -> int:
         """The blocks of a kernel that makes so many elements."""
-        return max(1, -(-elements // (_BLOCK * _UNROLLED)))
+        return max(1, -(-elements // self.block))
 
     def computed(self, operations: float, elements: int) -> float:
         """The microseconds of arithmetic."""

@@ -15,6 +15,7 @@ from math import prod
 
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, Control, TensorType
+from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.facet import KERNELS, KernelRow
 from shardy_py.xla.buffers.local_sizes import measured
@@ -22,6 +23,7 @@ from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 
+DOT, MULTIPLY = "stablehlo.dot_general", "stablehlo.multiply"
 CONVERT, TRANSPOSE, REDUCE = "stablehlo.convert", "stablehlo.transpose", "stablehlo.reduce"
 SLICE, BROADCAST, CONSTANT = "stablehlo.dynamic_slice", "stablehlo.broadcast_in_dim", "stablehlo.constant"
 _CONSTANTS = (CONSTANT, "sdy.constant", "chlo.constant")
@@ -155,6 +157,8 @@ class _Lowering:
             return reads[0]
         if form is NodeForm.CONVERT and node.type is not None:
             return self._converted(reads[0], node.type, node)
+        if kind == DOT and node.type is not None:
+            return self._product(node, node.type, reads)
         return graph.add(kind, reads, node.type, node)
 
     def _is_renamed(self, node: DeviceNode, form: NodeForm, source: int) -> bool:
@@ -178,6 +182,23 @@ class _Lowering:
         if step is not None and STORED.of(step.record.name).holds_back and node.index < len(graph.reads[maker]):
             graph.reads[number] = (graph.reads[maker][node.index], maker)
         return number
+
+    def _product(self, node: DeviceNode, type_: TensorType, reads: Sequence[int]) -> int:
+        """A product; what contracts nothing is a multiplication, of vectors a multiplication and a sum."""
+        graph, step = self.graph, node.step
+        left = graph.types[reads[0]]
+        numbers = None if step is None else DotDimensions.of(step.record.attributes)
+        if left is None or numbers is None:
+            return graph.add(DOT, reads, type_, node)
+        batch = prod(size or 0 for size in type_.shape[: len(numbers.batching[0])])
+        made = elements_of(type_)
+        given = [graph.elements(each) for each in reads[:2]]
+        if given[0] * given[1] == made * batch:
+            return graph.add(MULTIPLY, reads, type_)
+        if made == batch and given[0] == given[1]:
+            number = graph.add(MULTIPLY, reads, left)
+            return graph.add(REDUCE, (number,), type_)
+        return graph.add(DOT, reads, type_, node)
 
     def _converted(self, source: int, type_: TensorType, node: DeviceNode | None = None) -> int:
         """A value as another type; what it was converted from is converted at once, also to a wider type."""

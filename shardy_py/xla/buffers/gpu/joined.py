@@ -17,16 +17,19 @@ from shardy_py.xla.spmd.program import Name
 
 
 def joined(events: Sequence[Event], groups: Sequence[Sequence[Event]], sizes: dict[Name, int]) -> list[Event]:
-    """Returns events, which are in program order, with those of a group as one; notes the sizes of buffers."""
-    instead = {id(group[-1]): _one(group, sizes) for group in groups}
-    dropped = {id(event) for group in groups for event in group[:-1]}
-    found: list[Event] = []
-    for event in events:
-        if id(event) in instead:
-            found += instead[id(event)]
-        elif id(event) not in dropped:
-            found.append(event)
-    return _in_order(found) if groups else found
+    """Returns events with those of a group as one, where none needs another; notes the sizes of buffers."""
+    found = _in_order(events) or [*events]
+    for group in groups:
+        one, last = _one(group, sizes), group[-1]
+        dropped = set(map(id, group[:-1]))
+        tried: list[Event] = []
+        for event in found:
+            if event is last:
+                tried += one
+            elif id(event) not in dropped:
+                tried.append(event)
+        found = _in_order(tried) or found
+    return found
 
 
 def _one(group: Sequence[Event], sizes: dict[Name, int]) -> list[Event]:
@@ -47,7 +50,7 @@ def _one(group: Sequence[Event], sizes: dict[Name, int]) -> list[Event]:
 
 
 def _in_order(events: Sequence[Event]) -> list[Event]:
-    """The events, each after those that make what it reads."""
+    """The events, each after those that make what it reads; none if some need each other."""
     makers = {name: number for number, event in enumerate(events) for name in event.makes}
     order: list[Event] = []
     state = bytearray(len(events))
@@ -58,7 +61,10 @@ def _in_order(events: Sequence[Event]) -> list[Event]:
             if state[number] == 0:
                 state[number] = 1
                 before = (makers[name] for name in events[number].reads if name in makers)
-                left += [each for each in before if state[each] == 0]
+                needed = [each for each in before if state[each] < 2]
+                if any(state[each] == 1 for each in needed):
+                    return []
+                left += needed
                 continue
             left.pop()
             if state[number] == 1:

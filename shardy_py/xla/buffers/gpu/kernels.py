@@ -20,6 +20,8 @@ from shardy_py.xla.buffers.gpu.graph import REDUCE, GpuGraph
 _MOST_OPERANDS = 96
 _MOST_CODE = 10_000
 _MOST_BRANCHES = 10
+_ROW = 256
+"""The threads of a block that reduces a row."""
 _LARGE_REDUCTION = 16
 """The elements of which one is made, from which on a reduction is not computed with another."""
 
@@ -182,9 +184,11 @@ class KernelFusion:
     def _work(self, kernel: Kernel) -> int:
         """The elements by which the threads of a kernel are counted."""
         root = kernel.root
-        if self.graph.kinds[root] == REDUCE:
-            return max(self.elements[root], self.elements[self.graph.reads[root][0]])
-        return self.elements[root]
+        if self.graph.kinds[root] != REDUCE:
+            return self.elements[root]
+        rows = max(self.elements[root], 1)
+        row = self.elements[self.graph.reads[root][0]] // rows
+        return max(rows * min(row, _ROW) // _ROW, 1) * self.gpu.block  # a block for each row, if it is long
 
     def _read_time(self, value: int, use: float, work: int) -> float:
         size = self.graph.sizes[value]

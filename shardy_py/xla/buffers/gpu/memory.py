@@ -15,12 +15,12 @@ from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, collective_time, product_time
-from shardy_py.xla.buffers.gpu.graph import ARGUMENT, ELEMENT, OUTER, GpuGraph, is_loop, live
+from shardy_py.xla.buffers.gpu.graph import ARGUMENT, DOT, ELEMENT, OUTER, GpuGraph, is_loop, live
 from shardy_py.xla.buffers.gpu.joined import joined
 from shardy_py.xla.buffers.gpu.kernels import KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
 from shardy_py.xla.buffers.gpu.order import in_least_memory
-from shardy_py.xla.buffers.gpu.products import DOT, with_products
+from shardy_py.xla.buffers.gpu.products import with_products
 from shardy_py.xla.buffers.packing import Buffer
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
@@ -76,22 +76,20 @@ class GpuComputation:
                 found.append(Event(graph.step(number), reads, (number,), over=over))
             elif not graph.row(number).is_fused or graph.types[number] is None:
                 found.append(self._other(number, elements.get(number, [])))
-        return joined([self._renamed(event) for event in found], [], self.sizes) if self.limits is None else self._joined(
-            [self._renamed(event) for event in found], self.limits
-        )
+        return self._joined([self._renamed(event) for event in found])
 
-    def _joined(self, events: Sequence[Event], limits: CombinerLimits) -> list[Event]:
+    def _joined(self, events: Sequence[Event]) -> list[Event]:
         """The events with collectives that run as one op."""
         ops: dict[int, int] = {}
-        for number, issued in enumerate(combined(self.body, limits)):
+        for number, issued in enumerate(() if self.limits is None else combined(self.body, self.limits)):
             if len(issued.parts) > 1:
-                ops |= {id(each.collective): number for part in issued.parts for each in part.members}
+                ops |= {id(each): number for part in issued.parts for each in part.members}
         groups: dict[int, list[Event]] = {}
         for event in events:
             (number, *_) = (*event.makes, None)
             transfer = self.graph.transfer(number) if isinstance(number, int) else None
             members = () if transfer is None else transfer.members
-            op = next((ops[id(each.collective)] for each in members if id(each.collective) in ops), None)
+            op = next((ops[id(each)] for each in members if id(each) in ops), None)
             if op is not None:
                 groups.setdefault(op, []).append(event)
         return joined(events, [group for group in groups.values() if len(group) > 1], self.sizes)
@@ -154,15 +152,15 @@ class GpuComputation:
         memory: the bytes of the memory for each result. carried: for each the argument that is in it at
         first; None for none.
         """
-        events = self._ordered(self.events())
+        events = self.events()
         results = [self.stored(number) for number in self.graph.results]
         taken = {n: made for n, made in zip(carried, results, strict=False) if n is not None and n != made}
         copies = copied(events, taken)
         if copies:
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
-            events = self._ordered(with_copies(events, copies))
+            events = with_copies(events, copies)
         return Assignment(
-            events, self.sizes, results, memory, carried, self.alias, self._inner
+            self._ordered(events), self.sizes, results, memory, carried, self.alias, self._inner
         ).temporaries()
 
     def _ordered(self, events: Sequence[Event]) -> list[Event]:

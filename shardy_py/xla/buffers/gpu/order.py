@@ -19,6 +19,10 @@ from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 
 
+_NUMBER = 8
+"""The most bytes of a single number."""
+
+
 def in_least_memory(events: Sequence[Event], sizes: Mapping[Name, int], kept: Sequence[Name]) -> list[Event]:
     """Returns events in an order that needs little memory. kept: the values that are returned."""
     graph = _Graph(events, sizes, kept)
@@ -56,6 +60,8 @@ class _Graph:
         keys: list[tuple[int, int, int]] = [(0, 0, 0)] * len(self.events)
 
         def key(number: int) -> tuple[int, int, int]:
+            if 0 < self.made[number] <= _NUMBER:  # numbers first
+                return -(2**62), 0, -added
             freed = sum([self.sizes[name] for name in self.values[number] if uses[name] == 1])
             return self.made[number] - freed, -len(self.users[number]), -added
 

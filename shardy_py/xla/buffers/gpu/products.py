@@ -20,6 +20,7 @@ from shardy_py.xla.buffers.gpu.graph import (
     BROADCAST,
     CONSTANT,
     CONVERT,
+    DOT,
     OUTER,
     REDUCE,
     TRANSPOSE,
@@ -28,7 +29,6 @@ from shardy_py.xla.buffers.gpu.graph import (
     elements_of,
 )
 
-DOT = "stablehlo.dot_general"
 _MOST_PARAMETERS = 4
 """The most values that a kernel reads for one operand."""
 _TOLERANCE = 1024
