@@ -16,6 +16,10 @@ from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.gpu.graph import BROADCAST, CONSTANT, REDUCE, GpuGraph
 
 
+_SHORT = 32
+"""Elements of a row that is reduced after the columns."""
+
+
 @dataclass(frozen=True, slots=True)
 class Diamond:
     """A normalization. root: the op that makes it. source: the value. members: the ops from that to the root."""
@@ -39,6 +43,19 @@ def reduces_rows(graph: GpuGraph, number: int) -> bool:
     given = step.record.operands[0]
     rank = type_.rank if given is None else given.rank
     return [*integers(step.record.attributes, "dimensions")] == [rank - 1]
+
+
+def reduces_columns(graph: GpuGraph, number: int) -> bool:
+    """True if a reduction keeps the last dimension, or reduces few elements of it beside others."""
+    step, type_ = graph.step(number), graph.types[graph.reads[number][0]]
+    if step is None or type_ is None or not type_.shape:
+        return False
+    given = step.record.operands[0]
+    if given is None or given.rank != type_.rank:
+        return False
+    dimensions = integers(step.record.attributes, "dimensions")
+    is_short = len(dimensions) > 1 and (type_.shape[-1] or 0) < _SHORT
+    return type_.rank - 1 not in dimensions or is_short
 
 
 def _diamond(graph: GpuGraph, users: list[list[int]], root: int) -> Diamond | None:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from math import prod
 
 from shardy_py.indexing.layout import element_type
-from shardy_py.ops import TABLE, Control, TensorType
-from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.ops import TABLE, Control, Family, TensorType
+from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.facet import KERNELS, KernelRow
 from shardy_py.xla.buffers.local_sizes import measured
@@ -23,6 +23,7 @@ from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 
+CONVOLUTION = "stablehlo.convolution"
 DOT, MULTIPLY = "stablehlo.dot_general", "stablehlo.multiply"
 CONVERT, TRANSPOSE, REDUCE = "stablehlo.convert", "stablehlo.transpose", "stablehlo.reduce"
 SLICE, BROADCAST, CONSTANT = "stablehlo.dynamic_slice", "stablehlo.broadcast_in_dim", "stablehlo.constant"
@@ -159,7 +160,48 @@ class _Lowering:
             return self._converted(reads[0], node.type, node)
         if kind == DOT and node.type is not None:
             return self._product(node, node.type, reads)
+        whole = self._whole(node, reads)
+        if whole is not None:
+            return graph.add(SLICE, (graph.add(kind, reads, whole, node),), node.type)
+        if kind == CONVOLUTION and node.step is not None:
+            return self._convolution(node, node.step, reads)
         return graph.add(kind, reads, node.type, node)
+
+    def _whole(self, node: DeviceNode, reads: Sequence[int]) -> TensorType | None:
+        """The type of what an op makes of a whole operand, of which a device keeps its part."""
+        step, made = node.step, node.type
+        if node.role is not NodeRole.OP or node.bodies or made is None or step is None or not reads:
+            return None
+        if TABLE[node.name].kind is not Family.OTHER or KERNELS.of(node.name).is_fused:
+            return None
+        source, given = self.graph.types[reads[0]], step.record.operands[0]
+        result = step.record.results[0]
+        if source is None or given is None or result is None or not source.rank == given.rank == result.rank:
+            return None
+        dimensions = zip(given.shape, result.shape, source.shape, made.shape, strict=True)
+        whole = TensorType(
+            tuple(held if old == new else own for old, new, held, own in dimensions), made.element
+        )
+        return whole if elements_of(whole) > elements_of(made) else None
+
+    def _convolution(self, node: DeviceNode, step: PlannedOp, reads: Sequence[int]) -> int:
+        """A convolution by cuDNN, whose kernels have the features of the result first, those of the image last."""
+        graph = self.graph
+        numbers = ConvolutionDimensions.of(step.record.attributes)
+        order = (numbers.out_feature, *numbers.kernel_spatial, numbers.in_feature)
+        image, kernel = reads[:2]
+        if order != tuple(range(len(order))):
+            kernel = self._copied(kernel)
+        if numbers.image != tuple(range(len(numbers.image))):
+            image = self._copied(image)
+        return graph.add(CONVOLUTION, (image, kernel, *reads[2:]), node.type, node)
+
+    def _copied(self, number: int) -> int:
+        """A copy of a value with its dimensions in another order, the same one for all that read it."""
+        key = "copy", number
+        if key not in self.graph.known:
+            self.graph.known[key] = self.graph.add(TRANSPOSE, (number,), self.graph.types[number])
+        return self.graph.known[key]
 
     def _is_renamed(self, node: DeviceNode, form: NodeForm, source: int) -> bool:
         """True if the value is its operand in another form."""

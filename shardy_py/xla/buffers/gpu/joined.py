@@ -10,7 +10,7 @@ Not here: which run as one (`xla/targets/combining.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
@@ -29,6 +29,37 @@ def joined(events: Sequence[Event], groups: Sequence[Sequence[Event]], sizes: di
             elif id(event) not in dropped:
                 tried.append(event)
         found = _in_order(tried) or found
+    return found
+
+
+def written_apart(
+    events: Sequence[Event], over: Mapping[int, Name], sizes: dict[Name, int]
+) -> list[Event]:
+    """The events with a copy of a value for each but one of those that write over it, made with the value.
+
+    over: by what an event makes, the value that it writes over. Source: openxla/xla,
+    xla/service/copy_insertion.cc, xla/backends/gpu/transforms/copy_fusion.cc.
+    """
+    writers: dict[Name, list[int]] = {}
+    for made, name in over.items():
+        writers.setdefault(name, []).append(made)
+    makers = {name for event in events for name in event.makes}
+    several = {name: numbers for name, numbers in writers.items() if len(numbers) > 1 and name in makers}
+    copies = {made: (name, ("copy", name, n)) for name, ns in several.items() for n, made in enumerate(ns[1:])}
+    found: list[Event] = []
+    for event in events:
+        added = [copy for name in event.makes for other, copy in copies.values() if other == name]
+        sizes |= {copy: sizes[copy[1]] for copy in added}
+        if added:
+            event = event._replace(makes=(*event.makes, *added))
+        (number, *_) = (*event.makes, None)
+        if number in copies and isinstance(number, int):
+            name, copy = copies[number]
+            event = event._replace(
+                reads=tuple(copy if each == name else each for each in event.reads),
+                over=tuple(copy if each == name else each for each in event.over),
+            )
+        found.append(event)
     return found
 
 

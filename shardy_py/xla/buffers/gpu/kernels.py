@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 from math import ceil
 
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, GpuDescription, combined
-from shardy_py.xla.buffers.gpu.diamonds import diamonds, reduces_rows
+from shardy_py.xla.buffers.gpu.diamonds import diamonds, reduces_columns, reduces_rows
 from shardy_py.xla.buffers.gpu.graph import REDUCE, GpuGraph
 
 _MOST_OPERANDS = 96
@@ -22,6 +22,8 @@ _MOST_CODE = 10_000
 _MOST_BRANCHES = 10
 _ROW = 256
 """The threads of a block that reduces a row."""
+_COLUMNS = 32
+"""The columns of a block that reduces these."""
 _LARGE_REDUCTION = 16
 """The elements of which one is made, from which on a reduction is not computed with another."""
 
@@ -188,7 +190,8 @@ class KernelFusion:
             return self.elements[root]
         rows = max(self.elements[root], 1)
         row = self.elements[self.graph.reads[root][0]] // rows
-        return max(rows * min(row, _ROW) // _ROW, 1) * self.gpu.block  # a block for each row, if it is long
+        blocks = rows // _COLUMNS if reduces_columns(self.graph, root) else rows * min(row, _ROW) // _ROW
+        return max(blocks, 1) * self.gpu.block
 
     def _read_time(self, value: int, use: float, work: int) -> float:
         size = self.graph.sizes[value]

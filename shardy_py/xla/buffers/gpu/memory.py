@@ -16,7 +16,7 @@ from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, collective_time, product_time
 from shardy_py.xla.buffers.gpu.graph import ARGUMENT, DOT, ELEMENT, OUTER, GpuGraph, is_loop, live
-from shardy_py.xla.buffers.gpu.joined import joined
+from shardy_py.xla.buffers.gpu.joined import joined, written_apart
 from shardy_py.xla.buffers.gpu.kernels import KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
 from shardy_py.xla.buffers.gpu.order import in_least_memory
@@ -76,7 +76,17 @@ class GpuComputation:
                 found.append(Event(graph.step(number), reads, (number,), over=over))
             elif not graph.row(number).is_fused or graph.types[number] is None:
                 found.append(self._other(number, elements.get(number, [])))
-        return self._joined([self._renamed(event) for event in found])
+        found = written_apart([self._renamed(event) for event in found], self._overwritten(found), self.sizes)
+        return self._joined(found)
+
+    def _overwritten(self, events: Sequence[Event]) -> dict[int, Name]:
+        """By the identity of an event's first value, the value that it has to write over."""
+        found: dict[int, Name] = {}
+        for event in events:
+            (number, *_) = (*event.makes, None)
+            if isinstance(number, int) and self.graph.row(number).is_in_place and self.graph.reads[number]:
+                found[number] = self.stored(self.graph.reads[number][0])
+        return found
 
     def _joined(self, events: Sequence[Event]) -> list[Event]:
         """The events with collectives that run as one op."""
