@@ -21,7 +21,7 @@ bf16, f32, i32 = jnp.bfloat16, jnp.float32, jnp.int32
 
 
 class Large(NamedTuple):
-    """A program: how it is made for a mesh, the sizes and names of the axes, the arguments that are donated."""
+    """A program: how it is made for a mesh, sizes and names of the axes, the arguments that are donated."""
 
     make: Callable[[Any], tuple[Any, tuple[Any, ...]]]
     sizes: tuple[int, ...]
@@ -54,9 +54,7 @@ def constrain(mesh: Any) -> Any:
 
 def like(tree: Any, dtype: Any = None) -> Any:
     """Arguments like others."""
-    return jax.tree.map(
-        lambda x: jax.ShapeDtypeStruct(x.shape, dtype or x.dtype, sharding=x.sharding), tree
-    )
+    return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, dtype or x.dtype, sharding=x.sharding), tree)
 
 
 def rms(x: Any, w: Any) -> Any:
@@ -124,9 +122,7 @@ def _decoder_params(mesh: Any, layers: int, d: int, ff: int, vocab: int, dtype: 
 def _block(x: Any, w: Any, heads: int) -> Any:
     b, t, d = x.shape
     w = jax.tree.map(lambda a: a.astype(bf16), w)
-    q, k, v = (
-        a.reshape(b, t, heads, d // heads) for a in jnp.split(rms(x, w["n1"]) @ w["wqkv"], 3, axis=-1)
-    )
+    q, k, v = (a.reshape(b, t, heads, d // heads) for a in jnp.split(rms(x, w["n1"]) @ w["wqkv"], 3, axis=-1))
     x = x + attention(rope(q), rope(k), v).reshape(b, t, d) @ w["wo"]
     h = rms(x, w["n2"])
     return x + (jax.nn.silu(h @ w["w1"]) * (h @ w["w3"])) @ w["w2"]
@@ -365,7 +361,9 @@ def ring_attention_train(mesh: Any) -> Any:
             norm = norm * fix + p.sum(-1)
             return (lax.ppermute(k, "seq", pairs), lax.ppermute(v, "seq", pairs), o, new, norm), None
 
-        start, zero = (lax.pcast(jnp.full((heads, q.shape[0]), n), "seq", to="varying") for n in (-jnp.inf, 0.0))
+        start, zero = (
+            lax.pcast(jnp.full((heads, q.shape[0]), n), "seq", to="varying") for n in (-jnp.inf, 0.0)
+        )
         (_, _, o, _, norm), _ = lax.scan(turn, (k, v, q * 0, start, zero), None, 8)
         return o / norm.T[..., None]
 

@@ -291,7 +291,7 @@ def state_space_scan(mesh: Any) -> Any:
         decay = jnp.exp(-dt[..., None] * jnp.exp(w["a"]))
         drive = (dt * h)[..., None] * b_[:, :, None]
         _, states = lax.associative_scan(
-            lambda l, r: (l[0] * r[0], l[1] * r[0] + r[1]), (decay, drive), axis=1
+            lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (decay, drive), axis=1
         )
         return x + (jnp.einsum("btin,btn->bti", states, c_) * jax.nn.silu(gate)) @ w["out"]
 

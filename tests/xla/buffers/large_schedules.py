@@ -133,7 +133,7 @@ def pipeline_of_stages(mesh: Any) -> Any:
 
 @large((8,), ("seq",))
 def chunked_long_attention(mesh: Any) -> Any:
-    """Prefill of 32,768 tokens: queries sharded, keys gathered, chunks of keys in a scan with a running maximum."""
+    """Prefill of 32,768 tokens: queries sharded, chunks of gathered keys in a scan with a running maximum."""
     put = constrain(mesh)
     t, heads, hd, chunk = 32768, 16, 128, 1024
     d = heads * hd

@@ -4,7 +4,7 @@ A kernel takes the time to launch it, and the longer of its arithmetic and of mo
 writes, but for the part of the shorter one that they do not share. Source: openxla/xla,
 xla/service/gpu/model/gpu_performance_model_base.cc; the device is XLA's description of an H100.
 
->>> H100.moved(3352320), H100.computed(66908, 10**6)
+>>> H100.moved(3352320), round(H100.computed(66908e3, 10**6), 3)
 (1.0, 1.0)
 """
 

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.gpu.graph import BROADCAST, CONSTANT, REDUCE, GpuGraph
 
-
 _SHORT = 32
 """Elements of a row that is reduced after the columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diamond:
-    """A normalization. root: the op that makes it. source: the value. members: the ops from that to the root."""
+    """A normalization. root: the op that makes it. source: the value. members: ops between, and the root."""
 
     root: int
     source: int
@@ -64,7 +63,9 @@ def _diamond(graph: GpuGraph, users: list[list[int]], root: int) -> Diamond | No
         return None
     members = {root}
     broadcast = _behind(graph, users, reads[1], BROADCAST, members)
-    reduction = None if broadcast is None else _behind(graph, users, graph.reads[broadcast][0], REDUCE, members)
+    reduction = (
+        None if broadcast is None else _behind(graph, users, graph.reads[broadcast][0], REDUCE, members)
+    )
     if broadcast is None or reduction is None or not reduces_rows(graph, reduction):
         return None
     if len(users[broadcast]) > 1 or len(users[reduction]) > 1 or not _is_of_rows(graph, broadcast):
@@ -80,9 +81,7 @@ def _diamond(graph: GpuGraph, users: list[list[int]], root: int) -> Diamond | No
     return Diamond(root, source, frozenset(members))
 
 
-def _behind(
-    graph: GpuGraph, users: list[list[int]], number: int, kind: str, members: set[int]
-) -> int | None:
+def _behind(graph: GpuGraph, users: list[list[int]], number: int, kind: str, members: set[int]) -> int | None:
     """The op of a kind behind trivial ones, which become members."""
     while graph.kinds[number] != kind:
         if not _is_trivial(graph, users, number):
@@ -106,23 +105,22 @@ def _chain(graph: GpuGraph, users: list[list[int]], number: int, source: int) ->
 def _is_trivial(graph: GpuGraph, users: list[list[int]], number: int) -> bool:
     """True if an op reads one value only, and is read by one op."""
     reads = graph.reads[number]
-    if len(users[number]) > 1 or not reads or not graph.is_elementwise(number):
+    distinct = [*dict.fromkeys(reads)]
+    if len(users[number]) > 1 or not graph.is_elementwise(number):
         return False
-    if len(dict.fromkeys(reads)) == 1:
-        return True
-    return len(reads) == 2 and _is_number(graph, reads[0]) != _is_number(graph, reads[1])
+    others = [each for each in distinct if not _is_number(graph, each)]
+    return len(reads) <= 2 and len(others) == 1
 
 
 def _main(graph: GpuGraph, number: int) -> int:
     """The operand of a trivial op that is no number."""
-    reads = graph.reads[number]
-    return reads[1] if len(reads) > 1 and _is_number(graph, reads[0]) else reads[0]
+    return next(each for each in graph.reads[number] if not _is_number(graph, each))
 
 
 def _is_number(graph: GpuGraph, number: int) -> bool:
     """True if all elements are one constant."""
     if graph.kinds[number] == BROADCAST:
-        return graph.kinds[graph.reads[number][0]] == CONSTANT
+        return any(graph.kinds[each] == CONSTANT for each in graph.reads[number])
     return graph.kinds[number] == CONSTANT and graph.elements(number) == 1
 
 
@@ -136,4 +134,5 @@ def _is_of_rows(graph: GpuGraph, number: int) -> bool:
     last = type_.rank - 1
     if last not in dimensions:
         return True
-    return given is not None and given.shape[dimensions.index(last)] == 1
+    sizes = dict(zip(dimensions, () if given is None else given.shape, strict=False))
+    return sizes.get(last) == 1

@@ -185,7 +185,7 @@ class _Lowering:
         return whole if elements_of(whole) > elements_of(made) else None
 
     def _convolution(self, node: DeviceNode, step: PlannedOp, reads: Sequence[int]) -> int:
-        """A convolution by cuDNN, whose kernels have the features of the result first, those of the image last."""
+        """A convolution by cuDNN: in its kernel features of the result are first, others last."""
         graph = self.graph
         numbers = ConvolutionDimensions.of(step.record.attributes)
         order = (numbers.out_feature, *numbers.kernel_spatial, numbers.in_feature)
@@ -221,7 +221,11 @@ class _Lowering:
         number = graph.add(ELEMENT, (maker,), node.type, node)
         graph.index[number] = node.index
         step = graph.step(maker)
-        if step is not None and STORED.of(step.record.name).holds_back and node.index < len(graph.reads[maker]):
+        if (
+            step is not None
+            and STORED.of(step.record.name).holds_back
+            and node.index < len(graph.reads[maker])
+        ):
             graph.reads[number] = (graph.reads[maker][node.index], maker)
         return number
 
@@ -271,7 +275,11 @@ class _Lowering:
         number = graph.add(transfer.kind, (source,), made, node)
         if after:
             number = graph.add(TRANSPOSE, (number,), made)
-        return number if node.type is None else self._converted(number, TensorType(made.shape, node.type.element))
+        return (
+            number
+            if node.type is None
+            else self._converted(number, TensorType(made.shape, node.type.element))
+        )
 
 
 def _around(transfer: Transfer) -> tuple[bool, bool]:

@@ -4,13 +4,14 @@ Gathers and permutes of one op have a buffer each. Source: openxla/xla, xla/serv
 Not here: which run as one (`xla/targets/combining.py`).
 
 >>> sums = [Event("a", ("x",), ("y",), over=("x",)), Event("b", ("z",), ("w",), over=("z",))]
->>> [(event.reads, event.makes) for event in joined(sums, [sums], {"y": 4, "w": 8})[:2]]
-[(('x', 'z'), (('joined', 'y'),)), ((('joined', 'y'),), (('joined', 'y', 'sum'),))]
+>>> [event.makes for event in joined(sums, [sums], {"y": 4, "w": 8})]
+[(Together(first='y', is_sum=False),), (Together(first='y', is_sum=True),), ('y',), ('w',)]
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
@@ -32,9 +33,7 @@ def joined(events: Sequence[Event], groups: Sequence[Sequence[Event]], sizes: di
     return found
 
 
-def written_apart(
-    events: Sequence[Event], over: Mapping[int, Name], sizes: dict[Name, int]
-) -> list[Event]:
+def written_apart(events: Sequence[Event], over: Mapping[int, Name], sizes: dict[Name, int]) -> list[Event]:
     """The events with a copy of a value for each but one of those that write over it, made with the value.
 
     over: by what an event makes, the value that it writes over. Source: openxla/xla,
@@ -45,7 +44,9 @@ def written_apart(
         writers.setdefault(name, []).append(made)
     makers = {name for event in events for name in event.makes}
     several = {name: numbers for name, numbers in writers.items() if len(numbers) > 1 and name in makers}
-    copies = {made: (name, ("copy", name, n)) for name, ns in several.items() for n, made in enumerate(ns[1:])}
+    copies = {
+        made: (name, ("copy", name, n)) for name, ns in several.items() for n, made in enumerate(ns[1:])
+    }
     found: list[Event] = []
     for event in events:
         added = [copy for name in event.makes for other, copy in copies.values() if other == name]
@@ -63,6 +64,24 @@ def written_apart(
     return found
 
 
+class Together(NamedTuple):
+    """A buffer of several values. first: one of them. is_sum: whether they are summed over devices."""
+
+    first: Name
+    is_sum: bool = False
+
+
+def summed(names: Sequence[Name]) -> Name | None:
+    """One of the values whose sum, put together with others, is the first of these; None if it is no such."""
+    name = names[0] if names else None
+    return name.first if isinstance(name, Together) and name.is_sum else None
+
+
+def is_taken_apart(event: Event) -> bool:
+    """True if an event takes a value from a sum of several."""
+    return summed(event.reads) is not None
+
+
 def _one(group: Sequence[Event], sizes: dict[Name, int]) -> list[Event]:
     """The events of a group: of sums, which are written over what is put together, or of others."""
     reads = tuple(dict.fromkeys(name for event in group for name in event.reads))
@@ -70,8 +89,7 @@ def _one(group: Sequence[Event], sizes: dict[Name, int]) -> list[Event]:
     first = group[0]
     if not all(event.over for event in group):
         return [first._replace(reads=reads, makes=makes)]
-    together = ("joined", makes[0])
-    whole = (*together, "sum")
+    together, whole = Together(makes[0]), Together(makes[0], is_sum=True)
     sizes[together] = sizes[whole] = sum(sizes.get(name, 0) for name in makes)
     return [
         Event(first.step, reads, (together,)),

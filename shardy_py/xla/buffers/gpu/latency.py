@@ -41,8 +41,10 @@ def beside(events: Sequence[Timed]) -> list[tuple[int, bool]]:
 
 
 class _Scheduler:
-    """Nodes are events, and the ends of collectives: `ends` by event. before, after: the nodes that each needs
-    and that need it. depth: the most latency of the collectives on a way to a node.
+    """Schedules nodes: events, and the ends of collectives.
+
+    ends: by event. before, after: the nodes that each needs, and that need it. depth: the most latency of the
+    collectives on a way to a node.
     """
 
     def __init__(self, events: Sequence[Timed]) -> None:
@@ -62,7 +64,9 @@ class _Scheduler:
         self.is_start = [n in self.ends and not end for n, end in self.nodes]
         self.place = [number + (0.5 if end else 0.0) for number, end in self.nodes]
         self.depth = self._depths()
-        self.unlocks = [any(self.is_end[each] for each in self.before[node]) for node in range(len(self.nodes))]
+        self.unlocks = [
+            any(self.is_end[each] for each in self.before[node]) for node in range(len(self.nodes))
+        ]
 
     def _link(self, first: int, second: int) -> None:
         self.before[second].append(first)
@@ -80,15 +84,15 @@ class _Scheduler:
         waiting = [len(after) for after in self.after]
         ready = {node: 0.0 for node, count in enumerate(waiting) if count == 0}
         began: dict[int, float] = {}
-        now, running = 0.0, False
+        now: float = 0.0
+        running: bool = False
         order: list[int] = []
         while ready:
             latest = min([time for time in ready.values() if time > now], default=None)
-            queued = any(self.is_end[node] for node in ready)
+            blocked = running and any(self.is_end[node] for node in ready)
             able = [node for node in ready if not (running and self.is_end[node])]
-            node = min(
-                able, key=lambda each: self._key(each, ready[each], now, latest, waiting, running and queued)
-            )
+            keys = {each: self._key(each, ready[each], now, latest, waiting, blocked) for each in able}
+            node = min(able, key=keys.__getitem__)
             event = self.events[self.nodes[node][0]]
             began[node] = max(now, ready[node])
             now = began[node] + (_STEP if self.is_end[node] or self.is_start[node] else event.cost)

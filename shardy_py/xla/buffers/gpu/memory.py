@@ -16,7 +16,7 @@ from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, collective_time, product_time
 from shardy_py.xla.buffers.gpu.graph import ARGUMENT, DOT, ELEMENT, OUTER, GpuGraph, is_loop, live
-from shardy_py.xla.buffers.gpu.joined import joined, written_apart
+from shardy_py.xla.buffers.gpu.joined import is_taken_apart, joined, summed, written_apart
 from shardy_py.xla.buffers.gpu.kernels import KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
 from shardy_py.xla.buffers.gpu.order import in_least_memory
@@ -26,6 +26,9 @@ from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.combining import CombinerLimits, combined
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode
+
+_IN_PLACE = ("all_reduce", "stablehlo.sort")
+"""Kinds of ops that are no kernels, and write over what they read."""
 
 
 @dataclass
@@ -55,7 +58,11 @@ class GpuComputation:
         needed = live(graph, graph.results)
         kernels = {kernel.root: kernel for kernel in KernelFusion(_pruned(graph, needed)).groups()}
         self.times = {number: kernel.time for number, kernel in kernels.items()}
-        self.times |= {number: self._product_time(number) for number in range(len(graph.kinds)) if graph.kinds[number] == DOT}
+        self.times |= {
+            number: self._product_time(number)
+            for number in range(len(graph.kinds))
+            if graph.kinds[number] == DOT
+        }
         found: list[Event] = []
         elements: dict[int, list[int]] = {}
         for number, kind in enumerate(graph.kinds):
@@ -132,10 +139,13 @@ class GpuComputation:
         elif step is not None and STORED.of(step.record.name).holds_back and elements:
             self.sizes[number] = 0
             return Event(step, reads, (number,))
-        elif graph.transfer(number) is not None and graph.kinds[number] == "all_reduce":
+        elif graph.kinds[number] in _IN_PLACE:
             over = reads
-        elif graph.kinds[number] == "stablehlo.sort":
-            over = reads
+        if step is not None and step.record.attributes.get("is_stable"):
+            # Places are sorted with the values, so that equal ones keep their order.
+            places = ("places", number)
+            self.sizes[places] = 4 * graph.elements(reads[0])
+            makes = (*makes, places)
         return Event(step, reads, makes, over=over)
 
     def _renamed(self, event: Event) -> Event:
@@ -179,23 +189,22 @@ class GpuComputation:
         timed = [self._timed(event) for event in ordered]
         if not any(each.latency for each in timed):
             return ordered
-        return [self._ended(ordered[number]) if is_end else ordered[number] for number, is_end in beside(timed)]
+        return [
+            self._ended(ordered[number]) if is_end else ordered[number] for number, is_end in beside(timed)
+        ]
 
     def _timed(self, event: Event) -> Timed:
         """The event with the times that XLA expects."""
-        name = event.makes[0] if event.makes else None
-        if isinstance(name, tuple) and len(name) == 3:  # the sum of several
-            name = name[1]
-        elif isinstance(name, tuple):
-            return Timed(event.reads, event.makes, H100.moved(2 * self.sizes[name]))
-        if not isinstance(name, int):
-            return Timed(event.reads, event.makes, LAUNCH)
-        transfer = self.graph.transfer(name)
         size = sum(self.sizes[each] for each in event.makes)
-        if transfer is not None and not any(isinstance(each, tuple) for each in event.reads if event.makes[0] == name):
+        number = summed(event.makes)
+        if number is None and not event.sums:
+            number = event.makes[0] if event.makes and not is_taken_apart(event) else None
+        transfer = self.graph.transfer(number) if isinstance(number, int) else None
+        if transfer is not None:
             latency = collective_time(transfer.kind, size, transfer.collective.group_size)
             return Timed(event.reads, event.makes, LAUNCH, latency)
-        return Timed(event.reads, event.makes, self.times.get(name, H100.moved(2 * size)))
+        cost = self.times.get(number) if isinstance(number, int) else None
+        return Timed(event.reads, event.makes, H100.moved(2 * size) if cost is None else cost)
 
     def _ended(self, event: Event) -> Event:
         """The end of a collective: up to it, what it sends is needed, unless it is written over."""
@@ -227,7 +236,7 @@ def _region(
 
 def _pruned(graph: GpuGraph, needed: Sequence[bool]) -> GpuGraph:
     """The graph without the reads of ops that nothing needs."""
-    pruned = GpuGraph(
+    return GpuGraph(
         [kind if needed[n] else OUTER for n, kind in enumerate(graph.kinds)],
         [reads if needed[n] else () for n, reads in enumerate(graph.reads)],
         graph.types,
@@ -238,4 +247,3 @@ def _pruned(graph: GpuGraph, needed: Sequence[bool]) -> GpuGraph:
         graph.outer,
         graph.index,
     )
-    return pruned

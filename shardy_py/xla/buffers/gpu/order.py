@@ -18,7 +18,6 @@ from heapq import heapify, heappop, heappush
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 
-
 _NUMBER = 8
 """The most bytes of a single number."""
 
@@ -47,7 +46,7 @@ class _Graph:
         self.made = [sum([self.sizes[name] for name in event.makes]) for event in events]
 
     def by_bytes_freed(self) -> list[int]:
-        """The order of XLA's list scheduler; equals in the order in which they became ready, the last first."""
+        """The order of XLA's list scheduler; of equals, what became ready last goes first."""
         uses: dict[Name, int] = dict.fromkeys(self.sizes, 0)
         for names in self.values:
             for name in names:

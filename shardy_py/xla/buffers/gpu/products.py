@@ -105,7 +105,9 @@ def labels_of(numbers: DotDimensions, side: int, rank: int) -> tuple[int, ...]:
     return tuple(_BATCH if d in batch else _CONTRACTED if d in contracted else _FREE for d in range(rank))
 
 
-def is_matrix(labels: Sequence[int], shape: Sequence[int | None], places: Sequence[int] | None = None) -> bool:
+def is_matrix(
+    labels: Sequence[int], shape: Sequence[int | None], places: Sequence[int] | None = None
+) -> bool:
     """True if dimensions of each kind lie side by side, in order, so that they are one dimension.
 
     places: the order that dimensions have in the product.
@@ -202,8 +204,10 @@ class _Products:
         """True if a kernel computes a value of which its product is made."""
         graph = self.graph
         kind, type_ = graph.kinds[number], graph.types[number]
-        if not graph.row(number).is_absorbed or type_ is None or any(
-            graph.kinds[user] == "stablehlo.concatenate" for user in self.users[number]
+        if (
+            not graph.row(number).is_absorbed
+            or type_ is None
+            or any(graph.kinds[user] == "stablehlo.concatenate" for user in self.users[number])
         ):
             return False
         reads = graph.reads[number]
@@ -277,7 +281,9 @@ class _Products:
         for each in [each for at, each in self.copied if at == product]:
             copy = made.known.get(("copy", values[each]))
             if copy is None:
-                copy = made.known["copy", values[each]] = made.add(TRANSPOSE, (values[each],), graph.types[each])
+                copy = made.known["copy", values[each]] = made.add(
+                    TRANSPOSE, (values[each],), graph.types[each]
+                )
             reads = [copy if value == values[each] else value for value in reads]
         node, type_ = graph.nodes[product], graph.types[end]
         parts = self._parts(product)
@@ -309,8 +315,8 @@ class _Products:
         if not (batch and rows and columns) or "i32" in (left.element, right.element):
             return None
         depth = elements_of(left) // (batch * rows)
-        widths = [self._bits(each) for each in graph.reads[product][:2]]
-        return ProductSizes(batch, rows, columns, depth, *widths, bits(made)) if depth else None
+        left_bits, right_bits = (self._bits(each) for each in graph.reads[product][:2])
+        return ProductSizes(batch, rows, columns, depth, left_bits, right_bits, bits(made)) if depth else None
 
     def _bits(self, number: int) -> int:
         """The bits of an element of an operand before it is converted."""
