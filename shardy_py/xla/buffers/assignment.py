@@ -71,12 +71,23 @@ class Assignment:
     def _slots(self, timed: Mapping[int, Event], last: Mapping[Name, int]) -> list[MemorySlot]:
         """The memory for results, taken by the arguments that are in it until their last use."""
         slots = [MemorySlot(size) for size in self.memory]
-        for slot, name in zip(slots, self.carried, strict=False):
+        for slot, name, made in zip(slots, self.carried, self.results, strict=False):
             if name is not None:
                 until = last.get(name, -1)
-                over = until >= 0 and name in timed[until].over  # the last op that reads it writes over it
+                over = until >= 0 and name != made and self._becomes(name, made, timed, last)
                 slot.busy.append((-1, until - over))
         return slots
+
+    def _becomes(self, name: Name, made: Name, timed: Mapping[int, Event], last: Mapping[Name, int]) -> bool:
+        """True if the last op that reads an argument makes the result, or what is written over to make it."""
+        event = timed[last[name]]
+        while made not in event.makes:
+            same = [each for each in event.makes if self.sizes[each] == self.sizes[name]]
+            if name not in event.over or not same or same[0] not in last:
+                return False
+            name = same[0]
+            event = timed[last[name]]
+        return True
 
     def _hold(
         self,
