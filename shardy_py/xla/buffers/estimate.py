@@ -23,6 +23,7 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
+from shardy_py.xla.buffers.chips import VMEM
 from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.packing import Buffer
@@ -58,6 +59,7 @@ class MemoryEstimate:
     arguments, results: of the entry function. aliased: of results in the memory of donated arguments.
     temporaries: at most at one time, without those in the memory of results. host: in memory of the host
     (`pinned_host`), which is not counted above. largest: of what is alive when most is, with arguments.
+    in_vmem: of the temporaries, those that may be in VMEM instead of HBM.
     """
 
     arguments: int
@@ -66,6 +68,12 @@ class MemoryEstimate:
     temporaries: int
     host: int = 0
     largest: tuple[LiveTensor, ...] = field(default=(), compare=False)
+    in_vmem: int = 0
+
+    @property
+    def least_bytes(self) -> int:
+        """All that is allocated in HBM if as much as possible is in VMEM; `total_bytes` is the most."""
+        return self.total_bytes - self.in_vmem
 
     @property
     def peak_bytes(self) -> int:
@@ -133,7 +141,7 @@ def _estimated(
     stored = StoredBlock(block, sent, again, setting, measure, merged, joined=joined)
     names = [None if number is None else block.arguments[number].name for number in carried]
     compiler = None if chip is None or chip.compiler != "gpu" else compiler_of(chip)
-    if compiler is not None and program.is_planned:
+    if compiler is not None and (program.is_planned or not plan.sent):
         body = compiled_body(block, plan, compiler)
         computation = GpuComputation(body, limits=compiler.limits)
         given_names = [None if number is None else computation.graph.arguments[number] for number in carried]
@@ -148,7 +156,10 @@ def _estimated(
         if entry is not None and size:
             live.append(LiveTensor(size, str(entry), location_text(entry.location)))
     live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]
-    return MemoryEstimate(sum(sizes), sum(results), aliased, held, host=on_host_memory, largest=tuple(live))
+    in_vmem = min(held, 0 if chip is None else VMEM.get(chip.name, 0))
+    return MemoryEstimate(
+        sum(sizes), sum(results), aliased, held, host=on_host_memory, largest=tuple(live), in_vmem=in_vmem
+    )
 
 
 def _issued(program: SpmdProgram, function: FuncOp, chip: Hardware | None) -> Mapping[int, Issued]:
