@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from shardy_py.ops import Facet, Family
 
 _CYCLES = 3
-"""Of an elementwise op that was not measured."""
+"""The cycles of an elementwise op that was not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

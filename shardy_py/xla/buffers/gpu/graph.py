@@ -14,6 +14,18 @@ from dataclasses import dataclass, field
 from math import prod
 
 from shardy_py.indexing.layout import element_type
+from shardy_py.mlir.dialects.sdy import ConstantOp as SdyConstantOp
+from shardy_py.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    ConstantOp,
+    ConvertOp,
+    ConvolutionOp,
+    DotGeneralOp,
+    DynamicSliceOp,
+    MultiplyOp,
+    ReduceOp,
+    TransposeOp,
+)
 from shardy_py.ops import TABLE, Control, Family, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 from shardy_py.xla.buffers.facet import STORED
@@ -23,11 +35,10 @@ from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 
-CONVOLUTION = "stablehlo.convolution"
-DOT, MULTIPLY = "stablehlo.dot_general", "stablehlo.multiply"
-CONVERT, TRANSPOSE, REDUCE = "stablehlo.convert", "stablehlo.transpose", "stablehlo.reduce"
-SLICE, BROADCAST, CONSTANT = "stablehlo.dynamic_slice", "stablehlo.broadcast_in_dim", "stablehlo.constant"
-_CONSTANTS = (CONSTANT, "sdy.constant", "chlo.constant")
+CONVOLUTION, DOT, MULTIPLY = ConvolutionOp.name, DotGeneralOp.name, MultiplyOp.name
+CONVERT, TRANSPOSE, REDUCE = ConvertOp.name, TransposeOp.name, ReduceOp.name
+SLICE, BROADCAST, CONSTANT = DynamicSliceOp.name, BroadcastInDimOp.name, ConstantOp.name
+_CONSTANTS = (CONSTANT, SdyConstantOp.name)
 OUTER, ARGUMENT, ELEMENT = "outer", "argument", "element"
 """Kinds of values of the computation around, of arguments, of the results of an op with several."""
 
@@ -283,7 +294,7 @@ class _Lowering:
 
 
 def _around(transfer: Transfer) -> tuple[bool, bool]:
-    """Whether what a collective sends is transposed before, and what arrives after: not of dimension 0."""
+    """Returns if what is sent is transposed before, and what arrives after: not of dimension 0."""
     held, made = transfer.collective.held_shape, transfer.result_shape
     grows = [new > old for old, new in zip(held, made, strict=False)]
     shrinks = [new < old for old, new in zip(held, made, strict=False)]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import ceil
 
+from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, GpuDescription, combined
 from shardy_py.xla.buffers.gpu.diamonds import diamonds, reduces_columns, reduces_rows
 from shardy_py.xla.buffers.gpu.graph import REDUCE, GpuGraph
@@ -201,7 +202,7 @@ class KernelFusion:
         """How often an op reads each element of an operand, on average."""
         made, given = self.elements[number], self.elements[value]
         kind = self.graph.kinds[number]
-        if kind in (REDUCE, "stablehlo.concatenate", "stablehlo.reduce_window", "stablehlo.pad"):
+        if kind in (REDUCE, ConcatenateOp.name, ReduceWindowOp.name, PadOp.name):
             return 1.0
         return made / given if given else 0.0
 
@@ -242,7 +243,7 @@ class KernelFusion:
         if producer.reduces and (consumer.reduces or not self._is_epilogue(producer, consumer)):
             return False
         last, made = self.rows[consumer.root], producer.root
-        if self.rows[made].is_in_place and self.graph.kinds[made] == "stablehlo.scatter":
+        if self.rows[made].is_in_place and self.graph.kinds[made] == ScatterOp.name:
             return False
         if last.is_in_place and self.graph.reads[consumer.root][0] == made:
             return False

@@ -113,7 +113,7 @@ class _Scheduler:
     def _key(
         self, node: int, time: float, now: float, latest: float | None, waiting: Sequence[int], blocked: bool
     ) -> tuple[float, ...]:
-        """What goes first has the least key."""
+        """The key of a node: the least goes first."""
         starts = self.is_start[node]
         waste = 0.0
         if latest is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from shardy_py.mlir.dialects.stablehlo import SortOp
 from shardy_py.ops import TABLE, Control, TensorType
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
@@ -27,7 +28,7 @@ from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.combining import CombinerLimits, combined
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode
 
-_IN_PLACE = ("all_reduce", "stablehlo.sort")
+_IN_PLACE = ("all_reduce", SortOp.name)
 """Kinds of ops that are no kernels, and write over what they read."""
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
+from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, SliceOp
 from shardy_py.ops import TensorType
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.gpu.costs import H100, GpuDescription
@@ -207,7 +208,7 @@ class _Products:
         if (
             not graph.row(number).is_absorbed
             or type_ is None
-            or any(graph.kinds[user] == "stablehlo.concatenate" for user in self.users[number])
+            or any(graph.kinds[user] == ConcatenateOp.name for user in self.users[number])
         ):
             return False
         reads = graph.reads[number]
@@ -219,7 +220,7 @@ class _Products:
         if len(self.users[number]) > 1 or number in self.returned:
             return False
         plain = all(graph.kinds[each] in (ARGUMENT, OUTER, CONSTANT) for each in reads)
-        return plain and (kind == "stablehlo.slice" or all(len(self.users[each]) == 1 for each in reads))
+        return plain and (kind == SliceOp.name or all(len(self.users[each]) == 1 for each in reads))
 
     def _is_plain_broadcast(self, number: int) -> bool:
         reads = self.graph.reads[number]
