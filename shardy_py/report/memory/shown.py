@@ -56,6 +56,7 @@ def headline(report: MemoryReport) -> tuple[str, ...]:
     shared = f", {bytes_text(found.aliased)} of them in memory of arguments" if found.aliased else ""
     parts = f"{bytes_text(found.arguments)} of arguments, {bytes_text(found.results)} of results{shared}"
     parts += f", {bytes_text(found.temporaries)} of temporaries"
+    parts += f", of which {bytes_text(found.in_vmem)} may be in VMEM" if found.in_vmem else ""
     return f"{bytes_text(report.memory_bytes)} is what XLA allocates, as estimated: {parts}", alive
 
 

@@ -25,6 +25,11 @@ CHIPS: Mapping[str, Chip] = {name: each for name, each in HARDWARE.items() if na
 """The accelerators by name; the memory of a host is not known."""
 
 
+VMEM: Mapping[str, int] = dict.fromkeys(("tpu-v5e", "tpu-v6e"), 112 << 20)
+"""The bytes of temporaries that XLA:TPU keeps in VMEM instead of HBM at most, of 128 MiB; of other chips none
+but operands that are fetched before."""
+
+
 def target_of(target: Hardware | AxisPlacement | str) -> tuple[Target, Chip | None]:
     """Returns the layouts of a target, and the chip whose memory is compared; None for layouts only.
 

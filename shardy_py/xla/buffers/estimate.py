@@ -23,6 +23,8 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
+from shardy_py.xla.buffers.chips import VMEM
+from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.packing import Buffer
 from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
@@ -30,7 +32,7 @@ from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.program import Block, Name
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.combining import Issued
-from shardy_py.xla.targets.compiled import compiler_of
+from shardy_py.xla.targets.compiled import compiled_body, compiler_of
 from shardy_py.xla.targets.loops import MOTION
 from shardy_py.xla.targets.of_program import CompiledProgram
 from shardy_py.xla.targets.sums import REASSOCIATION
@@ -57,6 +59,7 @@ class MemoryEstimate:
     arguments, results: of the entry function. aliased: of results in the memory of donated arguments.
     temporaries: at most at one time, without those in the memory of results. host: in memory of the host
     (`pinned_host`), which is not counted above. largest: of what is alive when most is, with arguments.
+    in_vmem: of the temporaries, those that may be in VMEM instead of HBM.
     """
 
     arguments: int
@@ -65,6 +68,12 @@ class MemoryEstimate:
     temporaries: int
     host: int = 0
     largest: tuple[LiveTensor, ...] = field(default=(), compare=False)
+    in_vmem: int = 0
+
+    @property
+    def least_bytes(self) -> int:
+        """All that is allocated in HBM if as much as possible is in VMEM; `total_bytes` is the most."""
+        return self.total_bytes - self.in_vmem
 
     @property
     def peak_bytes(self) -> int:
@@ -131,7 +140,14 @@ def _estimated(
     joined = {number: id(op) for number, op in made_of.items() if len(op.parts) > 1}
     stored = StoredBlock(block, sent, again, setting, measure, merged, joined=joined)
     names = [None if number is None else block.arguments[number].name for number in carried]
-    held, alive = stored.temporaries(results, names)
+    compiler = None if chip is None or chip.compiler != "gpu" else compiler_of(chip)
+    if compiler is not None and (program.is_planned or not plan.sent):
+        body = compiled_body(block, plan, compiler)
+        computation = GpuComputation(body, limits=compiler.limits)
+        given_names = [None if number is None else computation.graph.arguments[number] for number in carried]
+        held, alive = computation.temporaries(results, given_names)
+    else:
+        held, alive = stored.temporaries(results, names)
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
     entries = program.values.by_value
     live: list[LiveTensor] = []
@@ -140,7 +156,10 @@ def _estimated(
         if entry is not None and size:
             live.append(LiveTensor(size, str(entry), location_text(entry.location)))
     live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]
-    return MemoryEstimate(sum(sizes), sum(results), aliased, held, host=on_host_memory, largest=tuple(live))
+    in_vmem = min(held, 0 if chip is None else VMEM.get(chip.name, 0))
+    return MemoryEstimate(
+        sum(sizes), sum(results), aliased, held, host=on_host_memory, largest=tuple(live), in_vmem=in_vmem
+    )
 
 
 def _issued(program: SpmdProgram, function: FuncOp, chip: Hardware | None) -> Mapping[int, Issued]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate
 
 from shardy_py.indexing.layout import element_type
 from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Memory, Storage, TensorType, row_of
+from shardy_py.xla.buffers.assignment import Assignment, moments_of
 from shardy_py.xla.buffers.canonical import Added, canonical, is_narrowed_after
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
 from shardy_py.xla.buffers.events import events_of
@@ -26,7 +26,7 @@ from shardy_py.xla.buffers.host_program import HostProgram
 from shardy_py.xla.buffers.host_steps import HostSteps
 from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
-from shardy_py.xla.buffers.packing import Buffer, HeldMemory, MemorySlot, packed
+from shardy_py.xla.buffers.packing import Buffer
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
@@ -234,58 +234,20 @@ class StoredBlock:
         if copies:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
-        timed = dict(zip(_moments(events), events, strict=False))
-        moments = {id(event.step): moment for moment, event in timed.items() if event.sent is None}
+        timed = zip(moments_of(events), events, strict=False)
+        moments = {id(event.step): moment for moment, event in timed if event.sent is None}
         moments |= {self.originals[step]: moments[step] for step in self.originals if step in moments}
-        last = {name: moment for moment, event in timed.items() for name in event.reads}
-        end = _moments(events)[-1]
-        slots: list[MemorySlot] = [MemorySlot(size) for size in results]
-        for slot, name in zip(slots, carried, strict=False):
-            if name is not None:
-                until = last.get(name, -1)
-                over = until >= 0 and taken.get(name) in timed[until].makes  # the result is written over it
-                slot.busy.append((-1, until - over))
-        buffers: list[Buffer] = []
-        roots: dict[Name, int] = {}
-        for position, name in enumerate(self.results):
-            roots.setdefault(name, position)
-        holders: dict[Name, HeldMemory] = {}
-        first: dict[int, int] = {}
-        for moment, event in timed.items():
-            if id(event.sent) in self.joined:
-                first.setdefault(self.joined[id(event.sent)], moment)
-        for moment, event in timed.items():
-            # What one op sends is received at once.
-            since = first[self.joined[id(event.sent)]] if id(event.sent) in self.joined else moment
-            step = event.step
-            if step is not None and step.blocks and event.sent is None:
-                inner, inside = self._inner(step)
-                buffers.append(Buffer(inner, moment, moment, step, inside))
-            reads = dict.fromkeys(event.reads)
-            dying = [name for name in reads if last[name] == moment and name in holders]
-            for made in event.makes:
-                if made in self.alias:
-                    continue
-                finish = end if made in roots else last.get(made, moment)
-                if event.sent is not None:
-                    finish = self._needed_until(event.sent, finish, moments)
-                size = self.sizes[made]
-                fitting = (name for name in dying if holders[name].size == size and name in event.over)
-                reused = next(fitting, None)
-                if reused is not None and event.sent is None:
-                    dying.remove(reused)
-                    holder = holders.pop(reused)
-                    holder.end = finish
-                else:
-                    holder = HeldMemory(size, since, finish, step=step)
-                holders[made] = holder
-                holder.root = roots.get(made, holder.root)
-        distinct = {id(holder): holder for holder in holders.values()}
-        for holder in distinct.values():
-            slot = slots[holder.root] if 0 <= holder.root < len(slots) else None
-            if slot is None or not slot.take(holder.start, holder.end):
-                buffers.append(Buffer(holder.size, holder.start, holder.end, holder.step))
-        return packed(buffers, slots)
+        return Assignment(
+            events,
+            self.sizes,
+            self.results,
+            results,
+            carried,
+            self.alias,
+            self._inner_of,
+            lambda sent, moment: self._needed_until(sent, moment, moments),
+            lambda event: self.joined.get(id(event.sent)),
+        ).temporaries()
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
         """The events on the host, in program order; notes which values the results are."""
@@ -342,6 +304,11 @@ class StoredBlock:
                     yield self._passed[name]
                 name = self.alias[name]
 
+    def _inner_of(self, event: Event) -> tuple[int, tuple[Buffer, ...]] | None:
+        """The temporaries of the regions of an event; None if it has none."""
+        step = event.step
+        return self._inner(step) if step is not None and step.blocks and event.sent is None else None
+
     def _inner(self, step: PlannedOp) -> tuple[int, tuple[Buffer, ...]]:
         """The temporaries of the regions of a step, one of which runs at a time."""
         return max((self._region(step, inner) for inner in step.blocks), key=lambda found: found[0])
@@ -369,12 +336,6 @@ class StoredBlock:
         carried = [value.name for value in inner.arguments] if is_loop else []
         returns = sizes if len(inner.results) == len(sizes) else []
         return body.temporaries(returns, carried if returns else ())
-
-
-def _moments(events: Sequence[Event]) -> list[int]:
-    """When each event runs, and the end: after one that makes several values, XLA takes them one by one."""
-    counts = (1 + (len(event.makes) if len(event.makes) > 1 else 0) for event in events)
-    return [0, *accumulate(counts)]
 
 
 def _captured(block: Block) -> Iterable[Name]:

@@ -83,13 +83,18 @@ class CompiledPlan:
 
 def compiled(block: Block, plan: ProgramPlan, compiler: Compiler) -> CompiledPlan:
     """Returns what a compiler makes of a planned program."""
+    return CompiledPlan(tuple(_issued(compiled_body(block, plan, compiler), compiler.limits)))
+
+
+def compiled_body(block: Block, plan: ProgramPlan, compiler: Compiler) -> DeviceBody:
+    """Returns the entry computation of a planned program after the passes of a compiler."""
     body = body_of(block, plan)
     numbers = count(1 + max(_numbers(body), default=0))
     for each in compiler.passes:
         body = _everywhere(body, each, numbers)
     for each in compiler.whole:
         body = each(body, numbers)
-    return CompiledPlan(tuple(_issued(body, compiler.limits)))
+    return body
 
 
 def _numbers(body: DeviceBody) -> Iterator[int]:

@@ -1,0 +1,95 @@
+"""How XLA:GPU computes an op in a kernel: whether with others, and by how many operations an element.
+
+    KERNELS.of("stablehlo.exponential").cycles
+
+An op without a row runs alone. Source: openxla/xla, xla/backends/gpu/transforms/priority_fusion.cc; the
+cycles are those that XLA measured on an H100, xla/service/gpu/model/hlo_op_profiles_data.h.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shardy_py.ops import Facet, Family
+
+_CYCLES = 3
+"""The cycles of an elementwise op that was not measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelRow:
+    """How an op is computed in kernels.
+
+    is_fused: whether other ops are computed in the same kernel. cycles: of an element that it makes, in f32.
+    is_narrow: whether it computes in bf16, which takes as long as an op that was not measured.
+    is_absorbed: whether a product may read its operands instead. is_scaling: whether a sum of products of
+    which each is scaled so is the scaled sum, so that the kernel of a product may end with it.
+    is_in_place: whether it writes over its first operand, which then is not computed in the same kernel.
+    branches: whether code for it has branches, so that it is not repeated. has_rows: whether it may be in a
+    kernel that has whole rows.
+    """
+
+    is_fused: bool = False
+    cycles: int = 0
+    is_narrow: bool = False
+    is_absorbed: bool = False
+    is_scaling: bool = False
+    is_in_place: bool = False
+    branches: bool = False
+    has_rows: bool = False
+
+
+def _measured(cycles: int, *, is_narrow: bool = False, is_scaling: bool = False) -> KernelRow:
+    return KernelRow(
+        is_fused=True,
+        cycles=cycles,
+        is_narrow=is_narrow,
+        is_absorbed=True,
+        is_scaling=is_scaling,
+        has_rows=True,
+    )
+
+
+_MOVED = KernelRow(is_fused=True)
+_FORM = KernelRow(is_fused=True, is_absorbed=True, is_scaling=True, has_rows=True)
+
+KERNELS = Facet(
+    "kernels of",
+    KernelRow(),
+    {Family.ELEMENTWISE: _measured(_CYCLES), Family.MOVEMENT: _MOVED},
+    {
+        "stablehlo.add": _measured(7, is_narrow=True),
+        "stablehlo.subtract": _measured(7, is_narrow=True),
+        "stablehlo.multiply": _measured(3, is_narrow=True, is_scaling=True),
+        "stablehlo.divide": _measured(19),
+        "stablehlo.power": _measured(510),
+        "stablehlo.atan2": _measured(431),
+        "stablehlo.exponential": _measured(79),
+        "stablehlo.exponential_minus_one": _measured(190),
+        "stablehlo.log": _measured(166),
+        "stablehlo.log_plus_one": _measured(229),
+        "stablehlo.rsqrt": _measured(75),
+        "stablehlo.sqrt": _measured(75),
+        "stablehlo.cbrt": _measured(178),
+        "stablehlo.sine": _measured(958),
+        "stablehlo.cosine": _measured(978),
+        "stablehlo.tanh": _measured(467),
+        "stablehlo.negate": _measured(_CYCLES, is_narrow=True, is_scaling=True),
+        "stablehlo.convert": _measured(_CYCLES, is_scaling=True),
+        "stablehlo.bitcast_convert": _measured(_CYCLES),
+        "stablehlo.reshape": _FORM,
+        "stablehlo.transpose": _FORM,
+        "stablehlo.slice": KernelRow(is_fused=True, is_absorbed=True, is_scaling=True),
+        "stablehlo.broadcast_in_dim": KernelRow(is_fused=True, is_absorbed=True, has_rows=True),
+        "stablehlo.concatenate": KernelRow(is_fused=True, cycles=6, branches=True),
+        "stablehlo.pad": KernelRow(is_fused=True, branches=True),
+        "stablehlo.iota": KernelRow(is_fused=True, has_rows=True),
+        "stablehlo.dynamic_slice": _MOVED,
+        "stablehlo.gather": _MOVED,
+        "stablehlo.dynamic_update_slice": KernelRow(is_fused=True, is_in_place=True, branches=True),
+        "stablehlo.scatter": KernelRow(is_fused=True, is_in_place=True),
+        "stablehlo.reduce": KernelRow(is_fused=True, cycles=7, branches=True),
+        "stablehlo.reduce_window": KernelRow(is_fused=True, cycles=7, branches=True),
+        "stablehlo.broadcast": KernelRow(is_fused=True, is_absorbed=True),
+    },
+)

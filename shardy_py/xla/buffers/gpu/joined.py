@@ -1,0 +1,122 @@
+"""Collectives that run as one op: what is summed is put together before, and taken apart after it.
+
+Gathers and permutes of one op have a buffer each. Source: openxla/xla, xla/service/all_reduce_contiguous.cc.
+Not here: which run as one (`xla/targets/combining.py`).
+
+>>> sums = [Event("a", ("x",), ("y",), over=("x",)), Event("b", ("z",), ("w",), over=("z",))]
+>>> [event.makes for event in joined(sums, [sums], {"y": 4, "w": 8})]
+[(Together(first='y', is_sum=False),), (Together(first='y', is_sum=True),), ('y',), ('w',)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.spmd.program import Name
+
+
+def joined(events: Sequence[Event], groups: Sequence[Sequence[Event]], sizes: dict[Name, int]) -> list[Event]:
+    """Returns events with those of a group as one, where none needs another; notes the sizes of buffers."""
+    found = _in_order(events) or [*events]
+    for group in groups:
+        one, last = _one(group, sizes), group[-1]
+        dropped = set(map(id, group[:-1]))
+        tried: list[Event] = []
+        for event in found:
+            if event is last:
+                tried += one
+            elif id(event) not in dropped:
+                tried.append(event)
+        found = _in_order(tried) or found
+    return found
+
+
+def written_apart(events: Sequence[Event], over: Mapping[int, Name], sizes: dict[Name, int]) -> list[Event]:
+    """The events with a copy of a value for each but one of those that write over it, made with the value.
+
+    over: by what an event makes, the value that it writes over. Source: openxla/xla,
+    xla/service/copy_insertion.cc, xla/backends/gpu/transforms/copy_fusion.cc.
+    """
+    writers: dict[Name, list[int]] = {}
+    for made, name in over.items():
+        writers.setdefault(name, []).append(made)
+    makers = {name for event in events for name in event.makes}
+    several = {name: numbers for name, numbers in writers.items() if len(numbers) > 1 and name in makers}
+    copies = {
+        made: (name, ("copy", name, n)) for name, ns in several.items() for n, made in enumerate(ns[1:])
+    }
+    found: list[Event] = []
+    for event in events:
+        added = [copy for name in event.makes for other, copy in copies.values() if other == name]
+        sizes |= {copy: sizes[copy[1]] for copy in added}
+        if added:
+            event = event._replace(makes=(*event.makes, *added))
+        (number, *_) = (*event.makes, None)
+        if number in copies and isinstance(number, int):
+            name, copy = copies[number]
+            event = event._replace(
+                reads=tuple(copy if each == name else each for each in event.reads),
+                over=tuple(copy if each == name else each for each in event.over),
+            )
+        found.append(event)
+    return found
+
+
+class Together(NamedTuple):
+    """A buffer of several values. first: one of them. is_sum: whether they are summed over devices."""
+
+    first: Name
+    is_sum: bool = False
+
+
+def summed(names: Sequence[Name]) -> Name | None:
+    """One of the values whose sum, put together with others, is the first of these; None if it is no such."""
+    name = names[0] if names else None
+    return name.first if isinstance(name, Together) and name.is_sum else None
+
+
+def is_taken_apart(event: Event) -> bool:
+    """True if an event takes a value from a sum of several."""
+    return summed(event.reads) is not None
+
+
+def _one(group: Sequence[Event], sizes: dict[Name, int]) -> list[Event]:
+    """The events of a group: of sums, which are written over what is put together, or of others."""
+    reads = tuple(dict.fromkeys(name for event in group for name in event.reads))
+    makes = tuple(name for event in group for name in event.makes)
+    first = group[0]
+    if not all(event.over for event in group):
+        return [first._replace(reads=reads, makes=makes)]
+    together, whole = Together(makes[0]), Together(makes[0], is_sum=True)
+    sizes[together] = sizes[whole] = sum(sizes.get(name, 0) for name in makes)
+    return [
+        Event(first.step, reads, (together,)),
+        first._replace(reads=(together,), makes=(whole,), over=(together,)),
+        *(Event(event.step, (whole,), event.makes) for event in group),
+    ]
+
+
+def _in_order(events: Sequence[Event]) -> list[Event]:
+    """The events, each after those that make what it reads; none if some need each other."""
+    makers = {name: number for number, event in enumerate(events) for name in event.makes}
+    order: list[Event] = []
+    state = bytearray(len(events))
+    for start in range(len(events)):
+        left = [start]
+        while left:
+            number = left[-1]
+            if state[number] == 0:
+                state[number] = 1
+                before = (makers[name] for name in events[number].reads if name in makers)
+                needed = [each for each in before if state[each] < 2]
+                if any(state[each] == 1 for each in needed):
+                    return []
+                left += needed
+                continue
+            left.pop()
+            if state[number] == 1:
+                state[number] = 2
+                order.append(events[number])
+    return order

@@ -1,0 +1,296 @@
+"""Which ops XLA:GPU computes in one kernel.
+
+From the op for which it saves most time on, each is computed in all kernels that read it, if all can, and if
+it takes no longer. An op whose result is also read otherwise, by a product, say, is a kernel of its own. Not
+here: the times (`costs.py`), products (`products.py`). Source: openxla/xla,
+xla/backends/gpu/transforms/priority_fusion.cc, xla/service/gpu/model/gpu_hlo_cost_analysis.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from math import ceil
+
+from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
+from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, GpuDescription, combined
+from shardy_py.xla.buffers.gpu.diamonds import diamonds, reduces_columns, reduces_rows
+from shardy_py.xla.buffers.gpu.graph import REDUCE, GpuGraph
+
+_MOST_OPERANDS = 96
+_MOST_CODE = 10_000
+_MOST_BRANCHES = 10
+_ROW = 256
+"""The threads of a block that reduces a row."""
+_COLUMNS = 32
+"""The columns of a block that reduces these."""
+_LARGE_REDUCTION = 16
+"""The elements of which one is made, from which on a reduction is not computed with another."""
+
+
+@dataclass(slots=True)
+class Kernel:
+    """Ops that are computed together.
+
+    root: the last. members: their numbers. reads: by value that is read how often each element is, and for
+    which of the places at which values are used. places: how often each of these is computed; codes: how
+    often code for it is there. operations: of arithmetic. code, branches: of the kernel. reduces: whether it
+    has a large reduction. rows: whether it has whole rows, so that nothing is computed repeatedly. time: that
+    it takes; written: of which to write.
+    """
+
+    root: int
+    members: set[int]
+    reads: dict[int, set[int]] = field(default_factory=dict[int, "set[int]"])
+    uses: dict[int, float] = field(default_factory=dict[int, float])
+    places: dict[int, float] = field(default_factory=dict[int, float])
+    codes: dict[int, int] = field(default_factory=dict[int, int])
+    operations: float = 0
+    code: int = 1
+    branches: int = 0
+    reduces: bool = False
+    rows: bool = False
+    time: float = 0
+    written: float = 0
+
+
+class KernelFusion:
+    """The kernels of a graph. gpu: the device for which times are estimated."""
+
+    def __init__(self, graph: GpuGraph, gpu: GpuDescription = H100) -> None:
+        self.graph, self.gpu = graph, gpu
+        count = len(graph.kinds)
+        self.elements = [graph.elements(number) for number in range(count)]
+        self.elementwise = [graph.is_elementwise(number) for number in range(count)]
+        self.rows = [graph.row(number) for number in range(count)]
+        self.fused = [row.is_fused and graph.types[n] is not None for n, row in enumerate(self.rows)]
+        self.operations = [self._operations(number) for number in range(count)]
+        self.kernels: list[Kernel | None] = [
+            Kernel(number, {number}) if is_fused else None for number, is_fused in enumerate(self.fused)
+        ]
+        for each in reversed(diamonds(graph, graph.users())):
+            kernel = self.kernels[each.root]
+            if kernel is not None:
+                kernel.members, kernel.rows = set(each.members), True
+        self.returned = set(graph.results)
+        self.users: list[set[int]] = [set() for _ in range(count)]
+        self.pairs: list[dict[int, float]] = [{} for _ in range(count)]
+        for number in range(count - 1, -1, -1):
+            kernel = self.kernels[number]
+            if kernel is not None and not self.users[number] and number not in self.returned:
+                self.kernels[number] = None
+                continue
+            if kernel is not None:
+                self._measure(kernel)
+            for value in graph.reads[number] if kernel is None else kernel.reads:
+                self.users[value].add(number)
+
+    def _operations(self, number: int) -> float:
+        """The operations of arithmetic of an op."""
+        row, type_ = self.rows[number], self.graph.types[number]
+        if type_ is None:
+            return 0
+        cycles = 3 if row.is_narrow and type_.element in ("bf16", "f16") else row.cycles
+        if self.graph.kinds[number] == REDUCE:
+            given = self.elements[self.graph.reads[number][0]]
+            return cycles * max(given - self.elements[number], 0)
+        return cycles * self.elements[number]
+
+    def groups(self) -> list[Kernel]:
+        """The kernels of ops that are computed in kernels, in the order of their roots."""
+        queue = [(-self._priority(n), -n, n) for n in range(len(self.kernels)) if self.kernels[n] is not None]
+        current = {number: priority for priority, _, number in queue}
+        heapify(queue)
+        while queue:
+            priority, _, number = heappop(queue)
+            if current.get(number) != priority or priority > 0 or self.kernels[number] is None:
+                continue
+            changed = self._fuse(number)
+            del current[number]
+            for each in sorted(changed):
+                if self.kernels[each] is not None:
+                    new = -self._priority(each)
+                    if current.get(each) != new:
+                        current[each] = new
+                        heappush(queue, (new, -each, each))
+        return [kernel for kernel in self.kernels if kernel is not None]
+
+    def _fuse(self, number: int) -> set[int]:
+        """Computes an op in all kernels that read it; returns the ops whose priority may be another."""
+        producer = self.kernels[number]
+        assert producer is not None
+        consumers = self.users[number]
+        changed = set(consumers)
+        for each in consumers:
+            kernel = self.kernels[each]
+            assert kernel is not None
+            kernel.members |= producer.members
+            kernel.rows = kernel.rows or producer.rows
+            self._measure(kernel)
+            for value in kernel.reads:
+                self.users[value].add(each)
+            changed.update(kernel.reads)
+        for value in producer.reads:
+            self.users[value].discard(number)
+        self.users[number] = set()
+        self.kernels[number] = None
+        for each in consumers:
+            self.pairs[each].clear()
+            kernel = self.kernels[each]
+            for value in () if kernel is None else kernel.reads:
+                self.pairs[value].pop(each, None)
+        return changed
+
+    def _measure(self, kernel: Kernel) -> None:
+        """Notes what a kernel reads, how often, and the time that it takes."""
+        graph, elements = self.graph, self.elements
+        root = kernel.root
+        places: dict[int, float] = {root: 1.0}
+        codes: dict[int, int] = {root: 1}
+        at: dict[int, set[int]] = {root: {root}}
+        operations, code, branches, reduces = 0.0, 0, 0, False
+        for number in sorted(kernel.members, reverse=True):
+            own = at.get(number)
+            if own is None:
+                continue
+            use = sum([places[each] for each in own])
+            use = min(use, 1.0) if kernel.rows else use
+            count = sum([codes[each] for each in own])
+            operations += use * self.operations[number]
+            code += count
+            branches += count * self.rows[number].branches
+            reduces = reduces or self._is_large_reduction(number)
+            is_same = self.elementwise[number]
+            for value in graph.reads[number]:
+                found = at.setdefault(value, set())
+                if is_same:
+                    found |= own
+                    continue
+                found.add(value)
+                size = elements[value]
+                times = ceil(use * self._use(number, value) * size) / size if size else 0
+                places[value] = places.get(value, 0.0) + times
+                codes[value] = codes.get(value, 0) + count
+        kernel.reads = {v: found for v, found in at.items() if v not in kernel.members}
+        kernel.uses = {v: sum([places[each] for each in found]) for v, found in kernel.reads.items()}
+        if kernel.rows:
+            kernel.uses = {value: min(use, 1.0) for value, use in kernel.uses.items()}
+        kernel.places, kernel.codes, kernel.operations = places, codes, operations
+        kernel.code, kernel.branches, kernel.reduces = code, branches, reduces
+        kernel.written = self.gpu.moved(graph.sizes[root])
+        work = self._work(kernel)
+        read = sum([self._read_time(v, use, work) for v, use in kernel.uses.items()])
+        arithmetic = self.gpu.computed(operations, work)
+        kernel.time = combined(arithmetic, read + kernel.written)
+
+    def _work(self, kernel: Kernel) -> int:
+        """The elements by which the threads of a kernel are counted."""
+        root = kernel.root
+        if self.graph.kinds[root] != REDUCE:
+            return self.elements[root]
+        rows = max(self.elements[root], 1)
+        row = self.elements[self.graph.reads[root][0]] // rows
+        blocks = rows // _COLUMNS if reduces_columns(self.graph, root) else rows * min(row, _ROW) // _ROW
+        return max(blocks, 1) * self.gpu.block
+
+    def _read_time(self, value: int, use: float, work: int) -> float:
+        size = self.graph.sizes[value]
+        return self.gpu.read(min(size, size * use), size * use, work)
+
+    def _use(self, number: int, value: int) -> float:
+        """How often an op reads each element of an operand, on average."""
+        made, given = self.elements[number], self.elements[value]
+        kind = self.graph.kinds[number]
+        if kind in (REDUCE, ConcatenateOp.name, ReduceWindowOp.name, PadOp.name):
+            return 1.0
+        return made / given if given else 0.0
+
+    def _is_large_reduction(self, number: int) -> bool:
+        if self.graph.kinds[number] != REDUCE:
+            return False
+        given = self.elements[self.graph.reads[number][0]]
+        return given >= _LARGE_REDUCTION * max(self.elements[number], 1)
+
+    def _priority(self, number: int) -> float:
+        """The time that is saved by computing an op in all that read it; negative if it cannot be."""
+        producer = self.kernels[number]
+        users = self.users[number]
+        if producer is None or not users or number in self.returned:
+            return -1.0
+        saved = LAUNCH + producer.time
+        for each in users:
+            consumer = self.kernels[each]
+            if consumer is None or not self._can(producer, consumer):
+                return -1.0
+        for each in users:
+            consumer = self.kernels[each]
+            assert consumer is not None
+            known = self.pairs[number]
+            time = known.get(each)
+            if time is None:
+                time = known[each] = self._together(producer, consumer)
+            saved += consumer.time - time
+        return saved
+
+    def _can(self, producer: Kernel, consumer: Kernel) -> bool:
+        """True if two kernels can be one."""
+        if producer.rows or consumer.rows:
+            members = producer.members | consumer.members
+            return len(producer.reads) + len(consumer.reads) <= _MOST_OPERANDS and all(
+                map(self._is_of_rows, members)
+            )
+        if producer.reduces and (consumer.reduces or not self._is_epilogue(producer, consumer)):
+            return False
+        last, made = self.rows[consumer.root], producer.root
+        if self.rows[made].is_in_place and self.graph.kinds[made] == ScatterOp.name:
+            return False
+        if last.is_in_place and self.graph.reads[consumer.root][0] == made:
+            return False
+        if len(producer.reads) + len(consumer.reads) > _MOST_OPERANDS:
+            return False
+        count = sum([consumer.codes.get(each, 1) for each in consumer.reads[made]])
+        branches = count * producer.branches + consumer.branches
+        if branches > _MOST_BRANCHES:
+            return False
+        return (producer.code * count + consumer.code) << branches <= _MOST_CODE
+
+    def _is_of_rows(self, number: int) -> bool:
+        """True if an op may be in a kernel that has whole rows."""
+        if self.graph.kinds[number] == REDUCE:
+            return reduces_rows(self.graph, number)
+        return self.rows[number].has_rows
+
+    def _is_epilogue(self, producer: Kernel, consumer: Kernel) -> bool:
+        """True if a kernel that ends with a reduction may go on with another."""
+        number = producer.root
+        is_only = len(self.users[number]) == 1
+        same = self.elements[consumer.root] == self.elements[number]
+        return is_only and same and all(self.elementwise[each] for each in consumer.members)
+
+    def _together(self, producer: Kernel, consumer: Kernel) -> float:
+        """The time of both as one kernel."""
+        made = producer.root
+        use = 1.0 if producer.rows or consumer.rows else consumer.uses[made]
+        work = max(self._work(consumer), int(self.elements[made] * use))
+        arithmetic = self.gpu.computed(producer.operations * use + consumer.operations, work)
+        read = 0.0
+        at = consumer.reads[made]
+        for value in {*producer.reads, *consumer.reads}:
+            if value == made:
+                continue
+            times = producer.uses.get(value, 0.0) * use + consumer.uses.get(value, 0.0)
+            if producer.rows or consumer.rows:
+                times = min(times, 1.0)
+            elif value in producer.reads and value in consumer.reads and producer.reads[value] == {made}:
+                times -= sum([consumer.places[each] for each in at & consumer.reads[value]])
+            read += self._read_time(value, times, work)
+        return combined(arithmetic, read + consumer.written)
+
+
+def direct_reads(graph: GpuGraph, kernel: Kernel) -> Iterable[int]:
+    """The values that a kernel reads only at the element that it writes, so that it may write over them."""
+    size = graph.sizes[kernel.root]
+    for value, at in kernel.reads.items():
+        if at == {kernel.root} and graph.sizes[value] == size:
+            yield value

@@ -1,0 +1,250 @@
+"""The memory of a computation on a GPU: its kernels in order, and their buffers.
+
+    allocated(body, {}, memory, carried)
+
+Not here: donation and sizes of arguments (`xla/buffers/estimate.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shardy_py.mlir.dialects.stablehlo import SortOp
+from shardy_py.ops import TABLE, Control, TensorType
+from shardy_py.xla.buffers.assignment import Assignment
+from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
+from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, collective_time, product_time
+from shardy_py.xla.buffers.gpu.graph import ARGUMENT, DOT, ELEMENT, OUTER, GpuGraph, is_loop, live
+from shardy_py.xla.buffers.gpu.joined import is_taken_apart, joined, summed, written_apart
+from shardy_py.xla.buffers.gpu.kernels import KernelFusion, direct_reads
+from shardy_py.xla.buffers.gpu.latency import Timed, beside
+from shardy_py.xla.buffers.gpu.order import in_least_memory
+from shardy_py.xla.buffers.gpu.products import with_products
+from shardy_py.xla.buffers.packing import Buffer
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.spmd.program import Name
+from shardy_py.xla.targets.combining import CombinerLimits, combined
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode
+
+_IN_PLACE = ("all_reduce", SortOp.name)
+"""Kinds of ops that are no kernels, and write over what they read."""
+
+
+@dataclass
+class GpuComputation:
+    """A computation: what runs, and what it allocates.
+
+    body: as the passes of the compiler leave it. around: the types of values of computations around it.
+    limits: of what one op combines; None: nothing.
+    """
+
+    body: DeviceBody
+    around: Mapping[int, TensorType | None] = field(default_factory=dict[int, "TensorType | None"])
+    limits: CombinerLimits | None = None
+    graph: GpuGraph = field(init=False)
+    alias: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
+    sizes: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
+    nodes: dict[int, DeviceNode] = field(default_factory=dict[int, DeviceNode], init=False)
+    """By the identity of an event's step, the node whose bodies it runs."""
+    times: dict[int, float] = field(default_factory=dict[int, float], init=False)
+
+    def __post_init__(self) -> None:
+        self.graph = with_products(GpuGraph.of(self.body, self.around))
+
+    def events(self) -> list[Event]:
+        """The kernels and other ops, in program order."""
+        graph = self.graph
+        needed = live(graph, graph.results)
+        kernels = {kernel.root: kernel for kernel in KernelFusion(_pruned(graph, needed)).groups()}
+        self.times = {number: kernel.time for number, kernel in kernels.items()}
+        self.times |= {
+            number: self._product_time(number)
+            for number in range(len(graph.kinds))
+            if graph.kinds[number] == DOT
+        }
+        found: list[Event] = []
+        elements: dict[int, list[int]] = {}
+        for number, kind in enumerate(graph.kinds):
+            if kind == ELEMENT:
+                elements.setdefault(graph.reads[number][-1], []).append(number)
+        for number, kind in enumerate(graph.kinds):
+            self.sizes[number] = graph.sizes[number]
+            if not needed[number] or kind in (ARGUMENT, OUTER):
+                continue
+            if kind == ELEMENT:
+                self._element(number)
+                continue
+            kernel = kernels.get(number)
+            if kernel is not None:
+                reads, over = tuple(kernel.reads), tuple(direct_reads(graph, kernel))
+                if graph.row(number).is_in_place and graph.reads[number]:
+                    over = (graph.reads[number][0], *over)
+                found.append(Event(graph.step(number), reads, (number,), over=over))
+            elif not graph.row(number).is_fused or graph.types[number] is None:
+                found.append(self._other(number, elements.get(number, [])))
+        found = written_apart([self._renamed(event) for event in found], self._overwritten(found), self.sizes)
+        return self._joined(found)
+
+    def _overwritten(self, events: Sequence[Event]) -> dict[int, Name]:
+        """By the identity of an event's first value, the value that it has to write over."""
+        found: dict[int, Name] = {}
+        for event in events:
+            (number, *_) = (*event.makes, None)
+            if isinstance(number, int) and self.graph.row(number).is_in_place and self.graph.reads[number]:
+                found[number] = self.stored(self.graph.reads[number][0])
+        return found
+
+    def _joined(self, events: Sequence[Event]) -> list[Event]:
+        """The events with collectives that run as one op."""
+        ops: dict[int, int] = {}
+        for number, issued in enumerate(() if self.limits is None else combined(self.body, self.limits)):
+            if len(issued.parts) > 1:
+                ops |= {id(each): number for part in issued.parts for each in part.members}
+        groups: dict[int, list[Event]] = {}
+        for event in events:
+            (number, *_) = (*event.makes, None)
+            transfer = self.graph.transfer(number) if isinstance(number, int) else None
+            members = () if transfer is None else transfer.members
+            op = next((ops[id(each)] for each in members if id(each) in ops), None)
+            if op is not None:
+                groups.setdefault(op, []).append(event)
+        return joined(events, [group for group in groups.values() if len(group) > 1], self.sizes)
+
+    def _product_time(self, number: int) -> float:
+        """The time of a product, by the elements that it reads and makes."""
+        graph = self.graph
+        type_, reads = graph.types[number], graph.reads[number]
+        if type_ is None or len(reads) < 2:
+            return LAUNCH
+        left, right = (graph.elements(each) for each in reads[:2])
+        depth = (left * right / max(graph.elements(number), 1)) ** 0.5
+        return product_time(2 * graph.elements(number) * depth, type_.element)
+
+    def _element(self, number: int) -> None:
+        reads = self.graph.reads[number]
+        if len(reads) > 1:  # of a barrier: its operand
+            self.alias[number] = reads[0]
+
+    def _other(self, number: int, elements: Sequence[int]) -> Event:
+        """The event of an op that is no kernel of fused ops."""
+        graph = self.graph
+        node, reads = graph.nodes[number], graph.reads[number]
+        makes = tuple(elements) or (number,)
+        step = None if node is None else node.step
+        over: tuple[int, ...] = ()
+        if node is not None and node.bodies:
+            self.nodes[id(step)] = node
+            over = reads if is_loop(node) else ()
+        elif step is not None and STORED.of(step.record.name).holds_back and elements:
+            self.sizes[number] = 0
+            return Event(step, reads, (number,))
+        elif graph.kinds[number] in _IN_PLACE:
+            over = reads
+        if step is not None and step.record.attributes.get("is_stable"):
+            # Places are sorted with the values, so that equal ones keep their order.
+            places = ("places", number)
+            self.sizes[places] = 4 * graph.elements(reads[0])
+            makes = (*makes, places)
+        return Event(step, reads, makes, over=over)
+
+    def _renamed(self, event: Event) -> Event:
+        if not self.alias:
+            return event
+        reads: list[Name] = []
+        for name in event.reads:
+            reads.append(self.stored(name))
+            if name in self.alias and isinstance(name, int):
+                reads.append(self.graph.reads[name][1])
+        return event._replace(reads=tuple(reads), over=tuple(map(self.stored, event.over)))
+
+    def stored(self, name: Name) -> Name:
+        """The value whose memory a value is in."""
+        while name in self.alias:
+            name = self.alias[name]
+        return name
+
+    def temporaries(
+        self, memory: Sequence[int], carried: Sequence[Name | None] = ()
+    ) -> tuple[int, tuple[Buffer, ...]]:
+        """The bytes beyond arguments and results, and what is alive when most is.
+
+        memory: the bytes of the memory for each result. carried: for each the argument that is in it at
+        first; None for none.
+        """
+        events = self.events()
+        results = [self.stored(number) for number in self.graph.results]
+        taken = {n: made for n, made in zip(carried, results, strict=False) if n is not None and n != made}
+        copies = copied(events, taken)
+        if copies:
+            self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
+            events = with_copies(events, copies)
+        return Assignment(
+            self._ordered(events), self.sizes, results, memory, carried, self.alias, self._inner
+        ).temporaries()
+
+    def _ordered(self, events: Sequence[Event]) -> list[Event]:
+        kept = [self.stored(each) for each in self.graph.results]
+        ordered = in_least_memory(events, self.sizes, kept)
+        timed = [self._timed(event) for event in ordered]
+        if not any(each.latency for each in timed):
+            return ordered
+        return [
+            self._ended(ordered[number]) if is_end else ordered[number] for number, is_end in beside(timed)
+        ]
+
+    def _timed(self, event: Event) -> Timed:
+        """The event with the times that XLA expects."""
+        size = sum(self.sizes[each] for each in event.makes)
+        number = summed(event.makes)
+        if number is None and not event.sums:
+            number = event.makes[0] if event.makes and not is_taken_apart(event) else None
+        transfer = self.graph.transfer(number) if isinstance(number, int) else None
+        if transfer is not None:
+            latency = collective_time(transfer.kind, size, transfer.collective.group_size)
+            return Timed(event.reads, event.makes, LAUNCH, latency)
+        cost = self.times.get(number) if isinstance(number, int) else None
+        return Timed(event.reads, event.makes, H100.moved(2 * size) if cost is None else cost)
+
+    def _ended(self, event: Event) -> Event:
+        """The end of a collective: up to it, what it sends is needed, unless it is written over."""
+        reads = event.makes if event.over else (*event.reads, *event.makes)
+        return Event(None, reads, ())
+
+    def _inner(self, event: Event) -> tuple[int, tuple[Buffer, ...]] | None:
+        node = self.nodes.get(id(event.step))
+        if node is None:
+            return None
+        types = {**self.around, **{number: each.type for number, each in self.body.nodes.items()}}
+        found = (_region(inner, node, types, self.limits) for inner in node.bodies)
+        return max(found, key=lambda each: each[0])
+
+
+def _region(
+    body: DeviceBody,
+    node: DeviceNode,
+    types: Mapping[int, TensorType | None],
+    limits: CombinerLimits | None,
+) -> tuple[int, tuple[Buffer, ...]]:
+    inner = GpuComputation(body, types, limits)
+    graph = inner.graph
+    is_loop = TABLE[node.name].control is Control.LOOP
+    whole = is_loop and len(graph.arguments) == len(graph.results)
+    sizes = [graph.sizes[number] for number in graph.results] if whole else []
+    return inner.temporaries(sizes, graph.arguments if whole else ())
+
+
+def _pruned(graph: GpuGraph, needed: Sequence[bool]) -> GpuGraph:
+    """The graph without the reads of ops that nothing needs."""
+    return GpuGraph(
+        [kind if needed[n] else OUTER for n, kind in enumerate(graph.kinds)],
+        [reads if needed[n] else () for n, reads in enumerate(graph.reads)],
+        graph.types,
+        graph.sizes,
+        graph.nodes,
+        graph.results,
+        graph.arguments,
+        graph.outer,
+        graph.index,
+    )

@@ -1,0 +1,117 @@
+"""Memory on a GPU: kinds of programs for which what XLA:GPU of jax 0.10.2 allocates is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.api import Program, propagate
+from shardy_py.xla.buffers.gpu.joined import joined, written_apart
+from shardy_py.xla.buffers.gpu.order import in_least_memory
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.spmd.program import Name
+
+MIB = 2**20
+
+
+def temporaries(text: str) -> int:
+    """The bytes of temporaries on an H100."""
+    return propagate(Program.parse(text)).memory("h100").estimate.temporaries
+
+
+def test_products_of_few_tiles_have_partial_sums() -> None:
+    text = """func.func @main(%a: tensor<512x512xbf16>, %b: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xbf16>
+      return %0 : tensor<512x512xbf16>
+    }"""
+    assert temporaries(text) == 4 * MIB
+
+
+def test_scores_of_attention_are_stored_once() -> None:
+    # The maximum of each row, its exponentials and their sum are computed from the product.
+    text = """func.func @main(%q: tensor<8x1024x64xbf16>, %k: tensor<8x1024x64xbf16>)
+        -> tensor<8x1024x1024xbf16> {
+      %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2]
+        : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xbf16>
+      %1 = stablehlo.convert %0 : (tensor<8x1024x1024xbf16>) -> tensor<8x1024x1024xf32>
+      %2 = stablehlo.reduce(%1 init: %low) applies stablehlo.maximum across dimensions = [2]
+        : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+      %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+      %4 = stablehlo.subtract %1, %3 : tensor<8x1024x1024xf32>
+      %5 = stablehlo.exponential %4 : tensor<8x1024x1024xf32>
+      %6 = stablehlo.reduce(%5 init: %zero) applies stablehlo.add across dimensions = [2]
+        : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+      %7 = stablehlo.broadcast_in_dim %6, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+      %8 = stablehlo.divide %5, %7 : tensor<8x1024x1024xf32>
+      %9 = stablehlo.convert %8 : (tensor<8x1024x1024xf32>) -> tensor<8x1024x1024xbf16>
+      return %9 : tensor<8x1024x1024xbf16>
+    }"""
+    assert 16 * MIB <= temporaries(text) < 17 * MIB
+
+
+def test_what_several_ops_write_over_is_made_once_for_each() -> None:
+    events = [
+        Event("zero", (), ("z",)),
+        Event("scatter", ("z", "u"), (1,), over=("z",)),
+        Event("scatter", ("z", "v"), (2,), over=("z",)),
+    ]
+    sizes: dict[Name, int] = {"z": 4}
+    found = written_apart(events, {1: "z", 2: "z"}, sizes)
+    copy = ("copy", "z", 0)
+    assert [event.makes for event in found] == [("z", copy), (1,), (2,)]
+    assert [event.reads for event in found] == [(), ("z", "u"), (copy, "v")]
+    assert sizes[copy] == 4
+
+
+def test_sums_of_one_op_are_put_together() -> None:
+    sums = [Event(name, (name,), (f"sum of {name}",), over=(name,)) for name in ("a", "b")]
+    sizes: dict[Name, int] = {"sum of a": 8, "sum of b": 4}
+    found = joined(sums, [sums], sizes)
+    assert [len(event.reads) for event in found] == [2, 1, 1, 1]
+    assert sizes[found[0].makes[0]] == 12
+    assert found[1].over == found[0].makes
+
+
+def test_sums_that_need_each_other_stay_apart() -> None:
+    first, second = Event("a", ("x",), ("y",), over=("x",)), Event("b", ("y",), ("z",), over=("y",))
+    assert joined([first, second], [[first, second]], {"y": 8, "z": 8}) == [first, second]
+
+
+def test_what_frees_memory_runs_before_what_needs_more() -> None:
+    events = [
+        Event("other", (), ("b",)),
+        Event("large", (), ("a",)),
+        Event("use", ("a",), ("u",)),
+        Event("end", ("u", "b"), ("r",)),
+    ]
+    order = in_least_memory(events, {"a": 64, "u": 16, "b": 32, "r": 16}, ("r",))
+    assert [event.step for event in order] == ["large", "use", "other", "end"]
+
+
+def test_operands_with_batches_apart_are_copied_for_products() -> None:
+    text = """func.func @main(%q: tensor<4x512x8x64xf32>, %k: tensor<4x512x8x64xf32>)
+        -> tensor<4x8x512x512xf32> {
+      %0 = stablehlo.dot_general %q, %k, batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3]
+        : (tensor<4x512x8x64xf32>, tensor<4x512x8x64xf32>) -> tensor<4x8x512x512xf32>
+      return %0 : tensor<4x8x512x512xf32>
+    }"""
+    assert temporaries(text) == 8 * MIB
+
+
+@pytest.mark.parametrize("chip", ["tpu-v5e", "tpu-v6e"])
+def test_temporaries_may_be_in_vmem(chip: str) -> None:
+    text = """func.func @main(%a: tensor<2048x2048xf32>, %b: tensor<2048x2048xf32>) -> tensor<2048x2048xf32> {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+      %1 = stablehlo.dot_general %0, %a, contracting_dims = [1] x [0]
+        : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+      %2 = stablehlo.dot_general %1, %0, contracting_dims = [1] x [0]
+        : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+      return %2 : tensor<2048x2048xf32>
+    }"""
+    report = propagate(Program.parse(text)).memory(chip)
+    estimate = report.estimate
+    assert estimate.in_vmem == estimate.temporaries == estimate.total_bytes - estimate.least_bytes > 0
+    assert "may be in VMEM" in report.headline[0]
