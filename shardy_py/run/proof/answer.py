@@ -14,9 +14,9 @@ from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.passes.partitioned import Partitioned
-from shardy_py.run.proof.comparison import Tally, Wrong
 from shardy_py.run.proof.composition import Composition
 from shardy_py.run.proof.exactness import Exactness
+from shardy_py.run.proof.findings import Tally, Wrong
 from shardy_py.run.proof.rounding import ROUNDINGS
 
 

@@ -46,13 +46,35 @@ class Floats(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RunKind:
-    """A run. order: of residues. floats: of inputs."""
+    """A run.
+
+    order: of residues. floats: of inputs. is_cut: whether values are replaced after they were compared.
+    few: whether integers are few, so that equal ones meet. nan_bits: functions are NaN once in two to that
+    many times, and some inputs are; 0: none.
+    """
 
     order: Order
     floats: Floats = Floats.UNIFORM
+    is_cut: bool = False
+    few: bool = False
+    nan_bits: int = 0
 
 
 _TIED = {3: Floats.PAIR, 5: Floats.UNITS, 7: Floats.CONSTANTS}
+_NAN = tuple((Floats.UNIFORM, bits) for bits in (2, 4, 8, 1, 3, 6))
+_WITHOUT_NAN = tuple(
+    (floats, 0)
+    for floats in (
+        Floats.UNIFORM,
+        Floats.PAIR,
+        Floats.UNIFORM,
+        Floats.UNITS,
+        Floats.UNIFORM,
+        Floats.CONSTANTS,
+    )
+)
+"""The floats of runs that search, and how rarely functions are NaN in them."""
+_FEWER = 6
 _FEW = {0: Floats.CONSTANTS}
 """The runs with equal elements: one of each order, or that in which zero is in the middle."""
 
@@ -76,12 +98,32 @@ def runs_of(modules: Iterable[ModuleOp], *, is_large: bool) -> tuple[RunKind, ..
         magnitudes |= any(record.name == _MAGNITUDE for record in records.values())
     tied = (_FEW if is_large or not depends else _TIED) if ties else {}
     count = len(ORDERS) * (1 if is_large or not depends else _EACH)
+    first_cut = min(len(ORDERS), count - 1)
     runs = tuple(
-        RunKind(ORDERS[number % len(ORDERS)], tied.get(number, Floats.UNIFORM)) for number in range(count)
+        RunKind(
+            ORDERS[number % len(ORDERS)],
+            tied.get(number, Floats.UNIFORM),
+            is_cut=number >= first_cut and number not in tied,
+        )
+        for number in range(count)
     )
     if is_large:
         return runs
     return (*runs, RunKind("middle", Floats.ZERO)) if magnitudes else runs
+
+
+def search_of(*, is_large: bool) -> tuple[RunKind, ...]:
+    """Returns more runs, for a program with an op that is right for some operands only.
+
+    They try to have others reach it: equal integers and floats meet, inputs and functions are NaN.
+    """
+    kinds = [
+        RunKind(ORDERS[number % len(ORDERS)], floats, few=number % 4 != 3, nan_bits=bits)
+        for number, (floats, bits) in enumerate(
+            pair for pairs in zip(_NAN * 2, _WITHOUT_NAN * 2, strict=True) for pair in pairs
+        )
+    ]
+    return tuple(kinds[:_FEWER] if is_large else kinds)
 
 
 def _has_results(op: Operation) -> bool:

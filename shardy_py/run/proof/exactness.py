@@ -31,7 +31,8 @@ class Exactness:
     largest of a difference of two values as a polynomial; None: it has no bound. ties: runs with equal floats
     among the inputs, of which the bound says nothing. iterations: after which a loop that goes on as floats
     decide was ended; 0: there is none. conditions: those of selects, conditionals and loops. covered: those
-    that came out both ways. one_sided: the others that were computed, and how they came out.
+    that came out both ways. one_sided: the others that were computed, and how they came out. doubtful: values
+    of the local program that are right for the operands that reached them, and wrong for others.
     """
 
     runs: int
@@ -45,6 +46,7 @@ class Exactness:
     conditions: int = 0
     covered: int = 0
     one_sided: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
 
     @property
     def error(self) -> float | None:
@@ -100,6 +102,8 @@ class Exactness:
             more = f"; {len(self.one_sided) - _SHOWN:,} more" * (len(self.one_sided) > _SHOWN)
             text = f"covered: {self.covered:,} of {self.conditions:,} conditions came out both ways"
             lines.append(f"{text}: {shown}{more}" if shown else text)
+        if self.doubtful:
+            lines.append(f"right for the operands that reached them only: {', '.join(self.doubtful)}")
         if self.whole:
             lines.append(f"functions of whole operands: {', '.join(self.whole)}")
         return lines
@@ -123,6 +127,7 @@ class Exactness:
             sum(part.conditions for part in every),
             sum(part.covered for part in every),
             tuple(sorted({text for part in every for text in part.one_sided})),
+            tuple(sorted({text for part in every for text in part.doubtful})),
         )
 
 

@@ -127,12 +127,15 @@ class FieldArithmetic(Arithmetic):
         self.inverts = False
         self.iterations = 0
 
-    def begin(self, field: Residues, hashes: Hash, turn: int, *, divides: bool = False) -> None:
+    def begin(
+        self, field: Residues, hashes: Hash, turn: int, *, divides: bool = False, nan_bits: int = 0
+    ) -> None:
         """Begins another run: ops that were built before compute in its field.
 
         divides: whether quotients are those of the field; else the inverse is a function like any other, so
-        that all values are polynomials.
+        that all values are polynomials. nan_bits: functions are NaN once in two to that many times; 0: never.
         """
+        self._nan = np.uint64((1 << nan_bits) - 1)
         self.field, self.hashes, self.turn, self.divides = field, hashes, turn, divides
         for ufunc in self._ufuncs.values():
             ufunc.field = field
@@ -241,8 +244,9 @@ class FieldArithmetic(Arithmetic):
         return most
 
     def residues(self, bits: Array) -> Array:
-        """Returns residues of random bits."""
-        return self.field.of_bits(bits)
+        """Returns residues of random bits; in some runs NaN for some, as what overflows may be."""
+        result = self.field.of_bits(bits)
+        return np.where(bits & self._nan, result, np.nan) if self._nan else result
 
     def codes(self, array: Array) -> list[Array]:
         """Returns what hashes take: one array, or two of complex numbers."""
