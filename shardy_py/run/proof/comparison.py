@@ -82,6 +82,7 @@ class LocalObserver:
     ) -> Array:
         """Compares all executions of a result; returns it, or what takes its place."""
         series, moved = self._series_of(counterpart)
+        renewed = array
         for number, lanes in self._executed(counterpart.series, members):
             found = of_execution(series, members[lanes], number)
             if found is None:
@@ -99,8 +100,10 @@ class LocalObserver:
             else:
                 after = of_execution(series, members[lanes], number, renewed=True)
                 assert after is not None
-                array = _with_lanes(array, lanes, len(members), one.renewed(part, whole, *after))
-        return array
+                renewed = _with_lanes(renewed, lanes, len(members), one.renewed(part, whole, *after))
+        if self.cutpoints is not None and renewed is not array:
+            self.cutpoints.keep_values(array, renewed)
+        return renewed
 
     def _executed(self, series: tuple[int, int], members: Integers) -> Iterator[tuple[int, Integers]]:
         """Counts an execution on these devices: how often they had executed it before, and their lanes."""
@@ -174,8 +177,11 @@ class _One:
             return part
         if pending is None and len(part) == len(after) == 1 and shards.is_whole:
             return after
+        wanted = shards.parts(after, lanes, self.members)
+        if pending is None and shards.everywhere is None:
+            return np.ascontiguousarray(wanted)
         every = np.broadcast_to(part, (len(self.members), *part.shape[1:]))
-        wanted = np.broadcast_to(shards.parts(after, lanes, self.members), every.shape)
+        wanted = np.broadcast_to(wanted, every.shape)
         if pending is not None:
             reduced = self._reduced(part)
             if reduced is None:

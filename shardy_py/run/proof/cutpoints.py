@@ -12,7 +12,7 @@ Not here: which values correspond (`correspondences.py`), what a difference behi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
@@ -29,7 +29,8 @@ from shardy_py.ops.table import TABLE, row_of
 from shardy_py.run.proof.correspondences import Counterpart
 from shardy_py.run.proof.exact_inputs import constants_of
 from shardy_py.run.proof.field.arithmetic import FieldArithmetic, is_float
-from shardy_py.run.proof.field.residues import Residues
+from shardy_py.run.proof.field.hashing import mixed
+from shardy_py.run.proof.field.residues import Residues, is_finite
 
 _LABEL = "cut point"
 _NUMBERS = {Identity.ZERO: 0.0, Identity.ONE: 1.0}
@@ -42,6 +43,7 @@ class Cutpoints:
 
     values: frozenset[SSAValue]
     arithmetic: FieldArithmetic
+    _places: dict[int, Array] = field(default_factory=dict[int, Array])
 
     def renewed(self, value: SSAValue, array: Array) -> Array | None:
         """Returns what takes the place of an array [lanes, *shape]; None: it stays.
@@ -50,14 +52,27 @@ class Cutpoints:
         """
         if value not in self.values or array.dtype.kind not in "fc":
             return None
-        arithmetic = self.arithmetic
-        places: Array = np.arange(prod(array.shape[1:]), dtype=np.uint64)
-        places = places.reshape(array.shape[1:])
-        bits = arithmetic.hashes.of(_LABEL, *arithmetic.codes(array), places)
+        arithmetic, size = self.arithmetic, prod(array.shape[1:])
+        places = self._places.get(size)
+        if places is None:
+            places = self._places[size] = arithmetic.hashes.of(_LABEL, np.arange(size, dtype=np.uint64))
+        first, *others = arithmetic.codes(array)
+        bits = mixed(first ^ places.reshape(array.shape[1:]))
+        for other in others:
+            bits = mixed(bits ^ other)
         result: Array = arithmetic.residues(bits)
         if array.dtype.kind == "c":
-            result = result + 1j * arithmetic.residues(arithmetic.hashes.of(f"{_LABEL}.imag", bits))
-        return np.where(np.isfinite(array), result, array)
+            result = result + 1j * arithmetic.residues(mixed(bits))
+        result = result if is_finite(array) else np.where(np.isfinite(array), result, array)
+        self.keep_values(array, result)
+        return result
+
+    def keep_values(self, array: Array, renewed: Array) -> None:
+        """Lets what takes the place of a constant be compared as the constant is."""
+        shadows = self.arithmetic.shadows
+        values = shadows.of(array)
+        if values is not None:
+            shadows.add(renewed, values)
 
 
 def cut_values(found: Iterable[Counterpart]) -> frozenset[SSAValue]:
@@ -113,13 +128,13 @@ def _is_neutral(value: OpResult) -> bool:
     return False
 
 
-def with_sum(field: Residues, terms: Array, sums: Array, wanted: Array, first: Array) -> Array:
+def with_sum(residues: Residues, terms: Array, sums: Array, wanted: Array, first: Array) -> Array:
     """Returns terms [devices, *part] whose sums are what is wanted, by another first term of each.
 
     first: its device. Sums that are not finite stay.
     """
     result = terms.copy()
-    change = field.subtract(wanted[first], sums[first])
-    changed = field.add(terms[first], change)
+    change = residues.subtract(wanted[first], sums[first])
+    changed = residues.add(terms[first], change)
     result[first] = np.where(np.isfinite(wanted[first]), changed, terms[first])
     return result
