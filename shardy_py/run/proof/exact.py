@@ -22,7 +22,7 @@ from shardy_py.ops.compute import Array
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.answer import Answer
 from shardy_py.run.proof.exact_programs import ExactPrograms, ExactRun
-from shardy_py.run.proof.exact_runs import RunKind, runs_of, search_of
+from shardy_py.run.proof.exact_runs import RunKind, orders_nan, runs_of, search_of
 from shardy_py.run.proof.options import ProofOptions
 
 
@@ -69,12 +69,21 @@ class _Proof:
             return
         run = self._run(kind, given)
         if kind.is_cut and (run.fault is not None or run.doubtful):
-            self.doubtful = frozenset(run.doubtful or (None,))
+            self.doubtful |= {*run.doubtful} or {None}
             kind = replace(kind, is_cut=False)
             run = self._run(kind, given)
-        self.kinds.append(kind)
-        self.runs.append(run)
         self._number += 1
+        if run.fault is None or self._is_meant(run, kind):
+            self.kinds.append(kind)
+            self.runs.append(run)
+
+    def _is_meant(self, run: ExactRun, kind: RunKind) -> bool:
+        """Returns whether a difference counts: not where an op that is right otherwise orders NaN."""
+        wrong = run.wrong
+        if not kind.nan_bits or wrong is None or wrong in self.doubtful:
+            return True
+        first = self.programs.case.found[wrong].whole[0]
+        return not (isinstance(first, OpResult) and orders_nan(first.op))
 
     def _run(self, kind: RunKind, given: Sequence[Array]) -> ExactRun:
         """A run, or if it finds a difference, one with quotients, as a law of them may have been needed."""
@@ -88,18 +97,14 @@ class _Proof:
         return run
 
     def search(self, kinds: Sequence[RunKind]) -> None:
-        """Makes runs in which doubtful ops may be wrong, until one is.
-
-        What is NaN has no order, so of runs with NaN only a doubtful value counts, or a result.
-        """
+        """Makes runs in which doubtful ops may be wrong, until one is."""
         for kind in kinds:
-            if self.has_failed:
-                return
-            run = self._run(kind, ())
-            self._number += 1
-            if run.fault is not None and (not kind.nan_bits or run.wrong in {None, *self.doubtful}):
-                self.kinds.append(kind)
-                self.runs.append(run)
+            if not self.has_failed:
+                run = self._run(kind, ())
+                self._number += 1
+                if run.fault is not None and self._is_meant(run, kind):
+                    self.kinds.append(kind)
+                    self.runs.append(run)
 
     def answer(self, options: ProofOptions) -> Answer:
         """Returns what was found."""

@@ -214,11 +214,12 @@ class ExactPrograms:
             tuple(sorted({name for arithmetic in used for name in arithmetic.uninterpreted})),
             tuple(sorted({name for arithmetic in used for name in arithmetic.whole})),
             None if self.divides and self._has_quotients else degree_of(self.partitioned.whole),
-            sum(kind.floats is not Floats.UNIFORM for kind in kinds),
+            sum(not kind.is_bounded for kind in kinds),
             self._whole.iterations,
             len(self._coverage.conditions),
             self._coverage.both,
             self._one_sided(),
+            sum(kind.nan_bits > 0 for kind in kinds),
             tuple(_names(self.case.local, [value for value in doubtful if isinstance(value, OpResult)])),
         )
 

@@ -16,10 +16,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from shardy_py.mlir.dialects.stablehlo import AbsOp
-from shardy_py.mlir.ir import type_of, walk_pre_order
+from shardy_py.mlir.ir import operands_of, type_of, walk_pre_order
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
-from shardy_py.ops import Control, OpRecord
+from shardy_py.ops import Control, Family, OpRecord
 from shardy_py.ops.table import row_name, row_of
 from shardy_py.run.proof.case import arguments_of
 from shardy_py.run.proof.facet import EXACT
@@ -59,6 +59,11 @@ class RunKind:
     few: bool = False
     nan_bits: int = 0
 
+    @property
+    def is_bounded(self) -> bool:
+        """Returns whether its inputs are uniform, as the bound of a proof asks."""
+        return self.floats is Floats.UNIFORM and not self.nan_bits
+
 
 _TIED = {3: Floats.PAIR, 5: Floats.UNITS, 7: Floats.CONSTANTS}
 _NAN = tuple((Floats.UNIFORM, bits) for bits in (2, 4, 8, 1, 3, 6))
@@ -84,15 +89,15 @@ def runs_of(modules: Iterable[ModuleOp], *, is_large: bool) -> tuple[RunKind, ..
 
     Each order has three runs if what a run shows depends on its integers, its order or its branches; one in
     large programs and in those of sums, products and functions alone. Zero is the only residue whose
-    magnitude is below that of 1.
+    magnitude is below that of 1. What cancels hides all but NaN.
     """
-    depends, ties, magnitudes = False, False, False
+    depends, ties, magnitudes, cancels = False, False, False, False
     for module in modules:
         types = (tensor_type(type_of(argument)) for argument in arguments_of(module))
         depends |= any(type_ is not None and not is_float(type_) for type_ in types)
-        records = {
-            id(record): record for record in map(record_of, filter(_has_results, walk_pre_order(module)))
-        }
+        ops = [op for op in walk_pre_order(module) if op.results]
+        records = {id(record): record for record in map(record_of, ops)}
+        cancels |= any(map(_cancels, ops))
         ties |= any(map(_tells_ties, records.values()))
         depends |= ties or any(map(_depends, records.values()))
         magnitudes |= any(record.name == _MAGNITUDE for record in records.values())
@@ -107,9 +112,9 @@ def runs_of(modules: Iterable[ModuleOp], *, is_large: bool) -> tuple[RunKind, ..
         )
         for number in range(count)
     )
-    if is_large:
-        return runs
-    return (*runs, RunKind("middle", Floats.ZERO)) if magnitudes else runs
+    if cancels:
+        runs += tuple(RunKind(ORDERS[0], nan_bits=bits) for _, bits in _NAN[: 1 if is_large else len(ORDERS)])
+    return (*runs, RunKind("middle", Floats.ZERO)) if magnitudes and not is_large else runs
 
 
 def search_of(*, is_large: bool) -> tuple[RunKind, ...]:
@@ -126,8 +131,21 @@ def search_of(*, is_large: bool) -> tuple[RunKind, ...]:
     return tuple(kinds[:_FEWER] if is_large else kinds)
 
 
-def _has_results(op: Operation) -> bool:
-    return bool(op.results)
+def orders_nan(op: Operation) -> bool:
+    """Returns whether an op puts floats in order, which NaN have none in: their places are left open."""
+    if op.regions:
+        return any(_tells_ties(record_of(inner)) for inner in walk_pre_order(op))
+    record = record_of(op)
+    return _tells_ties(record) and row_of(record).kind is not Family.ELEMENTWISE
+
+
+def _cancels(op: Operation) -> bool:
+    """True if it gives a constant for floats, or NaN."""
+    operands = operands_of(op)
+    if len(operands) != 2 or operands[0] is not operands[1]:
+        return False
+    record = record_of(op)
+    return is_float(record.operands[0]) and EXACT.of(row_name(record)).cancels
 
 
 def _depends(record: OpRecord) -> bool:
