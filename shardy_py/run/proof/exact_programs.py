@@ -102,6 +102,11 @@ class ExactPrograms:
             for module, settings in ((case.whole, whole), (case.local, local))
         )
 
+    @property
+    def field(self) -> Residues:
+        """The field of the last run."""
+        return self._whole.field
+
     def _drawn(self, number: int, order: Order) -> tuple[np.random.Generator, Residues, Hash]:
         """The source of random numbers, the field and the functions of a run."""
         random = np.random.default_rng((self._options.seed, number))
