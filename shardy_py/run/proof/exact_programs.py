@@ -26,7 +26,7 @@ from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.lanes import TOKEN
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.interpret import Executable, Settings
-from shardy_py.run.interpret.values import Value
+from shardy_py.run.interpret.values import Value, is_array
 from shardy_py.run.proof.answer import ValueFault, fault_of
 from shardy_py.run.proof.case import Case, arguments_of, main_of
 from shardy_py.run.proof.comparison import LocalObserver, unequal
@@ -43,13 +43,14 @@ from shardy_py.run.proof.exact_inputs import (
 from shardy_py.run.proof.exact_runs import Floats, RunKind
 from shardy_py.run.proof.exact_sites import noted_sites
 from shardy_py.run.proof.exactness import Exactness
-from shardy_py.run.proof.expected import Expected
+from shardy_py.run.proof.expected import Expected, Seen
 from shardy_py.run.proof.field.arithmetic import FieldArithmetic, FieldSite
 from shardy_py.run.proof.field.facet import MEANINGS
 from shardy_py.run.proof.field.hashing import Hash
 from shardy_py.run.proof.field.residues import ORDERS, Order, Residues
 from shardy_py.run.proof.findings import Tally, WrongValue
 from shardy_py.run.proof.options import ProofOptions
+from shardy_py.run.proof.origins import Known
 from shardy_py.run.proof.returned import returned
 from shardy_py.run.proof.shards import Shards
 
@@ -145,14 +146,39 @@ class ExactPrograms:
         seed = self._options.seed + number
         whole, local = self._executables
         wanted = whole.run(lanes, expected.observe, seed)
-        comparison = self._observer(expected, cut[1])
+        comparison, parts = self._observer(expected, cut[1]), self._split(arrays, inputs)
+        is_random = kind.is_bounded and not kind.is_cut
         try:
-            made = local.run(self._split(arrays, inputs), comparison.observe, seed)
+            made = local.run(parts, comparison.observe, seed)
         except WrongValue as error:
-            fault = fault_of(error.wrong, case.local, case.whole, case.sources)
-            return ExactRun(comparison.tally, fault, error.wrong.counterpart.value)
+            wrong = error.wrong
+            fault = fault_of(wrong, case.local, case.whole, case.sources)
+            if is_random:
+                series = expected.series(wrong.counterpart)
+                fault = self._with_origin(fault, series[wrong.execution :], expected, parts)
+            return ExactRun(comparison.tally, fault, wrong.counterpart.value)
         found = _result_fault(case, self._outputs, wanted, made, self._local)
+        if found is not None and is_random:
+            found = self._with_origin(found, (), expected, parts)
         return ExactRun(comparison.tally, found, doubtful=tuple(comparison.doubtful))
+
+    def _with_origin(
+        self, fault: ValueFault, series: Sequence[Seen], expected: Expected, parts: Sequence[Value]
+    ) -> ValueFault:
+        """The fault with what its element is. series: of the right tensor, from its execution on."""
+        try:
+            got, right = float(fault.got), float(fault.expected)
+        except ValueError:  # integers, or complex numbers
+            return fault
+        names, arguments = ValueNames(self.case.whole, syntax_table()).of, arguments_of(self.case.whole)
+        values = [(names.get(id(value), ""), seen[-1].array) for value, seen in expected.seen.items()]
+        inputs = [
+            (names.get(id(value), ""), part)
+            for value, part in zip(arguments, parts, strict=True)
+            if is_array(part)
+        ]
+        tensor = series[0].array if series else np.zeros(0)
+        return replace(fault, origin=Known(self.field, values, inputs).origin_of(got, right, tensor))
 
     def _begin(self, number: int, kind: RunKind, field: Residues, hashes: Hash) -> None:
         """Begins a run of both programs."""
