@@ -133,8 +133,8 @@ class ExactPrograms:
         """
         case = self.case
         random, field, hashes = self._drawn(number, kind.order)
-        self._begin(number, kind, field, hashes)
         inputs = self._drawn_inputs(kind, field, random)
+        self._begin(number, kind, inputs, hashes)
         arrays = _arrays(case, inputs, given)
         if kind.floats is Floats.ZERO:
             arrays = [_without_floats(array) for array in arrays]
@@ -180,11 +180,16 @@ class ExactPrograms:
         tensor = series[0].array if series else np.zeros(0)
         return replace(fault, origin=Known(self.field, values, inputs).origin_of(got, right, tensor))
 
-    def _begin(self, number: int, kind: RunKind, field: Residues, hashes: Hash) -> None:
-        """Begins a run of both programs."""
+    def _begin(self, number: int, kind: RunKind, inputs: Inputs, hashes: Hash) -> None:
+        """Begins a run of both programs; where inputs are equal, values of functions are as well."""
         for arithmetic in (self._whole, self._local):
             arithmetic.begin(
-                field, hashes, number // len(ORDERS) + number, divides=self.divides, nan_bits=kind.nan_bits
+                inputs.field,
+                hashes,
+                number // len(ORDERS) + number,
+                divides=self.divides,
+                nan_bits=kind.nan_bits,
+                ties=inputs.ties,
             )
         if number or self.divides:  # those of run 0 are known since the programs were built
             for executable in self._executables:

@@ -96,3 +96,16 @@ def test_what_no_input_shows_is_equal_and_said() -> None:
     answer = proven(whole, local, shardings)
     assert answer.is_equal
     assert "right for the operands that reached them only: %0 = stablehlo.dynamic_slice" in str(answer)
+
+
+def test_values_of_functions_may_be_equal() -> None:
+    """sin(x) is equal to tanh(x) at 0, and two functions that nothing is known of at some other numbers."""
+    whole = """func.func @main(%arg0: tensor<8xf32>) -> tensor<8xi1> {
+  %a = stablehlo.sine %arg0 : tensor<8xf32>
+  %b = stablehlo.atan2 %a, %arg0 : tensor<8xf32>
+  %1 = stablehlo.compare LT, %b, %a : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  return %1 : tensor<8xi1>
+}"""
+    shardings = dict.fromkeys(("%arg0", "%a", "%b", "%1"), "[{}]")
+    assert proven(whole, whole, shardings).is_equal
+    assert not proven(whole, whole.replace("LT", "LE"), shardings).is_equal
