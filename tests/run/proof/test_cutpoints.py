@@ -100,11 +100,11 @@ def test_what_no_input_shows_is_equal_and_said() -> None:
 
 def test_values_of_functions_may_be_equal() -> None:
     """sin(x) is equal to tanh(x) at 0, and two functions that nothing is known of at some other numbers."""
-    whole = """func.func @main(%arg0: tensor<8xf32>) -> tensor<8xi1> {
-  %a = stablehlo.sine %arg0 : tensor<8xf32>
-  %b = stablehlo.atan2 %a, %arg0 : tensor<8xf32>
-  %1 = stablehlo.compare LT, %b, %a : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
-  return %1 : tensor<8xi1>
+    whole = """func.func @main(%arg0: tensor<256xf32>) -> tensor<256xi1> {
+  %a = stablehlo.sine %arg0 : tensor<256xf32>
+  %b = stablehlo.atan2 %a, %arg0 : tensor<256xf32>
+  %1 = stablehlo.compare LT, %b, %a : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xi1>
+  return %1 : tensor<256xi1>
 }"""
     shardings = dict.fromkeys(("%arg0", "%a", "%b", "%1"), "[{}]")
     assert proven(whole, whole, shardings).is_equal
