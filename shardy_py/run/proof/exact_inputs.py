@@ -126,7 +126,8 @@ class Inputs:
         random, values = self.random, self.field.uniform(self.random, shape)
         if not self.ties:
             return values
-        equal = np.array(self.ties)[random.integers(0, len(self.ties), shape)]
+        few = random.choice(self.ties, int(random.choice((1, 2, len(self.ties)))))
+        equal = random.choice(few, shape)  # also in small tensors equal ones meet
         return np.where(random.random(shape) < _TIED, equal, values)
 
     def _integers(self, dtype: AnyDtype, shape: tuple[int, ...]) -> Array:
