@@ -50,7 +50,7 @@ from shardy_py.run.proof.field.hashing import Hash
 from shardy_py.run.proof.field.residues import ORDERS, Order, Residues
 from shardy_py.run.proof.findings import Tally, WrongValue
 from shardy_py.run.proof.options import ProofOptions
-from shardy_py.run.proof.origins import Known
+from shardy_py.run.proof.origins import KnownElements
 from shardy_py.run.proof.returned import returned
 from shardy_py.run.proof.shards import Shards
 
@@ -178,7 +178,7 @@ class ExactPrograms:
             if is_array(part)
         ]
         tensor = series[0].array if series else np.zeros(0)
-        return replace(fault, origin=Known(self.field, values, inputs).origin_of(got, right, tensor))
+        return replace(fault, origin=KnownElements(self.field, values, inputs).origin_of(got, right, tensor))
 
     def _begin(self, number: int, kind: RunKind, inputs: Inputs, hashes: Hash) -> None:
         """Begins a run of both programs; where inputs are equal, values of functions are as well."""

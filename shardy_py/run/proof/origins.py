@@ -1,6 +1,6 @@
 """The origin of a wrong residue: a random residue is a name, so it says where a wrong element comes from.
 
-    Known(field, values, inputs).origin_of(got, expected, tensor)    "element [12, 0] of the tensor"
+    KnownElements(field, values, inputs).origin_of(got, expected, tensor)    "element [12, 0] of the tensor"
 
 Only residues that are random are looked up: small numbers are of many tensors. Not here: the comparison
 (`comparison.py`).
@@ -23,8 +23,8 @@ _MOST = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """What a run has computed when it finds a wrong element.
+class KnownElements:
+    """The elements that are known when a run finds a wrong one.
 
     values: of the whole program, by name, each [lanes, *shape]. inputs: the parts of arguments, [devices,
     *part], with their padding.
@@ -35,7 +35,7 @@ class Known:
     inputs: Sequence[tuple[str, Array]]
 
     def origin_of(self, got: float, expected: float, tensor: Array) -> str:
-        """Returns what a wrong element is; "": unknown. tensor: the right one, whole."""
+        """Returns the origin of a wrong element; "": unknown. tensor: the right one, whole."""
         if not np.isfinite(got):
             return ""
         near, _ = self.field.decoded(np.array([got]), _SMALL)
@@ -50,7 +50,7 @@ class Known:
         return next((f"element {at[1:]} of {name}" for name, at in _places(arrays, residue)), "")
 
     def _computed(self, got: float, expected: float) -> str:
-        """What it is beside the right element: a multiple, or one with another term."""
+        """The relation to the right element: a multiple, or one with another term."""
         if not np.isfinite(expected):
             return ""
         field, right, wrong = self.field, np.array([expected]), np.array([got])
