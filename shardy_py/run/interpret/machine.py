@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,8 +17,8 @@ from shardy_py.reshard.process_grid import Grid
 from shardy_py.run.interpret.rendezvous import Rendezvous
 from shardy_py.run.interpret.values import Lanes, Value
 
-Observe = Callable[[Operation, "Devices", list[Value]], None]
-"""Sees the results of an op, for the devices that ran it."""
+Observe = Callable[[Operation, "Devices", list[Value]], Sequence[Value] | None]
+"""Sees the results of an op, for the devices that ran it; returns what takes their place, or None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,10 +100,10 @@ def execute(plan: BlockPlan, devices: Devices, arguments: list[Value]) -> list[V
                 raise error_at(op, ShardyError(f"cannot run on elements of {types}")) from error
             # Shapes that are known at run time only, and types that CHLO leaves open, may not fit.
             raise error_at(op, ShardyError(f"cannot run on these operands: {error}")) from error
+        if is_observed and machine.observe is not None:
+            made = machine.observe(op, devices, list(made)) or made
         for slot, value in zip(results, made, strict=True):
             frame[slot] = value
-        if is_observed and machine.observe is not None:
-            machine.observe(op, devices, list(made))
         frame[-1] = value = None
         del given, made
     return [frame[slot] for slot in plan.returned]

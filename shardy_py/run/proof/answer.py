@@ -14,9 +14,9 @@ from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.passes.partitioned import Partitioned
-from shardy_py.run.proof.comparison import Tally, Wrong
 from shardy_py.run.proof.composition import Composition
 from shardy_py.run.proof.exactness import Exactness
+from shardy_py.run.proof.findings import Tally, Wrong
 from shardy_py.run.proof.rounding import ROUNDINGS
 
 
@@ -27,7 +27,7 @@ class ValueFault:
     name: of the value in the local program, with its op. where: the line of the op in the source.
     device: its id; None: it is of no single device. index, whole_index: in the device's part, and in the
     whole tensor. execution: how often the device had executed the op before. source: the value of the whole
-    program.
+    program. origin: what the wrong element is, as an element of another tensor; "": unknown.
     """
 
     name: str
@@ -40,6 +40,7 @@ class ValueFault:
     expected: str
     got: str
     source: SSAValue | None = None
+    origin: str = ""
 
     @property
     def diagnostic(self) -> Diagnostic:
@@ -52,7 +53,8 @@ class ValueFault:
         if self.execution:
             where += f", execution {self.execution}"
         what = f"{self.name}: {self.what}{where}"
-        return Diagnostic(what, self.where, expected=self.expected, got=self.got)
+        got = f"{self.got} ({self.origin})" if self.origin else self.got
+        return Diagnostic(what, self.where, expected=self.expected, got=got)
 
     def __str__(self) -> str:
         return str(self.diagnostic)

@@ -8,7 +8,7 @@ Not here: the correspondences (`correspondences.py`), running the programs (`pro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
@@ -22,82 +22,16 @@ from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.arithmetic import FLOAT, Arithmetic
 from shardy_py.reshard.device_groups import replica_groups
 from shardy_py.run.interpret.machine import Devices
-from shardy_py.run.interpret.values import is_array
+from shardy_py.run.interpret.values import Value, is_array
 from shardy_py.run.proof.correspondences import Counterpart
+from shardy_py.run.proof.cutpoints import Cutpoints, with_sum
 from shardy_py.run.proof.expected import Expected, Integers, Seen, of_execution
+from shardy_py.run.proof.findings import Tally, Wrong, WrongValue
 from shardy_py.run.proof.rounding import allowed, differs, is_float, largest, wide
 from shardy_py.run.proof.shards import Shards
 from shardy_py.sharding.meshes import Meshes, resolve
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Wrong:
-    """The first wrong value.
-
-    op: of the local program. index: the number of its result. device: its id. at: the index in the device's
-    part; () for a fault of the whole part. whole_at: the index in the whole tensor. execution: how often the
-    device had executed the op before. expected, got: the elements, or what is wrong with the part.
-    """
-
-    what: str
-    op: Operation
-    index: int
-    counterpart: Counterpart
-    execution: int = 0
-    device: int | None = None
-    at: tuple[int, ...] | None = None
-    whole_at: tuple[int, ...] | None = None
-    expected: str = ""
-    got: str = ""
-
-
-class WrongValue(Exception):
-    """Ends a run at the first wrong value."""
-
-    def __init__(self, wrong: Wrong) -> None:
-        super().__init__(wrong.what)
-        self.wrong = wrong
-
-
 _LOOSE = 1e-3
-
-
-@dataclass(eq=False)
-class Tally:
-    """Counts of what was compared.
-
-    values, elements: compared tensors, and elements on all devices. padded: elements of padding left out.
-    exact: elements that must be equal. largest: the largest difference as a share of the bound.
-    unknown: values without a known sharding. unmatched: executions that the whole program does not have.
-    nans: tensors of which an element is NaN. loose: values with a bound above a thousandth of their largest
-    element, because rounded inputs change them that much.
-    """
-
-    values: int = 0
-    elements: int = 0
-    padded: int = 0
-    exact: int = 0
-    largest: float = 0.0
-    nans: int = 0
-    unknown: set[SSAValue] = field(default_factory=set[SSAValue])
-    unmatched: set[SSAValue] = field(default_factory=set[SSAValue])
-    compared: set[SSAValue] = field(default_factory=set[SSAValue])
-    loose: set[SSAValue] = field(default_factory=set[SSAValue])
-
-    def add_run(self, other: Tally) -> None:
-        """Adds another run of the same programs: the largest difference, and what no run compares well."""
-        self.largest = max(self.largest, other.largest)
-        self.nans = min(self.nans, other.nans)
-        self.loose &= other.loose
-        self.compared |= other.compared
-
-    def add(self, other: Tally) -> None:
-        """Adds the tally of other programs."""
-        for name in ("values", "elements", "padded", "exact", "nans"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.largest = max(self.largest, other.largest)
-        for name in ("unknown", "unmatched", "compared", "loose"):
-            getattr(self, name).update(getattr(other, name))
 
 
 @dataclass(eq=False)
@@ -105,7 +39,8 @@ class LocalObserver:
     """Observes the local program.
 
     moved: the values of the whole program after inputs were changed by a rounding. count: of devices.
-    arithmetic: of both programs. parts: of tensors, known from other runs.
+    arithmetic: of both programs. parts: of tensors, known from other runs. cutpoints: the values that are
+    replaced; None: none is, and the first wrong value ends the run. doubtful: the wrong ones if they are.
     """
 
     found: Mapping[SSAValue, Counterpart]
@@ -116,6 +51,8 @@ class LocalObserver:
     arithmetic: Arithmetic = FLOAT
     parts: dict[tuple[object, ...], Shards] = field(default_factory=dict[tuple[object, ...], Shards])
     tally: Tally = field(default_factory=Tally)
+    cutpoints: Cutpoints | None = None
+    doubtful: dict[SSAValue, Wrong] = field(default_factory=dict[SSAValue, Wrong])
     _executions: dict[tuple[int, int], int | Integers] = field(
         default_factory=dict[tuple[int, int], int | Integers]
     )
@@ -127,18 +64,25 @@ class LocalObserver:
         """Returns whether a result of the op has a counterpart."""
         return any(result in self.found for result in op.results)
 
-    def observe(self, op: Operation, devices: Devices, results: Sequence[object]) -> None:
-        """Compares the results of an op on these devices. Raises `WrongValue`."""
+    def observe(self, op: Operation, devices: Devices, results: list[Value]) -> list[Value] | None:
+        """Compares the results of an op on these devices; returns what takes their place.
+
+        Raises:
+            WrongValue: the first one, if none is replaced.
+        """
         members = devices.members.astype(np.int64)
         for index, (value, array) in enumerate(zip(op.results, results, strict=True)):
             counterpart = self.found.get(value)
             if counterpart is not None and is_array(array):
-                self._compare(op, index, counterpart, members, array)
+                results[index] = self._compare(op, index, counterpart, members, array)
+        return None if self.cutpoints is None else results
 
     def _compare(
         self, op: Operation, index: int, counterpart: Counterpart, members: Integers, array: Array
-    ) -> None:
+    ) -> Array:
+        """Compares all executions of a result; returns it, or what takes its place."""
         series, moved = self._series_of(counterpart)
+        renewed = array
         for number, lanes in self._executed(counterpart.series, members):
             found = of_execution(series, members[lanes], number)
             if found is None:
@@ -151,7 +95,15 @@ class LocalObserver:
             change = of_execution(moved, members[lanes], number)
             part = array if len(array) == 1 or len(lanes) == len(array) else array[lanes]
             one = _One(self, op, index, counterpart, number, members[lanes])
-            one.compare(part, whole, whole_lanes, None if change is None else change[0])
+            if self.cutpoints is None:
+                one.compare(part, whole, whole_lanes, None if change is None else change[0])
+            else:
+                after = of_execution(series, members[lanes], number, renewed=True)
+                assert after is not None
+                renewed = _with_lanes(renewed, lanes, len(members), one.renewed(part, whole, *after))
+        if self.cutpoints is not None and renewed is not array:
+            self.cutpoints.keep_values(array, renewed)
+        return renewed
 
     def _executed(self, series: tuple[int, int], members: Integers) -> Iterator[tuple[int, Integers]]:
         """Counts an execution on these devices: how often they had executed it before, and their lanes."""
@@ -195,6 +147,47 @@ class _One:
     counterpart: Counterpart
     execution: int
     members: Integers
+
+    def renewed(self, part: Array, whole: Array, after: Array, lanes: Integers) -> Array:
+        """Returns what takes the place of a part, and notes it if it is wrong.
+
+        whole: before it was replaced. after: what took its place. A movement of the tensor has that already.
+        """
+        try:
+            self.compare(part, whole, lanes, None)
+        except WrongValue as error:
+            if after is not whole:
+                try:
+                    self.compare(part, after, lanes, None)
+                except WrongValue:
+                    pass
+                else:
+                    return part
+            self.comparison.doubtful.setdefault(self.counterpart.value, error.wrong)
+        return part if after is whole else self._replaced(part, after, lanes)
+
+    def _replaced(self, part: Array, after: Array, lanes: Integers) -> Array:
+        """The part of what took the place of the whole."""
+        comparison, pending = self.comparison, self.counterpart.pending
+        cutpoints = comparison.cutpoints
+        assert cutpoints is not None
+        try:
+            shards = comparison.shards(self.counterpart, after.shape[1:], part.shape[1:])
+        except ShardyError:
+            return part
+        if pending is None and len(part) == len(after) == 1 and shards.is_whole:
+            return after
+        wanted = shards.parts(after, lanes, self.members)
+        if pending is None and shards.everywhere is None:
+            return np.ascontiguousarray(wanted)
+        every = np.broadcast_to(part, (len(self.members), *part.shape[1:]))
+        wanted = np.broadcast_to(wanted, every.shape)
+        if pending is not None:
+            reduced = self._reduced(part)
+            if reduced is None:
+                return part
+            wanted = with_sum(cutpoints.arithmetic.field, every, reduced, wanted, self._groups[:, 0])
+        return np.where(shards.inside(self.members), wanted, every)
 
     def compare(self, part: Array, whole: Array, lanes: Integers, moved: Array | None) -> None:
         """Raises `WrongValue`; part: [1 or members, *part]."""
@@ -309,17 +302,24 @@ class _One:
     def _reduced(self, part: Array) -> Array | None:
         """The part with its pending reduction done; None if not all devices take part."""
         comparison, pending = self.comparison, self.counterpart.pending
-        sharding = self.counterpart.sharding
         assert pending is not None
-        if sharding is None or len(self.members) != comparison.count:
+        if self.counterpart.sharding is None or len(self.members) != comparison.count:
             return None
-        groups = replica_groups(resolve(sharding.mesh, comparison.meshes), pending.axes)
+        groups = self._groups
         every = np.broadcast_to(part, (comparison.count, *part.shape[1:]))
         ufunc = comparison.arithmetic.ufunc(COMBINERS[pending.reduction].ufunc)
         reduced = ufunc.reduce(every[groups], 1)
         result = np.empty_like(every)
         result[groups] = reduced[:, None].astype(part.dtype)
         return result
+
+    @property
+    def _groups(self) -> Integers:
+        """The devices that hold the terms of one reduction."""
+        sharding, pending = self.counterpart.sharding, self.counterpart.pending
+        assert sharding is not None
+        assert pending is not None
+        return replica_groups(resolve(sharding.mesh, self.comparison.meshes), pending.axes)
 
     def _at(
         self, bad: NDArray[np.bool_], part: Array, wanted: Array, shards: Shards, bound: float | None
@@ -366,6 +366,15 @@ def unequal(got: Array, expected: Array) -> NDArray[np.bool_]:
     """Returns which elements differ; NaN is equal to NaN."""
     bad = got != expected
     return bad & ~((got != got) & (expected != expected)) if bad.any() else bad
+
+
+def _with_lanes(array: Array, lanes: Integers, count: int, new: Array) -> Array:
+    """The array with another content of some of its lanes."""
+    if len(lanes) == count:
+        return new
+    result = np.broadcast_to(array, (count, *array.shape[1:])).copy()
+    result[lanes] = new
+    return result
 
 
 def _first(bad: NDArray[np.bool_]) -> tuple[int, ...]:

@@ -78,17 +78,27 @@ def constants_of(values: Iterable[SSAValue]) -> Iterator[Any]:
             yield from array_of(cast(Any, attribute)).reshape(-1)[:1]
 
 
+def few_integers(random: np.random.Generator, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns a few integers at the edges of ranges: many of them meet."""
+    edges = {edge for size in sizes for edge in (0, 1, -1, size - 1, size, size // 2)}
+    count = int(random.integers(2, 5))
+    return tuple(random.choice(sorted(edges), count).tolist())
+
+
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """The source of random inputs.
 
     sizes: numbers below which integers are drawn. ties: the floats of which many are equal; (): uniform ones.
+    few: the only integers; (): any. has_nan: whether some floats are NaN.
     """
 
     field: Residues
     random: np.random.Generator
     sizes: tuple[int, ...]
     ties: tuple[float, ...] = ()
+    few: tuple[int, ...] = ()
+    has_nan: bool = False
 
     def of(self, type_: TensorType, shape: tuple[int, ...] | None = None) -> Array:
         """Returns random elements of a tensor."""
@@ -103,15 +113,21 @@ class Inputs:
             return random.random(shape) < 0.5
         if dtype.kind in "iu" or "int" in dtype.name:
             return self._integers(dtype, shape)
-        if dtype.kind == "c":
-            return self._floats(shape) + 1j * self._floats(shape)
-        return self._floats(shape)
+        floats = self._floats(shape) + (1j * self._floats(shape) if dtype.kind == "c" else 0.0)
+        return self._with_nan(floats) if self.has_nan else floats
+
+    def _with_nan(self, floats: Array) -> Array:
+        """Makes none, one, or a share of the elements NaN."""
+        share = self.random.choice((0, 0, 1 / max(floats.size, 1), 0.2))
+        shape: tuple[int, ...] = floats.shape
+        return np.where(self.random.random(shape) < share, np.nan, floats)
 
     def _floats(self, shape: tuple[int, ...]) -> Array:
         random, values = self.random, self.field.uniform(self.random, shape)
         if not self.ties:
             return values
-        equal = np.array(self.ties)[random.integers(0, len(self.ties), shape)]
+        few = random.choice(self.ties, int(random.choice((1, 2, len(self.ties)))))
+        equal = random.choice(few, shape)  # also in small tensors equal ones meet
         return np.where(random.random(shape) < _TIED, equal, values)
 
     def _integers(self, dtype: AnyDtype, shape: tuple[int, ...]) -> Array:
@@ -124,6 +140,8 @@ class Inputs:
             low, high = (
                 (0, (1 << bits) - 1) if dtype.name[0] == "u" else (-(1 << bits - 1), (1 << bits - 1) - 1)
             )
+        if self.few:
+            return np.clip(random.choice(self.few, shape), low, min(high, 1 << 62)).astype(dtype)
         if order == "lowest" and shape and random.random() < _FULL_RANGE:
             return random.integers(
                 low, high, shape, np.int64 if low < 0 else np.uint64, endpoint=True

@@ -29,9 +29,11 @@ class Exactness:
     runs: their number. orders: of residues. branches: the most branches of a conditional that ran; 0: there
     is none. uninterpreted, whole: ops that were functions of elements, and of whole operands. degree: the
     largest of a difference of two values as a polynomial; None: it has no bound. ties: runs with equal floats
-    among the inputs, of which the bound says nothing. iterations: after which a loop that goes on as floats
-    decide was ended; 0: there is none. conditions: those of selects, conditionals and loops. covered: those
-    that came out both ways. one_sided: the others that were computed, and how they came out.
+    or NaN among the inputs, of which the bound says nothing. iterations: after which a loop that goes on as
+    floats decide was ended; 0: there is none. conditions: those of selects, conditionals and loops. covered:
+    those that came out both ways. one_sided: the others that were computed, and how they came out. nan: runs
+    with NaN, which are among `ties`. doubtful: values of the local program that are right for the operands
+    that reached them, and wrong for others.
     """
 
     runs: int
@@ -45,6 +47,8 @@ class Exactness:
     conditions: int = 0
     covered: int = 0
     one_sided: tuple[str, ...] = ()
+    nan: int = 0
+    doubtful: tuple[str, ...] = ()
 
     @property
     def error(self) -> float | None:
@@ -75,8 +79,10 @@ class Exactness:
         arithmetic = (
             f"field of a random prime of 31 bits, functions uninterpreted; {runs}: {orders}{branches}"
         )
-        if self.ties:
-            arithmetic += f", {self.ties} with equal inputs"
+        if self.ties > self.nan:
+            arithmetic += f", {self.ties - self.nan} with equal inputs"
+        if self.nan:
+            arithmetic += f", {self.nan} with NaN"
         lines = [f"arithmetic: {arithmetic}"]
         if self.error is None:
             lines.append(
@@ -100,6 +106,8 @@ class Exactness:
             more = f"; {len(self.one_sided) - _SHOWN:,} more" * (len(self.one_sided) > _SHOWN)
             text = f"covered: {self.covered:,} of {self.conditions:,} conditions came out both ways"
             lines.append(f"{text}: {shown}{more}" if shown else text)
+        if self.doubtful:
+            lines.append(f"right for the operands that reached them only: {', '.join(self.doubtful)}")
         if self.whole:
             lines.append(f"functions of whole operands: {', '.join(self.whole)}")
         return lines
@@ -123,6 +131,8 @@ class Exactness:
             sum(part.conditions for part in every),
             sum(part.covered for part in every),
             tuple(sorted({text for part in every for text in part.one_sided})),
+            max(part.nan for part in every),
+            tuple(sorted({text for part in every for text in part.doubtful})),
         )
 
 

@@ -22,7 +22,7 @@ class ExactRow:
     sizes, for other shapes. tells_zeros_apart: whether its results differ for zeros of both signs in more
     than the sign of a zero. orders_floats: whether its floats depend on the order of those of operands.
     tells_ties_apart: whether results differ for equal floats and for nearly equal ones. is_random: whether
-    it draws numbers.
+    it draws numbers. cancels: whether its result is a constant for equal operands, but for NaN.
     """
 
     relate: sizes.Relate | None = None
@@ -31,12 +31,16 @@ class ExactRow:
     orders_floats: bool = False
     tells_ties_apart: bool = False
     is_random: bool = False
+    cancels: bool = False
 
 
 _FIXED = ExactRow(sizes.fixed)
 _TELLS = ExactRow(tells_zeros_apart=True)
 _ORDERS = ExactRow(orders_floats=True)
 _TIES = ExactRow(tells_ties_apart=True)
+_CANCELS = ExactRow(cancels=True)
+_ASKS = ExactRow(tells_ties_apart=True, cancels=True)
+_DIVIDES = ExactRow(tells_zeros_apart=True, cancels=True)
 _BOTH = ExactRow(tells_zeros_apart=True, tells_ties_apart=True)
 
 EXACT = Facet(
@@ -62,9 +66,9 @@ EXACT = Facet(
         "stablehlo.minimum": _ORDERS,
         "chlo.broadcast_maximum": _ORDERS,
         "chlo.broadcast_minimum": _ORDERS,
-        "stablehlo.compare": _TIES,
+        "stablehlo.compare": _ASKS,
         "stablehlo.sign": _TIES,
-        "chlo.broadcast_compare": _TIES,
+        "chlo.broadcast_compare": _ASKS,
         "stablehlo.custom_call@ApproxTopK": _BOTH,
         "stablehlo.custom_call@PartialReduce": _BOTH,
         "stablehlo.custom_call@mhlo.topk": _BOTH,
@@ -73,12 +77,15 @@ EXACT = Facet(
         "stablehlo.custom_call": _TELLS,
         "stablehlo.rng": ExactRow(is_random=True),
         "stablehlo.rng_bit_generator": ExactRow(is_random=True),
-        "stablehlo.divide": _TELLS,
+        "stablehlo.divide": _DIVIDES,
         "stablehlo.power": _TELLS,
         "stablehlo.rsqrt": _TELLS,
+        "stablehlo.remainder": _CANCELS,
+        "stablehlo.subtract": _CANCELS,
+        "chlo.broadcast_subtract": _CANCELS,
         "stablehlo.sort": _BOTH,
         "chlo.broadcast_atan2": _TELLS,
-        "chlo.broadcast_divide": _TELLS,
+        "chlo.broadcast_divide": _DIVIDES,
         "chlo.broadcast_next_after": _TELLS,
         "chlo.broadcast_polygamma": _TELLS,
         "chlo.broadcast_power": _TELLS,

@@ -26,8 +26,9 @@ from shardy_py.run.interpret.inputs import random_array
 from shardy_py.run.interpret.values import Value
 from shardy_py.run.proof.answer import Answer, ValueFault, fault_of
 from shardy_py.run.proof.case import Case, arguments_of, main_of
-from shardy_py.run.proof.comparison import LocalObserver, WrongValue
+from shardy_py.run.proof.comparison import LocalObserver
 from shardy_py.run.proof.expected import Expected
+from shardy_py.run.proof.findings import WrongValue
 from shardy_py.run.proof.options import DEFAULT, ProofOptions
 from shardy_py.run.proof.returned import returned
 from shardy_py.run.proof.rounding import allowed, differs, is_float, largest

@@ -19,10 +19,10 @@ from shardy_py.mlir.ir import operands_of
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.answer import Answer
 from shardy_py.run.proof.case import Case
-from shardy_py.run.proof.comparison import Tally
 from shardy_py.run.proof.composition import Composition, Piece, Pieces, key_of
 from shardy_py.run.proof.cutting import Cutting, outside_manual_computations
 from shardy_py.run.proof.exactness import Exactness
+from shardy_py.run.proof.findings import Tally
 from shardy_py.run.proof.options import ProofOptions
 
 MANY, REPEATED = 1024, 4

@@ -34,7 +34,7 @@ class _Batch:
         return _Batch(arithmetic, shape, axes, count, epsilon, f"root {site.label}")
 
     def total(self, array: Array) -> Array:
-        return self.arithmetic.field.arranged(np.add.reduce(array, self.axes))
+        return self.arithmetic.ufunc(np.add).reduce(array, self.axes)
 
     def variance(self, variance: Array) -> Array:
         return self.arithmetic.field.add(variance.reshape(self.shape), self.epsilon)
