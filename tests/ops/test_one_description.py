@@ -37,10 +37,11 @@ DESCRIPTIONS = (
     "mlir/bytecode/properties.py",
     "mlir/bytecode/vhlo_ops.py",
     "hlo/text/opcodes.py",
+    "hlo/to_stablehlo/",
     "passes/table/",
     *FACETS,
 )
-"""Where ops are described: rows, facets, classes, syntax, encodings, verifiers, HLO opcodes, passes."""
+"""Where ops are described: rows, facets, classes, syntax, encodings, verifiers, opcodes of HLO, passes."""
 
 LEFT: dict[str, tuple[int, str]] = {
     "passes/registration.py": (

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchTensor
@@ -45,7 +44,7 @@ def dependence(sources: Iterable[TorchTensor]) -> Generator[Callable[[TorchTenso
 
         def __torch_dispatch__(
             self,
-            func: Any,
+            func: Callable[..., object],
             types: object,
             args: Sequence[object] = (),
             kwargs: Mapping[str, object] | None = None,
@@ -56,7 +55,7 @@ def dependence(sources: Iterable[TorchTensor]) -> Generator[Callable[[TorchTenso
                 add(tensors_in(result))
                 changed = (
                     value
-                    for argument, value in zip(func._schema.arguments, args, strict=False)
+                    for argument, value in zip(getattr(func, "_schema", None).arguments, args, strict=False)
                     if argument.alias_info is not None and argument.alias_info.is_write
                 )
                 add(tensors_in([*changed]))

@@ -101,7 +101,7 @@ class OptimizerCopies:
                 made.setdefault(id(group), _group(group, moved, is_torch=is_torch))
             listed = [made[id(group)] for group in original.param_groups]
             copy.param_groups = lists.setdefault(id(original.param_groups), listed)
-            copy.state = states.setdefault(id(original.state), defaultdict(dict[str, Any]))
+            copy.state = states.setdefault(id(original.state), defaultdict(Options))
         main = copies[id(optimizers[0])]
         for number, rate in (rates or {}).items():
             main.param_groups[number]["lr"] = rate

@@ -22,6 +22,7 @@ from typing import Any
 
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
 
+Function = Callable[..., Any]
 Arguments = Sequence[Any]
 Keywords = Mapping[str, Any]
 """The arguments of a call of torch."""
@@ -84,7 +85,7 @@ def _each(name: str, args: Arguments, keywords: Keywords) -> object:
     results: list[object] = []
     for number in range(count):
         own = [each[number] if listed else each for each, listed in zip(args, is_list, strict=True)]
-        given: dict[str, Any] = {
+        given: Keywords = {
             key: value[number] if isinstance(value, list | tuple) else value
             for key, value in keywords.items()
         }
@@ -124,11 +125,11 @@ def _has_tensor(values: Iterable[object]) -> bool:
     return any(map(is_tensor, values))
 
 
-def _extreme(name: str) -> Callable[..., Any]:
+def _extreme(name: str) -> Function:
     """`max` or `min`, also of tensors without dimensions."""
     plain = getattr(builtins, name)
 
-    def function(*values: Any, **keywords: Any) -> Any:
+    def function(*values: object, **keywords: object) -> object:
         compared: Arguments = values
         if len(values) == 1 and isinstance(values[0], Iterator | list | tuple):
             compared = [*values[0]]
@@ -150,18 +151,18 @@ _BUILTINS = {"max": _extreme("max"), "min": _extreme("min")}
 class _Math:
     """The module `math`, with the functions of torch for tensors."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         plain = getattr(math, name)
         if not callable(plain):
             return plain
 
-        def function(*values: Any) -> Any:
+        def function(*values: object) -> object:
             if not _has_tensor(values):
                 return plain(*values)
             torch = torch_module("torch")
             first, *others = values
             if not isinstance(first, torch.Tensor):
-                first = torch.as_tensor(float(first))
+                first = torch.full((), first)
             return getattr(torch, _TORCH.get(name, name))(first, *others)
 
         return function

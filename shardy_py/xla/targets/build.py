@@ -386,7 +386,7 @@ def _captured(body: DeviceBody) -> Iterable[int]:
 
 def _shape(type_: TensorType) -> Shape:
     shape = type_.shape
-    return tuple(size or 0 for size in shape) if None in shape else cast("Shape", shape)
+    return tuple([size or 0 for size in shape])
 
 
 def _local(type_: TensorType | None, tiling: Tiling | None) -> TensorType | None:

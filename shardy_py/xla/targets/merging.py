@@ -143,8 +143,8 @@ def _product(body: DeviceBody, number: int) -> _Product | None:
 
 
 _Form = tuple[int, tuple[int, ...], tuple[int, ...]]
-"""Of an operand with batch dimensions, one free and one contracted: the position of the latter, the order of
-the operand's dimensions in them, and its shape."""
+"""The form of an operand with one free and one contracted dimension behind its batch: the position of the
+latter, the order of the operand's dimensions in them, and its shape."""
 
 
 def _form(type_: TensorType, numbers: DotDimensions, side: int) -> _Form | None:
