@@ -13,9 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchTensor
+
+_ARGUMENTS = attrgetter("_schema.arguments")
+"""The arguments in the schema of an op of torch."""
 
 
 @contextmanager
@@ -55,7 +59,7 @@ def dependence(sources: Iterable[TorchTensor]) -> Generator[Callable[[TorchTenso
                 add(tensors_in(result))
                 changed = (
                     value
-                    for argument, value in zip(getattr(func, "_schema", None).arguments, args, strict=False)
+                    for argument, value in zip(_ARGUMENTS(func), args, strict=False)
                     if argument.alias_info is not None and argument.alias_info.is_write
                 )
                 add(tensors_in([*changed]))
