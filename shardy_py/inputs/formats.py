@@ -35,7 +35,7 @@ _RESULT = '"shardy_py result"'
 _RESULT_WITHIN = 200
 """The characters at the beginning of a saved result within which it says what it is."""
 _LEADING = re.compile(r"(?>(?:\s++|//[^\n]*+|/\*.*?\*/)*)", re.DOTALL)
-_COMPUTATION = re.compile(r"HloModule\b|ENTRY\s+%?[\w.\-]+\s*[({]|%[\w.\-]+\s*\([^\n]*\)\s*->[^\n]*\{\s*\n")
+_COMPUTATION = re.compile(r"HloModule\b|ENTRY\s+%?[\w.\-]+\s*[({]|%[\w.\-]+[ \t]*\([^\n]*\{[ \t\r]*\n")
 _MOST_ENTRIES = 100_000
 _MOST_SHOWN = 5
 

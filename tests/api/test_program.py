@@ -152,7 +152,8 @@ def test_files(tmp_path: Path) -> None:
         Program.load(tmp_path / "b.mlir")
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(
-        ShardyError, match=r"a.mlir: expected text or MLIR bytecode, got invalid UTF-8 at byte 0"
+        ShardyError,
+        match=r"a.mlir: expected a program as text, bytecode or a protocol buffer, got invalid UTF-8",
     ):
         Program.load(file)
 

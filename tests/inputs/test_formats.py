@@ -17,6 +17,7 @@ from shardy_py.inputs.files import source_of
 from shardy_py.inputs.folders import chosen_file
 from shardy_py.inputs.formats import FORMATS, OTHERS, format_of
 from shardy_py.inputs.torch_archives import torch_module
+from shardy_py.mlir.text.other_languages import other_language
 
 ROOT = Path(__file__).parents[2]
 HLO = "HloModule twice\nENTRY main {\n  p = f32[4] parameter(0)\n  ROOT s = f32[4] add(p, p)\n}\n"
@@ -205,3 +206,19 @@ def test_programs_of_torch(tmp_path: Path) -> None:
     assert str(Program.load(tmp_path / "m.pt2")) == str(Program.from_torch(exported))
     with pytest.raises(ShardyError, match="x: error: expected what torch"):
         torch_module(CONTENTS["torch-export"], "x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(part * 100_000 for part in ("\n", " ", "#\n", "/* */", "/*", "%a (", "ENTRY a", "@a", "[ ")),
+        *("%a (" + part * 100_000 for part in (")->{", "{ ", ") -> ")),
+        "ENTRY " + " " * 100_000,
+        ("  " * 50 + "#\n") * 1_000,
+    ],
+    ids=range(14),
+)
+def test_hostile_text_is_told_apart_in_linear_time(text: str) -> None:
+    """Minutes, when patterns tried each space as the end of one part and the beginning of the next."""
+    assert format_of(text.encode()) in ("mlir", "hlo")
+    other_language(text, "x.mlir")

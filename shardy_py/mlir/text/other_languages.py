@@ -24,7 +24,9 @@ _STARTS = {
     "a jaxpr": re.compile(r"\s*\{ lambda\b"),
     "JSON": re.compile(r'\s*[\[{]\s*"'),
     "LLVM IR": re.compile(r"\s*(; ModuleID|source_filename = |target (datalayout|triple) )"),
-    "a protocol buffer as text": re.compile(r"\s*(#[^\n]*\n)*\s*(hlo_module|hlo|computations|name:)\s*[{\"]"),
+    "a protocol buffer as text": re.compile(
+        r"(?:\s*#[^\n]*\n)*\s*(?:hlo_module|hlo|computations|name:)\s*[{\"]"
+    ),
     "the assignment of buffers": re.compile(r"\s*BufferAssignment:"),
 }
 

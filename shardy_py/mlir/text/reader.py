@@ -38,8 +38,8 @@ from shardy_py.mlir.text.type_reader import read_type_or_function
 __all__ = ["OpReader", "RegionArgument"]
 
 _HLO = (
-    "expected MLIR, got HLO text; pass StableHLO, which `lowered.as_text()` prints in JAX; "
-    "hlo-indexing reads HLO text"
+    "expected MLIR, got HLO text; Program.parse reads it, and all commands do; or pass StableHLO, which "
+    "`lowered.as_text()` prints in JAX"
 )
 _REGISTRATION = (
     "https://mlir.llvm.org/getting_started/Faq/#registered-loaded-dependent-whats-up-with-dialects-management"
