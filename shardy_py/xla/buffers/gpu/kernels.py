@@ -62,9 +62,15 @@ class KernelFusion:
         self.graph, self.gpu = graph, gpu
         count = len(graph.kinds)
         self.elements = [graph.elements(number) for number in range(count)]
+        several = {n for n, kind in enumerate(graph.kinds) if kind == REDUCE and graph.types[n] is None}
+        for user, reads in enumerate(graph.reads) if several else ():
+            for number in several.intersection(reads):  # its results, which are of one shape
+                self.elements[number] = self.elements[user]
         self.elementwise = [graph.is_elementwise(number) for number in range(count)]
         self.rows = [graph.row(number) for number in range(count)]
-        self.fused = [row.is_fused and graph.types[n] is not None for n, row in enumerate(self.rows)]
+        self.fused = [
+            row.is_fused and (graph.types[n] is not None or n in several) for n, row in enumerate(self.rows)
+        ]
         self.operations = [self._operations(number) for number in range(count)]
         self.kernels: list[Kernel | None] = [
             Kernel(number, {number}) if is_fused else None for number, is_fused in enumerate(self.fused)
@@ -89,9 +95,8 @@ class KernelFusion:
     def _operations(self, number: int) -> float:
         """The operations of arithmetic of an op."""
         row, type_ = self.rows[number], self.graph.types[number]
-        if type_ is None:
-            return 0
-        cycles = 3 if row.is_narrow and type_.element in ("bf16", "f16") else row.cycles
+        is_short = row.is_narrow and type_ is not None and type_.element in ("bf16", "f16")
+        cycles = 3 if is_short else row.cycles
         if self.graph.kinds[number] == REDUCE:
             given = self.elements[self.graph.reads[number][0]]
             return cycles * max(given - self.elements[number], 0)
