@@ -1,6 +1,6 @@
 """Reads the modules of programs: with shardings of sdy, and taken as compiled or as written; says so once.
 
-Not here: files (`input_files.py`), the rule (`xla/prepare/taken.py`), the import
+Not here: files (`inputs/files.py`), the rule (`xla/prepare/taken.py`), the import
 (`xla/gspmd/understanding.py`), programs (`program.py`).
 """
 
