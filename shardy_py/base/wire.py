@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from shardy_py.base.errors import ShardyError
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
-"""The kinds of values that the last three bits of a key tell."""
+"""The kinds of values, in the last three bits of a key."""
 _WORD = 1 << 64
-MAX_LENGTH = 10
-"""Bytes of an integer at most."""
+_MAX_LENGTH = 10
+"""The most bytes of an integer."""
 _SIZES = {FIXED64: 8, FIXED32: 4}
 
 
@@ -47,41 +49,67 @@ def packed(values: Iterable[int]) -> bytes:
     return b"".join(map(varint, values))
 
 
-def fields_of(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
+def fields_of(data: bytes, name: str = "protocol buffer") -> Iterator[tuple[int, int, int | bytes]]:
     """Returns the fields of a message: number, kind on the wire, value; integers are signed.
+
+    name: of the message, for errors.
 
     Raises:
         ShardyError: the data is malformed.
     """
     at, end = 0, len(data)
     while at < end:
-        key, at = _varint(data, at)
+        key, at = _varint(data, at, name)
         number, kind = key >> 3, key & 7
         if number == 0:
-            raise malformed(at)
+            raise malformed(at, name)
         if kind == VARINT:
-            value, at = _varint(data, at)
+            value, at = _varint(data, at, name)
             yield number, kind, value - _WORD if value >= _WORD >> 1 else value
             continue
         size = _SIZES.get(kind)
         if kind == BYTES:
-            size, at = _varint(data, at)
+            size, at = _varint(data, at, name)
         if size is None or at + size > end:
-            raise malformed(at)
+            raise malformed(at, name)
         yield number, kind, data[at : at + size]
         at += size
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes, at: int, name: str) -> tuple[int, int]:
     value = 0
-    for index in range(at, min(at + MAX_LENGTH, len(data))):
+    for index in range(at, min(at + _MAX_LENGTH, len(data))):
         byte = data[index]
         value |= (byte & 127) << 7 * (index - at)
         if byte < 128:
             return value % _WORD, index + 1
-    raise malformed(min(at + MAX_LENGTH, len(data)))
+    raise malformed(min(at + _MAX_LENGTH, len(data)), name)
 
 
-def malformed(offset: int) -> ShardyError:
-    """Returns the error for data that is no message from an offset on."""
-    return ShardyError(f"malformed protocol buffer at byte {offset}")
+def malformed(offset: int, name: str = "protocol buffer") -> ShardyError:
+    """Returns the error for a message of that name that is invalid from an offset on."""
+    return ShardyError(f"invalid {name}: malformed at byte {offset}")
+
+
+def unpacked(data: bytes, name: str = "protocol buffer") -> list[int]:
+    """Returns the integers of a packed list, signed.
+
+    >>> unpacked(bytes.fromhex("0196018ff8ffffffffffffff01"))
+    [1, 150, -1009]
+    """
+    found = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(found < 128)
+    if not found.size:
+        return []
+    if not ends.size or ends[-1] != found.size - 1:
+        raise malformed(len(data), name)
+    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1))
+    lengths = ends - starts + 1
+    if int(lengths.max()) > _MAX_LENGTH:
+        raise malformed(int(starts[int(lengths.argmax())]), name)
+    values = np.zeros(ends.size, np.uint64)
+    for place in range(int(lengths.max())):
+        has = lengths > place
+        bits = found[starts[has] + place].astype(np.uint64) & np.uint64(127)
+        values[has] |= bits << np.uint64(7 * place)
+    return values.view(np.int64).tolist()

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from shardy_py.api import Mesh, P, Program, Sharding
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.wire import unpacked
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff
@@ -30,7 +31,6 @@ from shardy_py.xla.hlo_sharding.proto import (
     encode,
     hlo_sharding_from_proto,
     hlo_sharding_to_proto,
-    unpack,
 )
 from shardy_py.xla.hlo_sharding.text import hlo_sharding_from_text
 from tests.differential.meshes import Width
@@ -274,7 +274,7 @@ def altered(data: bytes, random_: random.Random) -> bytes:
             try:
                 fields.append((number, altered(value, random_) if change < 0.5 else value))
             except ShardyError:
-                numbers = list(unpack(value)) if value and value[-1] < 128 else [0]
+                numbers = unpacked(value) if value and value[-1] < 128 else [0]
                 numbers[random_.randrange(len(numbers))] = random_.choice(EXTREMES)
                 fields.append((number, numbers if change < 0.3 else value))
         else:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.hlo.proto.enums import ENUMS
 from shardy_py.hlo.proto.message import HloMessage
-from shardy_py.hlo.proto.schema import ENUMS
 from shardy_py.hlo.proto.shapes import shape_of
 from shardy_py.hlo.text.attributes import groups, iota_groups
 from shardy_py.hlo.text.opcodes import Values

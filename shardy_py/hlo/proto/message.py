@@ -11,10 +11,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.wire import BYTES, FIXED32, MAX_LENGTH, fields_of, malformed
+from shardy_py.base.wire import BYTES, FIXED32, fields_of, unpacked
 from shardy_py.hlo.proto.schema import MESSAGES, Field
 from shardy_py.hlo.text.opcodes import Values
 
@@ -71,7 +69,7 @@ def decoded(data: bytes, name: str, depth: int = 0) -> HloMessage:
     """Returns a message of that name.
 
     Raises:
-        ShardyError: the data is none.
+        ShardyError: the data is malformed.
     """
     if depth > MOST_NESTED:
         raise ShardyError(f"nesting exceeds {MOST_NESTED} levels")
@@ -110,32 +108,3 @@ def _made(kind: str, value: bytes, depth: int) -> object:
     if kind in ("bytes", "raw"):
         return value
     return value.decode("utf-8", "replace") if kind == "string" else decoded(value, kind, depth + 1)
-
-
-def unpacked(data: bytes) -> list[int]:
-    """Returns the integers of a packed list, signed.
-
-    >>> unpacked(bytes.fromhex("0196018ff8ffffffffffffff01"))
-    [1, 150, -1009]
-    """
-    return integers_of(data).tolist()
-
-
-def integers_of(data: bytes) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Returns the integers of a packed list as an array."""
-    found = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(found < 128)
-    if not found.size:
-        return np.zeros(0, np.int64)
-    if not ends.size or ends[-1] != found.size - 1:
-        raise malformed(len(data))
-    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1))
-    lengths = ends - starts + 1
-    if int(lengths.max()) > MAX_LENGTH:
-        raise malformed(int(starts[int(lengths.argmax())]))
-    values = np.zeros(ends.size, np.uint64)
-    for place in range(int(lengths.max())):
-        has = lengths > place
-        bits = found[starts[has] + place].astype(np.uint64) & np.uint64(127)
-        values[has] |= bits << np.uint64(7 * place)
-    return values.view(np.int64)

@@ -1,7 +1,6 @@
 """The messages of HLO: xla/service/hlo.proto and xla/xla_data.proto, as far as they are read.
 
-A row is a message, a word of it is a field: `name=number:type`, with `*` if it is repeated. Other fields are
-skipped. `raw` fields are kept as bytes: those of literals, packed; messages that other readers know.
+Fields without a row are skipped.
 
 >>> MESSAGES["HloProto"]
 {1: Field(name='hlo_module', kind='HloModuleProto', is_repeated=False)}
@@ -9,7 +8,7 @@ skipped. `raw` fields are kept as bytes: those of literals, packed; messages tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,154 +20,331 @@ class Field:
     is_repeated: bool = False
 
 
-def _messages(text: str) -> dict[str, dict[int, Field]]:
-    messages: dict[str, dict[int, Field]] = {}
-    for line in text.split("\n\n"):
-        name, _, words = line.strip().partition(":")
-        fields: dict[int, Field] = {}
-        for word in words.split():
-            field, _, rest = word.partition("=")
-            number, _, kind = rest.partition(":")
-            fields[int(number)] = Field(field, kind.rstrip("*") or "int", kind.endswith("*"))
-        messages[name] = fields
-    return messages
+def integer(name: str) -> Field:
+    """A field of an integer or an enum."""
+    return Field(name, "int")
 
 
-MESSAGES = _messages("""\
-HloProto: hlo_module=1:HloModuleProto
+def flag(name: str) -> Field:
+    """A field of a bool."""
+    return Field(name, "bool")
 
-HloModuleProto: name=1:string entry_computation_name=2:string entry_computation_id=6
-    computations=3:HloComputationProto* stack_frame_index=17:StackFrameIndexProto
-    frontend_attributes=19:FrontendAttributes
 
-StackFrameIndexProto: file_names=1:string* function_names=2:string* file_locations=3:FileLocation*
-    stack_frames=4:StackFrame*
+def string(name: str) -> Field:
+    """A field of text."""
+    return Field(name, "string")
 
-FileLocation: file_name_id=1 function_name_id=2 line=3 column=4 end_line=5 end_column=6
 
-StackFrame: file_location_id=1 parent_frame_id=2
+def data(name: str) -> Field:
+    """A field of bytes."""
+    return Field(name, "bytes")
 
-FrontendAttributes: map=1:Entry*
 
-Entry: key=1:string value=2:string
+def number(name: str) -> Field:
+    """A field of a float."""
+    return Field(name, "float")
 
-HloComputationProto: name=1:string instructions=2:HloInstructionProto* id=5 root_id=6
 
-HloInstructionProto: name=1:string opcode=2:string shape=3:raw metadata=7:OpMetadata literal=8:raw
-    parameter_number=9 tuple_index=13 dimensions=14:int* window=15:Window
-    convolution_dimension_numbers=16:ConvolutionDimensionNumbers slice_dimensions=17:SliceDimensions*
-    exponent_bits=18 mantissa_bits=19 dynamic_slice_sizes=20:int* padding_config=21:PaddingConfig
-    outfeed_config=22:bytes distribution=23 epsilon=24:float feature_index=25 channel_id=26
-    infeed_config=27:bytes custom_call_target=28:string dot_dimension_numbers=30:DotDimensionNumbers
-    fft_type=31 fft_length=32:int* gather_dimension_numbers=33:GatherDimensionNumbers
-    gather_slice_sizes=34:int* id=35 operand_ids=36:int* called_computation_ids=38:int* sharding=40:raw
-    backend_config=43:bytes constrain_layout=56:bool
-    operand_shapes_with_layout=57:raw* output_operand_aliasing=74:Alias* is_host_transfer=47:bool
-    scatter_dimension_numbers=48:ScatterDimensionNumbers
-    replica_groups=49:ReplicaGroup* feature_group_count=50 precision_config=51:PrecisionConfig
-    source_target_pairs=52:SourceTarget* batch_group_count=58 triangular_solve_options=59:TriangularSolve
-    is_stable=60:bool cholesky_options=62:CholeskyOptions comparison_direction=63:string
-    custom_call_has_side_effect=65:bool indices_are_sorted=67:bool
-    frontend_attributes=68:FrontendAttributes unique_indices=69:bool rng_algorithm=70
-    use_global_device_ids=71:bool comparison_type=72:string custom_call_api_version=77 k=81
-    largest=85:bool collective_device_list=87:CollectiveDeviceList is_composite=89:bool
-    ragged_dot_dimension_numbers=90:RaggedDotDimensionNumbers iota_groups=92:IotaGroups
-    mesh_groups=93:MeshGroups
+def raw(name: str) -> Field:
+    """A field that is kept as bytes: of a literal, packed, or a message that other readers know."""
+    return Field(name, "raw")
 
-OpMetadata: op_type=1:string op_name=2:string source_file=3:string source_line=4 stack_frame_id=15
 
-Window: dimensions=1:WindowDimension*
+def message(name: str, kind: str) -> Field:
+    """A field of a message of that name."""
+    return Field(name, kind)
 
-WindowDimension: size=1 stride=2 padding_low=3 padding_high=4 window_dilation=5 base_dilation=6
-    window_reversal=7:bool
 
-ConvolutionDimensionNumbers: input_batch_dimension=7 input_feature_dimension=8
-    input_spatial_dimensions=11:int* kernel_input_feature_dimension=3 kernel_output_feature_dimension=4
-    kernel_spatial_dimensions=6:int* output_batch_dimension=9 output_feature_dimension=10
-    output_spatial_dimensions=12:int*
+def many(field: Field) -> Field:
+    """The field, repeated."""
+    return replace(field, is_repeated=True)
 
-SliceDimensions: start=1 limit=2 stride=3
 
-PaddingConfig: dimensions=1:PaddingDimension*
-
-PaddingDimension: low=1 high=2 interior=3
-
-DotDimensionNumbers: lhs_contracting_dims=1:int* rhs_contracting_dims=2:int* lhs_batch_dims=3:int*
-    rhs_batch_dims=4:int*
-
-RaggedDotDimensionNumbers: dot_dimension_numbers=1:DotDimensionNumbers lhs_ragged_dims=2:int*
-    rhs_group_dims=3:int*
-
-GatherDimensionNumbers: offset_dims=1:int* collapsed_slice_dims=2:int* start_index_map=3:int*
-    index_vector_dim=4 operand_batching_dims=5:int* start_indices_batching_dims=6:int*
-
-ScatterDimensionNumbers: update_window_dims=1:int* inserted_window_dims=2:int*
-    scatter_dims_to_operand_dims=3:int* index_vector_dim=4 input_batching_dims=5:int*
-    scatter_indices_batching_dims=6:int*
-
-ReplicaGroup: replica_ids=1:int*
-
-CollectiveDeviceList: replica_groups=1:ReplicaGroup* iota_replica_group_list=2:IotaGroups
-
-IotaGroups: num_replica_groups=1 num_devices_per_group=2 iota_reshape_dims=3:int*
-    iota_transpose_perm=4:int*
-
-MeshGroups: mesh=1:Mesh axes=2:AxisRef*
-
-Mesh: axes=1:MeshAxis* device_ids=2:int* iota_device_ids=3:DeviceIota
-
-MeshAxis: name=1:string size=2
-
-DeviceIota: dimensions=1:int* order=2:int*
-
-AxisRef: mesh_axis_index=1 sub_axis=2:SubAxis
-
-SubAxis: pre_size=1 size=2
-
-Alias: output_shape_index=1:int* operand_index=2 operand_shape_index=3:int*
-
-PrecisionConfig: operand_precision=1:int* algorithm=2
-
-SourceTarget: source=1 target=2
-
-TriangularSolve: left_side=1:bool lower=2:bool unit_diagonal=3:bool transpose_a=4
-
-CholeskyOptions: lower=1:bool
-
-ShapeProto: element_type=2 dimensions=3:int* is_dynamic_dimension=6:int* tuple_shapes=4:raw* layout=5:Layout
-
-Layout: minor_to_major=1:int* tiles=6:Tile* element_size_in_bits=7 memory_space=8
-
-Tile: dimensions=1:int*
-
-LiteralProto: shape=1:raw preds=2:int* s1s=30:bytes s2s=26:bytes s4s=21:bytes s8s=15:bytes u1s=31:bytes
-    u2s=27:bytes u4s=22:bytes u8s=3:bytes s32s=4:int* s64s=5:int* u32s=6:int* u64s=7:int* f32s=8:raw
-    f64s=9:raw c64s=12:raw c128s=18:raw tuple_literals=10:raw* f16s=11:bytes bf16s=13:bytes u16s=16:bytes
-    s16s=17:bytes f4e2m1fns=32:bytes f8e3m4s=29:bytes f8e4m3b11fnuzs=23:bytes f8e4m3fns=20:bytes
-    f8e4m3fnuzs=25:bytes f8e4m3s=28:bytes f8e5m2fnuzs=24:bytes f8e5m2s=19:bytes f8e8m0fnus=33:bytes""")
-"""The fields of each message by number."""
-
-_TYPES = """1:pred 30:s1 26:s2 21:s4 2:s8 3:s16 4:s32 5:s64 31:u1 27:u2 22:u4 6:u8 7:u16 8:u32 9:u64 10:f16
-    11:f32 16:bf16 12:f64 19:f8e5m2 28:f8e4m3 20:f8e4m3fn 23:f8e4m3b11fnuz 29:f8e3m4 24:f8e5m2fnuz
-    25:f8e4m3fnuz 32:f4e2m1fn 33:f8e8m0fnu 15:c64 18:c128 13:tuple 14:opaque 17:token 34:buffer"""
-PRIMITIVE_TYPES = {int(number): name for number, _, name in (w.partition(":") for w in _TYPES.split())}
-"""The names of element types by number."""
-ENUMS: dict[str, tuple[str, ...]] = {
-    "fft_type": ("FFT", "IFFT", "RFFT", "IRFFT"),
-    "distribution": ("", "rng_uniform", "rng_normal"),
-    "rng_algorithm": ("rng_default", "rng_three_fry", "rng_philox"),
-    "transpose_a": ("TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"),
-    "operand_precision": ("default", "high", "highest"),
-    "algorithm": (
-        *("dot_unset", "dot_any_f8_any_f8_f32", "dot_any_f8_any_f8_f32_fast_accum", "dot_f16_f16_f16"),
-        *("dot_f16_f16_f32", "dot_bf16_bf16_bf16", "dot_bf16_bf16_f32", "dot_bf16_bf16_f32_x3"),
-        *("dot_bf16_bf16_f32_x6", "dot_tf32_tf32_f32", "dot_tf32_tf32_f32_x3", "dot_f32_f32_f32"),
-        *("dot_f64_f64_f64", "dot_bf16_bf16_f32_x9", "dot_any_f8_any_f8_any"),
-        "dot_any_f8_any_f8_any_fast_accum",
-    ),
-    "custom_call_api_version": (
-        *("API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING"),
-        *("API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"),
-    ),
+MESSAGES: dict[str, dict[int, Field]] = {
+    "HloProto": {
+        1: message("hlo_module", "HloModuleProto"),
+    },
+    "HloModuleProto": {
+        1: string("name"),
+        2: string("entry_computation_name"),
+        6: integer("entry_computation_id"),
+        3: many(message("computations", "HloComputationProto")),
+        17: message("stack_frame_index", "StackFrameIndexProto"),
+        19: message("frontend_attributes", "FrontendAttributes"),
+    },
+    "StackFrameIndexProto": {
+        1: many(string("file_names")),
+        2: many(string("function_names")),
+        3: many(message("file_locations", "FileLocation")),
+        4: many(message("stack_frames", "StackFrame")),
+    },
+    "FileLocation": {
+        1: integer("file_name_id"),
+        2: integer("function_name_id"),
+        3: integer("line"),
+        4: integer("column"),
+        5: integer("end_line"),
+        6: integer("end_column"),
+    },
+    "StackFrame": {
+        1: integer("file_location_id"),
+        2: integer("parent_frame_id"),
+    },
+    "FrontendAttributes": {
+        1: many(message("map", "Entry")),
+    },
+    "Entry": {
+        1: string("key"),
+        2: string("value"),
+    },
+    "HloComputationProto": {
+        1: string("name"),
+        2: many(message("instructions", "HloInstructionProto")),
+        5: integer("id"),
+        6: integer("root_id"),
+    },
+    "HloInstructionProto": {
+        1: string("name"),
+        2: string("opcode"),
+        3: raw("shape"),
+        7: message("metadata", "OpMetadata"),
+        8: raw("literal"),
+        9: integer("parameter_number"),
+        13: integer("tuple_index"),
+        14: many(integer("dimensions")),
+        15: message("window", "Window"),
+        16: message("convolution_dimension_numbers", "ConvolutionDimensionNumbers"),
+        17: many(message("slice_dimensions", "SliceDimensions")),
+        18: integer("exponent_bits"),
+        19: integer("mantissa_bits"),
+        20: many(integer("dynamic_slice_sizes")),
+        21: message("padding_config", "PaddingConfig"),
+        22: data("outfeed_config"),
+        23: integer("distribution"),
+        24: number("epsilon"),
+        25: integer("feature_index"),
+        26: integer("channel_id"),
+        27: data("infeed_config"),
+        28: string("custom_call_target"),
+        30: message("dot_dimension_numbers", "DotDimensionNumbers"),
+        31: integer("fft_type"),
+        32: many(integer("fft_length")),
+        33: message("gather_dimension_numbers", "GatherDimensionNumbers"),
+        34: many(integer("gather_slice_sizes")),
+        35: integer("id"),
+        36: many(integer("operand_ids")),
+        38: many(integer("called_computation_ids")),
+        40: raw("sharding"),
+        43: data("backend_config"),
+        56: flag("constrain_layout"),
+        57: many(raw("operand_shapes_with_layout")),
+        74: many(message("output_operand_aliasing", "Alias")),
+        47: flag("is_host_transfer"),
+        48: message("scatter_dimension_numbers", "ScatterDimensionNumbers"),
+        49: many(message("replica_groups", "ReplicaGroup")),
+        50: integer("feature_group_count"),
+        51: message("precision_config", "PrecisionConfig"),
+        52: many(message("source_target_pairs", "SourceTarget")),
+        58: integer("batch_group_count"),
+        59: message("triangular_solve_options", "TriangularSolve"),
+        60: flag("is_stable"),
+        62: message("cholesky_options", "CholeskyOptions"),
+        63: string("comparison_direction"),
+        65: flag("custom_call_has_side_effect"),
+        67: flag("indices_are_sorted"),
+        68: message("frontend_attributes", "FrontendAttributes"),
+        69: flag("unique_indices"),
+        70: integer("rng_algorithm"),
+        71: flag("use_global_device_ids"),
+        72: string("comparison_type"),
+        77: integer("custom_call_api_version"),
+        81: integer("k"),
+        85: flag("largest"),
+        87: message("collective_device_list", "CollectiveDeviceList"),
+        89: flag("is_composite"),
+        90: message("ragged_dot_dimension_numbers", "RaggedDotDimensionNumbers"),
+        92: message("iota_groups", "IotaGroups"),
+        93: message("mesh_groups", "MeshGroups"),
+    },
+    "OpMetadata": {
+        1: string("op_type"),
+        2: string("op_name"),
+        3: string("source_file"),
+        4: integer("source_line"),
+        15: integer("stack_frame_id"),
+    },
+    "Window": {
+        1: many(message("dimensions", "WindowDimension")),
+    },
+    "WindowDimension": {
+        1: integer("size"),
+        2: integer("stride"),
+        3: integer("padding_low"),
+        4: integer("padding_high"),
+        5: integer("window_dilation"),
+        6: integer("base_dilation"),
+        7: flag("window_reversal"),
+    },
+    "ConvolutionDimensionNumbers": {
+        7: integer("input_batch_dimension"),
+        8: integer("input_feature_dimension"),
+        11: many(integer("input_spatial_dimensions")),
+        3: integer("kernel_input_feature_dimension"),
+        4: integer("kernel_output_feature_dimension"),
+        6: many(integer("kernel_spatial_dimensions")),
+        9: integer("output_batch_dimension"),
+        10: integer("output_feature_dimension"),
+        12: many(integer("output_spatial_dimensions")),
+    },
+    "SliceDimensions": {
+        1: integer("start"),
+        2: integer("limit"),
+        3: integer("stride"),
+    },
+    "PaddingConfig": {
+        1: many(message("dimensions", "PaddingDimension")),
+    },
+    "PaddingDimension": {
+        1: integer("low"),
+        2: integer("high"),
+        3: integer("interior"),
+    },
+    "DotDimensionNumbers": {
+        1: many(integer("lhs_contracting_dims")),
+        2: many(integer("rhs_contracting_dims")),
+        3: many(integer("lhs_batch_dims")),
+        4: many(integer("rhs_batch_dims")),
+    },
+    "RaggedDotDimensionNumbers": {
+        1: message("dot_dimension_numbers", "DotDimensionNumbers"),
+        2: many(integer("lhs_ragged_dims")),
+        3: many(integer("rhs_group_dims")),
+    },
+    "GatherDimensionNumbers": {
+        1: many(integer("offset_dims")),
+        2: many(integer("collapsed_slice_dims")),
+        3: many(integer("start_index_map")),
+        4: integer("index_vector_dim"),
+        5: many(integer("operand_batching_dims")),
+        6: many(integer("start_indices_batching_dims")),
+    },
+    "ScatterDimensionNumbers": {
+        1: many(integer("update_window_dims")),
+        2: many(integer("inserted_window_dims")),
+        3: many(integer("scatter_dims_to_operand_dims")),
+        4: integer("index_vector_dim"),
+        5: many(integer("input_batching_dims")),
+        6: many(integer("scatter_indices_batching_dims")),
+    },
+    "ReplicaGroup": {
+        1: many(integer("replica_ids")),
+    },
+    "CollectiveDeviceList": {
+        1: many(message("replica_groups", "ReplicaGroup")),
+        2: message("iota_replica_group_list", "IotaGroups"),
+    },
+    "IotaGroups": {
+        1: integer("num_replica_groups"),
+        2: integer("num_devices_per_group"),
+        3: many(integer("iota_reshape_dims")),
+        4: many(integer("iota_transpose_perm")),
+    },
+    "MeshGroups": {
+        1: message("mesh", "Mesh"),
+        2: many(message("axes", "AxisRef")),
+    },
+    "Mesh": {
+        1: many(message("axes", "MeshAxis")),
+        2: many(integer("device_ids")),
+        3: message("iota_device_ids", "DeviceIota"),
+    },
+    "MeshAxis": {
+        1: string("name"),
+        2: integer("size"),
+    },
+    "DeviceIota": {
+        1: many(integer("dimensions")),
+        2: many(integer("order")),
+    },
+    "AxisRef": {
+        1: integer("mesh_axis_index"),
+        2: message("sub_axis", "SubAxis"),
+    },
+    "SubAxis": {
+        1: integer("pre_size"),
+        2: integer("size"),
+    },
+    "Alias": {
+        1: many(integer("output_shape_index")),
+        2: integer("operand_index"),
+        3: many(integer("operand_shape_index")),
+    },
+    "PrecisionConfig": {
+        1: many(integer("operand_precision")),
+        2: integer("algorithm"),
+    },
+    "SourceTarget": {
+        1: integer("source"),
+        2: integer("target"),
+    },
+    "TriangularSolve": {
+        1: flag("left_side"),
+        2: flag("lower"),
+        3: flag("unit_diagonal"),
+        4: integer("transpose_a"),
+    },
+    "CholeskyOptions": {
+        1: flag("lower"),
+    },
+    "ShapeProto": {
+        2: integer("element_type"),
+        3: many(integer("dimensions")),
+        6: many(integer("is_dynamic_dimension")),
+        4: many(raw("tuple_shapes")),
+        5: message("layout", "Layout"),
+    },
+    "Layout": {
+        1: many(integer("minor_to_major")),
+        6: many(message("tiles", "Tile")),
+        7: integer("element_size_in_bits"),
+        8: integer("memory_space"),
+    },
+    "Tile": {
+        1: many(integer("dimensions")),
+    },
+    "LiteralProto": {
+        1: raw("shape"),
+        2: many(integer("preds")),
+        30: data("s1s"),
+        26: data("s2s"),
+        21: data("s4s"),
+        15: data("s8s"),
+        31: data("u1s"),
+        27: data("u2s"),
+        22: data("u4s"),
+        3: data("u8s"),
+        4: many(integer("s32s")),
+        5: many(integer("s64s")),
+        6: many(integer("u32s")),
+        7: many(integer("u64s")),
+        8: raw("f32s"),
+        9: raw("f64s"),
+        12: raw("c64s"),
+        18: raw("c128s"),
+        10: many(raw("tuple_literals")),
+        11: data("f16s"),
+        13: data("bf16s"),
+        16: data("u16s"),
+        17: data("s16s"),
+        32: data("f4e2m1fns"),
+        29: data("f8e3m4s"),
+        23: data("f8e4m3b11fnuzs"),
+        20: data("f8e4m3fns"),
+        25: data("f8e4m3fnuzs"),
+        28: data("f8e4m3s"),
+        24: data("f8e5m2fnuzs"),
+        19: data("f8e5m2s"),
+        33: data("f8e8m0fnus"),
+    },
 }
-"""The words of enums by number."""
+"""The fields of each message by number."""

@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.hlo.proto.enums import PRIMITIVE_TYPES
 from shardy_py.hlo.proto.message import MOST_NESTED, HloMessage, decoded
-from shardy_py.hlo.proto.schema import PRIMITIVE_TYPES
 from shardy_py.hlo.text.values import Elements, Shape, read_shape
 from shardy_py.indexing.layout import HloCursor, element_type
 

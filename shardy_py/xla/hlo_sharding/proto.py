@@ -16,7 +16,7 @@ from math import prod
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.terminal import utf8
-from shardy_py.base.wire import BYTES, FIXED32, FIXED64, VARINT, bytes_field, integer_field, packed
+from shardy_py.base.wire import BYTES, VARINT, bytes_field, fields_of, integer_field, packed, unpacked
 from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.mesh import Mesh
@@ -34,8 +34,7 @@ from shardy_py.xla.hlo_sharding.tile_assignment import TileAssignment
 
 Value = int | bytes | str | Sequence[int]
 
-_FIXED_SIZES = {FIXED64: 8, FIXED32: 4}
-_WORD = 1 << 64
+_NAME = "xla.OpSharding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class Message:
         result: list[int] = []
         for found, value in self.fields:
             if found == number:
-                result += (value,) if isinstance(value, int) else unpack(value)
+                result += (value,) if isinstance(value, int) else unpacked(value, _NAME)
         return tuple(result)
 
 
@@ -88,54 +87,8 @@ def decode(data: bytes) -> Message:
     Raises:
         ShardyError: `data` is malformed.
     """
-    fields: list[tuple[int, int | bytes]] = []
-    offset = 0
-    while offset < len(data):
-        key, offset = _read_varint(data, offset)
-        number, kind = key >> 3, key & 7
-        if number == 0:
-            raise _malformed(offset)
-        if kind == VARINT:
-            value, offset = _read_varint(data, offset)
-            fields.append((number, _signed(value)))
-        elif kind == BYTES:
-            size, offset = _read_varint(data, offset)
-            if offset + size > len(data):
-                raise _malformed(offset)
-            fields.append((number, data[offset : offset + size]))
-            offset += size
-        elif kind in _FIXED_SIZES and offset + _FIXED_SIZES[kind] <= len(data):
-            offset += _FIXED_SIZES[kind]
-        else:
-            raise _malformed(offset)
-    return Message(tuple(fields))
-
-
-def unpack(data: bytes) -> tuple[int, ...]:
-    """Returns the integers of a packed list, as signed integers of 64 bits."""
-    values: list[int] = []
-    offset = 0
-    while offset < len(data):
-        value, offset = _read_varint(data, offset)
-        values.append(_signed(value))
-    return tuple(values)
-
-
-def _signed(value: int) -> int:
-    return value - _WORD if value >= _WORD >> 1 else value
-
-
-def _read_varint(data: bytes, offset: int) -> tuple[int, int]:
-    value = 0
-    for index in range(offset, min(offset + 10, len(data))):
-        value |= (data[index] & 127) << 7 * (index - offset)
-        if data[index] < 128:
-            return value % _WORD, index + 1
-    raise _malformed(min(offset + 10, len(data)))
-
-
-def _malformed(offset: int) -> ShardyError:
-    return ShardyError(f"invalid xla.OpSharding: malformed at byte {offset}")
+    found = ((number, value) for number, kind, value in fields_of(data, _NAME) if kind in (VARINT, BYTES))
+    return Message(tuple(found))
 
 
 TYPE, TILE_ASSIGNMENT_DIMENSIONS, TILE_ASSIGNMENT_DEVICES, TUPLE_SHARDINGS = 1, 3, 4, 5
