@@ -114,7 +114,7 @@ class Files:
         return InputFile(read.content, read.release, file=shown)
 
     def read_text(self, name: str) -> InputFile:
-        """Returns the text of a file that is no program; of standard input for `-`.
+        """Returns the text of a file other than a program; of standard input for `-`.
 
         Raises:
             ShardyError: the file does not exist, cannot be read, or is not UTF-8.

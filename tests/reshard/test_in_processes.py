@@ -17,7 +17,7 @@ SECONDS = 300
 
 
 def test_two_processes_run_one_local_program() -> None:
-    """Each gets the whole results; devices in any order; all are told if one would have nothing to run."""
+    """Each gets the whole results, with devices in any order; all fail if one has no device to run on."""
     pytest.importorskip("jaxlib", reason="JAX is not installed")
     with socket.socket() as free:
         free.bind(("localhost", 0))

@@ -118,7 +118,7 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The sizes of a tensor.
 
     Raises:
-        ShardyError: it is no tensor, or has an unknown size.
+        ShardyError: it is not a tensor, or has an unknown size.
     """
     tensor = tensor_type(value.type)
     sizes = () if tensor is None else tensor.shape

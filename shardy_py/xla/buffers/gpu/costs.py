@@ -73,11 +73,17 @@ def combined(arithmetic: float, movement: float) -> float:
 
 
 _MATRIX = 700e12
-"""Operations a second of large products of bf16; half of it of f32. As XLA measured."""
+"""Operations a second of large products of bf16; half of it of f32.
+
+An assumption, as are the next two: they stand in for XLA's tables of times measured on an H100
+(xla/service/gpu/model/matmul_interpolator.cc, collective_interpolator.cc). They decide only what runs beside a
+collective. Halved or doubled, each moves the memory of at most 2 of 23 programs of real size, and of 1 of 87
+small ones, across a limit of 10 or 25 % (tests/xla/buffers/on_large.py, on_targets.py).
+"""
 _LINK = 300e9
-"""Bytes a second to other devices, in large collectives."""
+"""Bytes a second to other devices, in large collectives: an assumption."""
 _LATENCY = 50.0
-"""Microseconds of any collective, at least."""
+"""Microseconds of any collective, at least: an assumption."""
 
 
 def product_time(operations: float, element: str) -> float:

@@ -113,7 +113,7 @@ def _is_trivial(graph: GpuGraph, users: list[list[int]], number: int) -> bool:
 
 
 def _main(graph: GpuGraph, number: int) -> int:
-    """The operand of a trivial op that is no number."""
+    """The operand of a trivial op that has elements of its own."""
     return next(each for each in graph.reads[number] if not _is_number(graph, each))
 
 

@@ -1,6 +1,6 @@
 """The program of one GPU before its ops become kernels: ops of values with types, in XLA's post-order.
 
-Reshapes are no ops, nor are conversions there and back. Collectives send dimension 0: others are transposed
+Reshapes vanish, and so do conversions there and back. Collectives send dimension 0: others are transposed
 around them. Not here: the program as compilers' passes leave it (`xla/targets/`), kernels (`kernels.py`).
 
     graph = GpuGraph.of(body, {})

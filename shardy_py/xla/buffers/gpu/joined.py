@@ -1,4 +1,4 @@
-"""Collectives that run as one op: what is summed is put together before, and taken apart after it.
+"""Collectives that run as one op: operands of a sum are concatenated before it, its parts sliced after it.
 
 Gathers and permutes of one op have a buffer each. Source: openxla/xla, xla/service/all_reduce_contiguous.cc.
 Not here: which run as one (`xla/targets/combining.py`).
@@ -44,15 +44,19 @@ def written_apart(events: Sequence[Event], over: Mapping[int, Name], sizes: dict
         writers.setdefault(name, []).append(made)
     makers = {name for event in events for name in event.makes}
     several = {name: numbers for name, numbers in writers.items() if len(numbers) > 1 and name in makers}
+    added: dict[Name, list[Name]] = {
+        name: [("copy", name, n) for n in range(len(ns) - 1)] for name, ns in several.items()
+    }
     copies = {
-        made: (name, ("copy", name, n)) for name, ns in several.items() for n, made in enumerate(ns[1:])
+        made: (name, copy)
+        for name, ns in several.items()
+        for made, copy in zip(ns[1:], added[name], strict=True)
     }
     found: list[Event] = []
     for event in events:
-        added = [copy for name in event.makes for other, copy in copies.values() if other == name]
-        sizes |= {copy: sizes[copy[1]] for copy in added}
-        if added:
-            event = event._replace(makes=(*event.makes, *added))
+        for name in added.keys() & event.makes if added else ():
+            sizes |= dict.fromkeys(added[name], sizes[name])
+            event = event._replace(makes=(*event.makes, *added[name]))
         (number, *_) = (*event.makes, None)
         if number in copies and isinstance(number, int):
             name, copy = copies[number]
@@ -72,7 +76,7 @@ class Together(NamedTuple):
 
 
 def summed(names: Sequence[Name]) -> Name | None:
-    """One of the values whose sum, put together with others, is the first of these; None if it is no such."""
+    """Returns a value whose sum, joined with others, is the first of these; None if there is none."""
     name = names[0] if names else None
     return name.first if isinstance(name, Together) and name.is_sum else None
 

@@ -1,6 +1,6 @@
 """The memory of a computation on a GPU: its kernels in order, and their buffers.
 
-    allocated(body, {}, memory, carried)
+    GpuComputation(body, limits=limits).temporaries(memory, carried)
 
 Not here: donation and sizes of arguments (`xla/buffers/estimate.py`).
 """
@@ -29,7 +29,7 @@ from shardy_py.xla.targets.combining import CombinerLimits, combined
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode
 
 _IN_PLACE = ("all_reduce", SortOp.name)
-"""Kinds of ops that are no kernels, and write over what they read."""
+"""Kinds of ops that are not fused, and write over their operands."""
 
 
 @dataclass
@@ -128,7 +128,7 @@ class GpuComputation:
             self.alias[number] = reads[0]
 
     def _other(self, number: int, elements: Sequence[int]) -> Event:
-        """The event of an op that is no kernel of fused ops."""
+        """The event of an op that is not fused."""
         graph = self.graph
         node, reads = graph.nodes[number], graph.reads[number]
         makes = tuple(elements) or (number,)
