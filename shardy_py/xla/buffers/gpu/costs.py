@@ -76,7 +76,7 @@ _MATRIX = 700e12
 """Operations a second of large products of bf16; half of it of f32.
 
 An assumption, as are the next two: they stand in for XLA's tables of times measured on an H100
-(xla/service/gpu/model/matmul_interpolator.cc, collective_interpolator.cc). They decide only what runs beside a
+(xla/service/gpu/model/matmul_interpolator.cc, collective_interpolator.cc). They decide what runs beside a
 collective. Halved or doubled, each moves the memory of at most 2 of 23 programs of real size, and of 1 of 87
 small ones, across a limit of 10 or 25 % (tests/xla/buffers/on_large.py, on_targets.py).
 """
