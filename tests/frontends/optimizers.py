@@ -1,0 +1,170 @@
+"""Optimizers of torch, timm and transformers: the second step of each by our program and by torch.
+
+    python -m tests.frontends.optimizers [part of a name ...] [--f32]
+
+Prints a row for each that can be constructed here: the largest difference of a parameter, or the error; then
+how many convert, and how many are equal. --f32: those that compute in bf16 compute in f32 instead, so that
+rounding hides nothing. Not here: optimizers written for tests (`test_torch_optimizers.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from shardy_py import Program, ShardyError
+from tests.frontends.torch_models import torch
+
+Make = Callable[[Any], Any]
+X = torch.randn(4, 8, generator=torch.Generator().manual_seed(0))
+TOLERANCE = 1e-5
+
+
+def model() -> Any:
+    """A small network."""
+    torch.manual_seed(0)
+    nn = torch.nn
+    return nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16), nn.Tanh(), nn.Linear(16, 4))
+
+
+def loss(output: Any) -> Any:
+    """The loss of a step."""
+    return output.square().mean()
+
+
+def converted(net: Any, optimizer: Any) -> Program:
+    """The step as a program."""
+    return Program.from_torch_training(net, loss, optimizer, (X,))
+
+
+def difference(program: Program, net: Any, optimizer: Any) -> float:
+    """The largest difference of a parameter after the second step; infinite if one has no result."""
+    _step(net, optimizer)
+    every = [optimizer, *(e for e in vars(optimizer).values() if isinstance(e, torch.optim.Optimizer))]
+    arguments = program.values.arguments()
+    found = program.run({value.name: _array(_value(value.label, net, every)) for value in arguments})
+    _step(net, optimizer)
+    results = dict(zip((value.label for value in program.values.results()), found.arrays, strict=True))
+    trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    return max(
+        float(np.abs(results[f"{name} after"] - _array(parameter)).max())
+        if f"{name} after" in results
+        else np.inf
+        for name, parameter in net.named_parameters()
+        if id(parameter) in trained
+    )
+
+
+def _step(net: Any, optimizer: Any) -> None:
+    optimizer.zero_grad()
+    loss(net(X)).backward()
+    optimizer.step()
+
+
+def _value(label: str, net: Any, optimizers: list[Any]) -> Any:
+    """The value of an argument of the step, after the first step of torch."""
+    parameters = dict(net.named_parameters())
+    if label in parameters or label == "input":
+        return parameters.get(label, X)
+    path, _, owner = label.partition(" of ")
+    for optimizer in optimizers:
+        for name, parameter in parameters.items():
+            found: Any = optimizer.state.get(parameter) if owner in ("", name) else None
+            for key in path.split("."):
+                if isinstance(found, list):
+                    found = found[int(key)]
+                else:
+                    found = None if found is None else found.get(key)
+            if found is not None:
+                return found
+    number = int(owner.removeprefix("group ") or 0)
+    return optimizers[0].param_groups[number][path]
+
+
+def _array(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return np.asarray(value, np.float32 if isinstance(value, float) else np.int64)
+    if str(value.dtype) == "torch.bfloat16":
+        return value.detach().float().numpy().astype(ml_dtypes.bfloat16)
+    return value.detach().numpy().copy()
+
+
+def packages() -> Iterator[tuple[str, Make]]:
+    """The optimizers of the packages that are installed, by name."""
+    optim, base = torch.optim, torch.optim.Optimizer
+    for name, each in inspect.getmembers(optim, inspect.isclass):
+        if issubclass(each, base) and each is not base:
+            yield f"torch.{name}", partial(_of_torch, each)
+    try:
+        factory: Any = import_module("timm.optim")
+    except ImportError:
+        print("timm is not installed")
+    else:
+        for name in factory.list_optimizers():
+            yield f"timm.{name}", partial(factory.create_optimizer_v2, opt=name, lr=1e-2)
+    try:
+        adafactor: Any = import_module("transformers.optimization").Adafactor
+    except ImportError:
+        print("transformers is not installed")
+    else:
+        yield "transformers.Adafactor", lambda net: adafactor(net.parameters())
+        options = {"lr": 1e-3, "relative_step": False, "scale_parameter": False}
+        yield "transformers.Adafactor (fixed rate)", lambda net: adafactor(net.parameters(), **options)
+
+
+def _of_torch(kind: Any, net: Any) -> Any:
+    """An optimizer of torch; Muon takes matrices only."""
+    chosen = [p for p in net.parameters() if kind.__name__ != "Muon" or p.ndim == 2]
+    return kind(chosen, lr=1e-2)
+
+
+def outcome(make: Make) -> tuple[str, str]:
+    """The outcome of an optimizer: `equal`, `different`, `error` or `not constructed`; and what there is to say."""
+    net = model()
+    try:
+        optimizer = make(net)
+    except Exception as error:  # of the package
+        return "not constructed", f"{type(error).__name__}: {error}"
+    try:
+        program = converted(net, optimizer)
+    except ShardyError as error:
+        return "error", str(error)
+    found = difference(program, net, optimizer)
+    return ("equal" if found < TOLERANCE else "different"), f"{found:.1e}"
+
+
+def main(arguments: list[str]) -> int:
+    """Prints the table; returns 1 if a program differs from torch."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wanted", nargs="*")
+    parser.add_argument("--f32", action="store_true")
+    options = parser.parse_args(arguments)
+    warnings.simplefilter("ignore")
+    if options.f32:
+        torch.bfloat16 = torch.float32
+        torch.Tensor.bfloat16 = torch.Tensor.clone
+    counts = Counter[str]()
+    for name, make in packages():
+        if not options.wanted or any(part in name for part in options.wanted):
+            kind, text = outcome(make)
+            counts[kind] += 1
+            print(f"{name:32} {kind:16} {' '.join(text.split())[:160]}")
+    made = counts.total() - counts["not constructed"]
+    print(
+        f"{made} constructed: {counts['equal'] + counts['different']} convert, {counts['equal']} equal torch"
+    )
+    return int(counts["different"] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
