@@ -129,7 +129,7 @@ def _of_torch(kind: Any, net: Any) -> Any:
 
 
 def outcome(make: Make) -> tuple[str, str]:
-    """The outcome of an optimizer: `equal`, `different`, `error` or `not constructed`; and what there is to say."""
+    """The outcome: `equal`, `different`, `error` or `not constructed`; with a figure or a message."""
     net = model()
     try:
         optimizer = make(net)
