@@ -1,7 +1,7 @@
 """The wire format of protocol buffers: keys and values as bytes.
 
-Source: https://protobuf.dev/programming-guides/encoding. Not here: the messages (`hlo/proto/`,
-`xla/hlo_sharding/proto.py`, `report/time/chakra.py`).
+Source: https://protobuf.dev/programming-guides/encoding. Not here: packed lists, which numpy reads
+(`packed.py`), the messages (`hlo/proto/`, `xla/hlo_sharding/proto.py`, `report/time/chakra.py`).
 
 >>> integer_field(1, 150).hex(), bytes_field(2, b"hi").hex()
 ('089601', '12026869')
@@ -11,14 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
 from shardy_py.base.errors import ShardyError
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 """The kinds of values, in the last three bits of a key."""
 _WORD = 1 << 64
-_MAX_LENGTH = 10
+MAX_LENGTH = 10
 """The most bytes of an integer."""
 _SIZES = {FIXED64: 8, FIXED32: 4}
 
@@ -78,38 +76,14 @@ def fields_of(data: bytes, name: str = "protocol buffer") -> Iterator[tuple[int,
 
 def _varint(data: bytes, at: int, name: str) -> tuple[int, int]:
     value = 0
-    for index in range(at, min(at + _MAX_LENGTH, len(data))):
+    for index in range(at, min(at + MAX_LENGTH, len(data))):
         byte = data[index]
         value |= (byte & 127) << 7 * (index - at)
         if byte < 128:
             return value % _WORD, index + 1
-    raise malformed(min(at + _MAX_LENGTH, len(data)), name)
+    raise malformed(min(at + MAX_LENGTH, len(data)), name)
 
 
 def malformed(offset: int, name: str = "protocol buffer") -> ShardyError:
     """Returns the error for a message of that name that is invalid from an offset on."""
     return ShardyError(f"invalid {name}: malformed at byte {offset}")
-
-
-def unpacked(data: bytes, name: str = "protocol buffer") -> list[int]:
-    """Returns the integers of a packed list, signed.
-
-    >>> unpacked(bytes.fromhex("0196018ff8ffffffffffffff01"))
-    [1, 150, -1009]
-    """
-    found = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(found < 128)
-    if not found.size:
-        return []
-    if not ends.size or ends[-1] != found.size - 1:
-        raise malformed(len(data), name)
-    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1))
-    lengths = ends - starts + 1
-    if int(lengths.max()) > _MAX_LENGTH:
-        raise malformed(int(starts[int(lengths.argmax())]), name)
-    values = np.zeros(ends.size, np.uint64)
-    for place in range(int(lengths.max())):
-        has = lengths > place
-        bits = found[starts[has] + place].astype(np.uint64) & np.uint64(127)
-        values[has] |= bits << np.uint64(7 * place)
-    return values.view(np.int64).tolist()

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from shardy_py.api import Mesh, P, Program, Sharding
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.wire import unpacked
+from shardy_py.base.packed import unpacked
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff

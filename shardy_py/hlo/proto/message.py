@@ -12,7 +12,8 @@ import struct
 from dataclasses import dataclass, field
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.wire import BYTES, FIXED32, fields_of, unpacked
+from shardy_py.base.packed import unpacked
+from shardy_py.base.wire import BYTES, FIXED32, fields_of
 from shardy_py.hlo.proto.schema import MESSAGES, Field
 from shardy_py.hlo.text.opcodes import Values
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.packed import unpacked
 from shardy_py.base.terminal import utf8
-from shardy_py.base.wire import BYTES, VARINT, bytes_field, fields_of, integer_field, packed, unpacked
+from shardy_py.base.wire import BYTES, VARINT, bytes_field, fields_of, integer_field, packed
 from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.mesh import Mesh

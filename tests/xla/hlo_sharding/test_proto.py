@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.wire import unpacked
+from shardy_py.base.packed import unpacked
 from shardy_py.xla.hlo_sharding.proto import (
     decode,
     encode,
