@@ -13,8 +13,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+from shardy_py.base.inputs.files import source_in
 from shardy_py.base.session import SESSION, without_collection
-from shardy_py.inputs.files import source_in
 from shardy_py.mlir.bytecode import parse_program
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus" / "transformer_train_12.mlir.gz"

@@ -31,10 +31,10 @@ from shardy_py.api.verified_module import ValueKey, VerifiedModule
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.base.extensions import extension
+from shardy_py.base.inputs.files import ProgramSource, source_in
 from shardy_py.base.releases import Release
 from shardy_py.base.session import without_collection
 from shardy_py.base.source_files import default_roots
-from shardy_py.inputs.files import ProgramSource, source_in
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts

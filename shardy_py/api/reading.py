@@ -1,6 +1,6 @@
 """Reads the modules of programs: with shardings of sdy, and taken as compiled or as written; says so once.
 
-Not here: files (`inputs/files.py`), the rule (`xla/prepare/taken.py`), the import
+Not here: files (`base/inputs/files.py`), the rule (`xla/prepare/taken.py`), the import
 (`xla/gspmd/understanding.py`), programs (`program.py`).
 """
 
@@ -15,11 +15,11 @@ from shardy_py.api import remarks
 from shardy_py.api.arguments import expect, program_remedy
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.inputs.files import SUFFIXES, ProgramSource, source_of
 from shardy_py.base.releases import Release
 from shardy_py.base.session import without_collection
-from shardy_py.inputs.files import SUFFIXES, ProgramSource, source_of
-from shardy_py.inputs.programs import parse_program
 from shardy_py.mlir.dialects.verification import verify_module
+from shardy_py.mlir.programs import parse_program
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
 from shardy_py.xla.gspmd.understanding import understand
 from shardy_py.xla.prepare.taken import Taken, how_taken, run_steps

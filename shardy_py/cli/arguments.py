@@ -17,11 +17,11 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from shardy_py.base.errors import suggestion
+from shardy_py.base.inputs.formats import FORMATS
 from shardy_py.base.plugins import load_plugins
 from shardy_py.base.source_files import default_roots
 from shardy_py.cli.shell import MOST_COLUMNS, STANDARD, Files, argument, usage_error
 from shardy_py.cli.version import version_text
-from shardy_py.inputs.formats import FORMATS
 
 if TYPE_CHECKING:
     from shardy_py.hardware.cost import CostModel

@@ -73,8 +73,8 @@ def program_of(source: InputFile, options: argparse.Namespace, *, has_steps: boo
     """
     from shardy_py.api import Program
     from shardy_py.api.reading import read_module
+    from shardy_py.base.inputs.files import ProgramSource
     from shardy_py.cli.understood import write_remarks
-    from shardy_py.inputs.files import ProgramSource
     from shardy_py.mlir.trip_counts import TripCounts
 
     with argument("--trip-count"):

@@ -23,6 +23,7 @@ from shardy_py.base.errors import (
     collected_warnings,
     located,
 )
+from shardy_py.base.inputs.files import ProgramContent
 from shardy_py.base.progress import progress
 from shardy_py.cli.as_compiled import remark_on
 from shardy_py.cli.expectations import read_expectations, unmet
@@ -31,11 +32,10 @@ from shardy_py.cli.propagated import BeforePasses
 from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
 from shardy_py.cli.shell import texts_of
 from shardy_py.cli.understood import say_unread, understood, write_remarks
-from shardy_py.inputs.files import ProgramContent
-from shardy_py.inputs.programs import parse_program
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects import print_module
 from shardy_py.mlir.dialects.verification import verify_module
+from shardy_py.mlir.programs import parse_program
 from shardy_py.mlir.text.source import render_all
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
 from shardy_py.passes import PassCall

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from shardy_py.base.errors import ShardyError, closest, suggestion
+from shardy_py.base.inputs.formats import FORMATS
 from shardy_py.base.plugins import load_plugins
 from shardy_py.base.releases import Release, named
 from shardy_py.cli.arguments import INPUT_FORMAT, LOAD, TARGET, checked_target
@@ -22,7 +23,6 @@ from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN, JAX, JAX_RELEASES
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
 from shardy_py.cli.shell import argument, usage_error
-from shardy_py.inputs.formats import FORMATS
 from shardy_py.passes import PassCall, known_passes, pass_by_name
 from shardy_py.passes.pipelines import PIPELINES
 

@@ -21,6 +21,7 @@ from shardy_py.base.errors import (
     located,
     suggestion,
 )
+from shardy_py.base.inputs.formats import holds_hlo
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.terminal import json_text, lines_text
 from shardy_py.cli.arguments import EXIT_CODES, add_input_format, command_parser
@@ -101,16 +102,15 @@ def _entries(content: str | bytes, file: str, options: argparse.Namespace) -> It
 
 def _functions(content: str | bytes, file: str) -> tuple[dict[str, Function], str]:
     """All functions by name, including those nested in ops, and the name of the entry function."""
-    from shardy_py.inputs.hlo import hlo_module
-
-    module = hlo_module(content, file)
-    if module is not None:
+    if holds_hlo(content):
+        from shardy_py.frontends.hlo import hlo_module
         from shardy_py.hlo.analysis import hlo_functions
 
+        module = hlo_module(content, file)
         return hlo_functions(module), module.entry
     from shardy_py.hlo.analysis import mlir_functions
-    from shardy_py.inputs.programs import parse_program
     from shardy_py.mlir.dialects.verification import verify_module
+    from shardy_py.mlir.programs import parse_program
 
     program = parse_program(content, file)
     verify_module(program)

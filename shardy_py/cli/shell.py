@@ -32,11 +32,11 @@ from typing import NoReturn, TypeVar
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
 from shardy_py.base.files import staged, write_whole
+from shardy_py.base.inputs.files import ProgramSource, decompressed, source_of
+from shardy_py.base.inputs.folders import chosen_file
+from shardy_py.base.inputs.formats import GZIP, text_of
 from shardy_py.base.plugins import TRACEBACK, load_installed_plugins
 from shardy_py.base.terminal import without_controls
-from shardy_py.inputs.files import ProgramSource, decompressed, source_of
-from shardy_py.inputs.folders import chosen_file
-from shardy_py.inputs.formats import GZIP, text_of
 
 SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
 TROUBLE = 2

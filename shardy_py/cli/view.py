@@ -181,8 +181,8 @@ def _show(
 
 
 def _show_program(options: argparse.Namespace, files: Files) -> int:
-    from shardy_py.inputs.programs import parse_program
     from shardy_py.mlir.dialects.verification import verify_module
+    from shardy_py.mlir.programs import parse_program
     from shardy_py.mlir.value_table import ValueTable
     from shardy_py.report import local_shapes_data, local_shapes_text, local_values
     from shardy_py.sharding import TensorSharding

@@ -11,7 +11,7 @@ from shardy_py import Program, ShardyError, propagate
 from shardy_py.hlo.text import Shape
 from shardy_py.hlo.to_stablehlo import limits
 from shardy_py.hlo.to_stablehlo.literals import literal_bytes, parts
-from shardy_py.inputs.programs import parse_program
+from shardy_py.mlir.programs import parse_program
 
 KINDS = Path(__file__).parent / "kinds.hlo"
 

@@ -11,15 +11,15 @@ from zipfile import ZipFile
 import pytest
 
 from shardy_py import Program, ShardyError, propagate
+from shardy_py.base.inputs.files import source_of
+from shardy_py.base.inputs.folders import chosen_file
+from shardy_py.base.inputs.formats import FORMATS, OTHERS, format_of
 from shardy_py.base.wire import bytes_field
 from shardy_py.cli import main
-from shardy_py.inputs.files import source_of
-from shardy_py.inputs.folders import chosen_file
-from shardy_py.inputs.formats import FORMATS, OTHERS, format_of
-from shardy_py.inputs.torch_archives import torch_module
+from shardy_py.frontends.torch.archives import torch_module
 from shardy_py.mlir.text.other_languages import other_language
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HLO = "HloModule twice\nENTRY main {\n  p = f32[4] parameter(0)\n  ROOT s = f32[4] add(p, p)\n}\n"
 MLIR = "func.func @main(%p: tensor<4xf32>) -> tensor<4xf32> {\n  return %p : tensor<4xf32>\n}\n"
 PROTO = (ROOT / "tests" / "hlo" / "proto" / "data" / "kinds.hlo.pb").read_bytes()
@@ -190,7 +190,7 @@ def test_saved_results_are_programs(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_archives_that_unpack_to_too_much_are_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shardy_py.inputs.torch_archives._SMALL", 1 << 20)
+    monkeypatch.setattr("shardy_py.frontends.torch.archives._SMALL", 1 << 20)
     made = BytesIO()
     with ZipFile(made, "w", 8) as opened:
         opened.writestr("m/models/model.json", b"0" * (1 << 22))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from shardy_py import Program, ShardyError
+from shardy_py.base.inputs import files
 from shardy_py.cli import check
-from shardy_py.inputs import files
 
 TEXT = """sdy.mesh @mesh = <["x"=2]>
 func.func @main(%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32> {

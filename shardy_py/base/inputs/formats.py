@@ -87,6 +87,13 @@ def is_hlo(text: str) -> bool:
     return _COMPUTATION.match(text, leading.end() if leading else 0) is not None
 
 
+def holds_hlo(content: str | bytes) -> bool:
+    """Returns whether a program is HLO: text, or a protocol buffer, as data that is nothing else is taken."""
+    if isinstance(content, str):
+        return is_hlo(content)
+    return not is_bytecode(content) and format_of(content) != TORCH_EXPORT
+
+
 def is_result(text: str) -> bool:
     """Returns whether a text is that of a saved result."""
     return text.startswith("{") and _RESULT in text[:_RESULT_WITHIN]

@@ -1,7 +1,7 @@
 """Programs that `torch.export.save` wrote, read by torch: it must be installed.
 
-Archives hold weights, which are not needed but read by torch; sizes are checked before. Not here: the program
-as StableHLO (`frontends/torch/`).
+Archives hold weights, which are not needed but read by torch; sizes are checked before. Not here: exported
+programs as StableHLO (`export.py`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from zipfile import BadZipFile, ZipFile
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.base.errors import ShardyError, WholeFile, located
-from shardy_py.base.extensions import extension
-from shardy_py.inputs.formats import FORMATS, TORCH_EXPORT
+from shardy_py.base.inputs.formats import FORMATS, TORCH_EXPORT
+from shardy_py.frontends.torch.programs import from_exported
 
 LARGEST = 1 << 36
 """Bytes that the files of an archive may hold together."""
@@ -48,8 +48,7 @@ def torch_module(data: bytes, file: str) -> ModuleOp:
             raise ShardyError.unexpected("", expected=FORMATS[TORCH_EXPORT], got=got) from None
         finally:
             logger.setLevel(level)
-        program = extension("torch").from_exported(exported)
-        return program.module
+        return from_exported(exported).module
 
 
 def _check_size(data: bytes) -> None:

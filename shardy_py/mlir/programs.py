@@ -1,6 +1,7 @@
 """Reads programs of any format as modules of StableHLO.
 
-What the content is decides, never the name of a file. Not here: files (`files.py`).
+What the content is decides, never the name of a file. Readers of other formats than MLIR are above this
+room, and asked by name (`base/extensions.py`). Not here: files (`base/inputs/`).
 
 >>> print(parse_program("HloModule m\\nENTRY main { ROOT p = f32[4] parameter(0) }").sym_name.data)
 m
@@ -10,8 +11,8 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.inputs.formats import TORCH_EXPORT, format_of
-from shardy_py.inputs.hlo import hlo_module
+from shardy_py.base.extensions import extension
+from shardy_py.base.inputs.formats import TORCH_EXPORT, format_of, holds_hlo
 from shardy_py.mlir.bytecode import parse_program as parse_mlir
 
 
@@ -23,12 +24,8 @@ def parse_program(
     Raises:
         ShardyError: the content is invalid, with its place.
     """
+    if holds_hlo(content):
+        return extension("hlo").program_of(content, file, first_line)
     if isinstance(content, bytes) and format_of(content) == TORCH_EXPORT:
-        from shardy_py.inputs.torch_archives import torch_module
-
-        return torch_module(content, file)
-    if (module := hlo_module(content, file, first_line)) is not None:
-        from shardy_py.hlo.to_stablehlo import stablehlo_module
-
-        return stablehlo_module(module)
+        return extension("torch.archives").torch_module(content, file)
     return parse_mlir(content, file, allow_unregistered=allow_unregistered, first_line=first_line)

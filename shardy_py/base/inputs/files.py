@@ -1,8 +1,8 @@
 """Files of programs: what they hold, and the release of JAX that wrote it.
 
 All commands and the Python API read programs by these functions. A path is a file, also by gzip, or a folder
-that XLA or Shardy dumped. Not here: which formats there are (`formats.py`), parsing (`programs.py`), files
-that are written (`base/files.py`).
+that XLA or Shardy dumped. Not here: which formats there are (`formats.py`), parsing (`mlir/programs.py`),
+files that are written (`base/files.py`).
 
 >>> import gzip
 >>> source_of(gzip.compress(b"module {}"), "x.mlir.gz").text
@@ -20,11 +20,11 @@ from pathlib import Path
 
 from shardy_py.base.bytecode import exported_module, release_of
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.inputs import formats
+from shardy_py.base.inputs.folders import chosen_file
+from shardy_py.base.inputs.formats import GZIP
 from shardy_py.base.narrowing import is_mapping
 from shardy_py.base.releases import Release
-from shardy_py.inputs import formats
-from shardy_py.inputs.folders import chosen_file
-from shardy_py.inputs.formats import GZIP
 
 LARGEST = 1 << 30
 """Bytes that a compressed file may hold, far more than any program: small files can be made to hold more."""
