@@ -16,6 +16,8 @@ OUT ?= build
 # doctests, which are short, and processes end together.
 PYTEST_FLAGS ?= -n auto --dist loadfile --no-loadscope-reorder
 FUZZ_SECONDS ?= 60
+# Modules are compiled when they are first imported, which most of them never are.
+PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 # The numbers in the last lines that pytest and lit print.
 PYTEST_TOTAL := s/^=* ?([0-9]+ (passed|failed|errors?|skipped).*) in [0-9.]+s.*/\1/p
 LIT_TOTALS := s/^ +(Passed|Failed|Unsupported|Skipped) *: *([0-9]+).*/ \2 \1/p
@@ -89,12 +91,12 @@ reference: $(DEV) ## install the newest jaxlib for the newest Python that is fou
 	  echo "one Python only: comparisons with other releases of JAX will be skipped"; \
 	else \
 	  $(lastword $(MATRIX)) -m venv $(REFERENCE) && \
-	  $(REFERENCE)/bin/python -m pip install --quiet --disable-pip-version-check "$$($(BIN)/python -c '$(JAXLIB)')" || \
+	  $(REFERENCE)/bin/python $(PIP) "$$($(BIN)/python -c '$(JAXLIB)')" || \
 	  { echo "jaxlib cannot be installed for $(lastword $(MATRIX)): comparisons with it will be skipped"; rm -rf $(REFERENCE); }; \
 	fi
 
 torch: $(DEV) ## install PyTorch, for the tests of its adaptor
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[torch-tests]'
+	$(BIN)/python $(PIP) --editable '.[torch-tests]'
 
 bench: $(DEV) ## time the pipeline beside the C++ reference
 	$(BIN)/python benchmarks/pipeline.py
@@ -121,18 +123,18 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python $(PIP) --editable .
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.runtime
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python $(PIP) --editable '.[docs]'
 	@touch $@
 
 # JAX has no wheel for every machine; without it the tests against it and the C++ Shardy in it are skipped.
 $(VENV)/.dev: pyproject.toml $(VENV)/.runtime
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[reference,jax]' \
+	$(BIN)/python $(PIP) --editable '.[dev]'
+	$(BIN)/python $(PIP) --editable '.[reference,jax]' \
 	  || echo "JAX cannot be installed here: tests against it and the C++ Shardy will be skipped"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]' \
+	@$(BIN)/python $(PIP) --editable '.[docs]' \
 	  || echo "Sphinx cannot be installed here: the test that builds the site will be skipped"
 	@touch $@
