@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from shardy_py.search.studies import Study
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "UNCONSTRAINED",
     "Change",

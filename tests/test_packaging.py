@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import site
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+
+import shardy_py
 
 PROGRAM = """\
 module @step {
@@ -29,6 +33,16 @@ module @step {
 def test_the_api_is_listed_before_it_is_loaded() -> None:
     code = "import sys, shardy_py; sys.exit('Program' not in dir(shardy_py) or 'xdsl' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+def test_pages_of_the_release_follow_the_package(root: Path) -> None:
+    version = shardy_py.__version__
+    assert f"\n## {version} " in (root / "CHANGELOG.md").read_text()
+    assert f"\nversion: {version}\n" in (root / "CITATION.cff").read_text()
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    needed = [re.match(r"[\w.]+", line)[0] for line in project["dependencies"]]  # type: ignore[index]
+    page = (root / "docs" / "stability.md").read_text()
+    assert [name for name in needed if not re.search(rf"\b{name}\b", page)] == []
 
 
 @pytest.fixture(scope="module")
