@@ -104,7 +104,7 @@ class Baseline:
         return left, Baseline(tuple(kept), self.expected)
 
     def _takes(self, waiting: dict[str, list[int]], program: str, finding: Finding) -> bool:
-        """Whether a finding is known; its entry, one of the program if there is one, waits no longer."""
+        """Returns whether a finding is known, and takes its entry, if possible one of the program."""
         numbers = waiting.get(finding.fingerprint, [])
         programs = [self.findings[number].program for number in numbers]
         wanted = program if program in programs else "" if program else next(iter(programs), None)

@@ -33,7 +33,7 @@ from shardy_py.xla.targets.stage import CompileStage
 
 @dataclass(frozen=True, slots=True)
 class CheckedProgram:
-    """What was found in a program.
+    """The findings in a program, or why it could not be checked.
 
     program: its file. met: the communication that was expected. release: that is followed; None if it could
     not be read. codes: of the rules that were run.

@@ -104,7 +104,7 @@ class CheckSettings:
         return self.fail_on != "never" and LEVELS.index(level) >= LEVELS.index(self.fail_on)
 
     def _matches(self, program: str, patterns: Sequence[str]) -> bool:
-        """Whether a pattern matches a path, a folder of it, or a name in it."""
+        """Returns whether a pattern matches a path, a folder of it, or a name in it."""
         if not (program and patterns):
             return False
         try:

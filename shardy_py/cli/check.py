@@ -84,7 +84,8 @@ def _parser() -> argparse.ArgumentParser:
     add_target(parser)
     partitioners = "whose collectives are checked (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
-    _add_switch(parser, "propagate", "propagate the program (default)", "the program is already propagated")
+    propagated = "the program is already propagated"
+    _add_switch(parser, "--propagate", "propagate the program (default)", "--no-propagate", propagated)
     add_source_roots(parser)
     add_plugins(parser)
     add_input_format(parser)
@@ -105,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     fix = "remove the findings that are gone from the baseline; new ones are reported as without it"
     add("--fix-baseline", action="store_true", help=fix)
     quiet = "leave out the verdict: what costs most and what to change, for which changes are tried"
-    _add_switch(parser, "verdict", "show the verdict (default)", quiet)
+    _add_switch(parser, "--verdict", "show the verdict (default)", "--no-verdict", quiet)
     add("--help-uri", default="", metavar="URI", help="where docs/check.md is published, for SARIF")
     add("--config", metavar="FILE", help="a pyproject.toml whose [tool.sdy-check] is used for all programs")
     add("--isolated", action="store_true", help="use no pyproject.toml")
@@ -117,10 +118,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_switch(parser: argparse.ArgumentParser, name: str, on: str, off: str) -> None:
+def _add_switch(parser: argparse.ArgumentParser, on: str, on_help: str, off: str, off_help: str) -> None:
     """Adds a flag and its opposite; without either, the settings decide."""
-    parser.add_argument(f"--{name}", action="store_true", default=None, help=on)
-    parser.add_argument(f"--no-{name}", action="store_false", dest=name, help=off)
+    parser.add_argument(on, action="store_true", default=None, help=on_help)
+    parser.add_argument(off, action="store_false", dest=on.removeprefix("--"), help=off_help)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

@@ -26,7 +26,7 @@ _NOT_FLAGS = ("expect", "per_file_ignores", "files", "exclude", "folder")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is checked; is_one: one program was named, rather than several or a folder or pattern for some."""
+    """The programs to be checked; is_one: one was named, not several, nor a folder or pattern."""
 
     jobs: tuple[CheckJob, ...]
     is_one: bool

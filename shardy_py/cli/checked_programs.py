@@ -137,7 +137,7 @@ def _start_worker(plugins: Sequence[str]) -> None:
 
 
 def _checked_apart(job: CheckJob) -> tuple[CheckedProgram, str]:
-    """What is found in a program, in a process of its own, and what it writes to standard error."""
+    """Checks a program in a process of its own; returns what it writes to standard error, too."""
     with redirect_stderr(StringIO()) as said:
         return _checked_or_faults(replace(job, has_progress=False), Files()), said.getvalue()
 

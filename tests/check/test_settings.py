@@ -70,6 +70,12 @@ def test_every_key_is_a_setting() -> None:
     assert all(f"\n{key}" in WHOLE for key in KEYS)
 
 
+def test_the_page_has_every_key(root: Path) -> None:
+    example = (root / "docs" / "ci.md").read_text().partition("```toml\n")[2].partition("```")[0]
+    assert settings_in(example, "/p/pyproject.toml") != CheckSettings(folder="/p")
+    assert [key for key in KEYS if f"\n{key} = " not in example] == []
+
+
 @pytest.mark.parametrize(
     ("line", "column", "message"),
     [
