@@ -21,6 +21,7 @@ PAGES = {
     "api": 9,
     "builder": 4,
     "check": 6,
+    "ci": 1,
     "coming_from": 14,
     "communication": 6,
     "diff": 2,

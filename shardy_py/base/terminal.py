@@ -6,8 +6,10 @@ r"""Text for a terminal: names and places come from the input, and must not cont
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
+from typing import TextIO
 
 from shardy_py.base.narrowing import is_mapping, is_sequence
 
@@ -17,6 +19,32 @@ _CONTROLS = re.compile(
 )
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_STYLES = {"error": "1;31", "warning": "1;33", "note": "1;36", "strong": "1", "faint": "2"}
+
+
+def has_colors(stream: TextIO | None, choice: str = "auto") -> bool:
+    """Returns whether text for a stream is coloured: if asked for, else by the environment, or on a terminal.
+
+    choice: `always`, `never`, or `auto`. The environment: `NO_COLOR` (no-color.org), then `FORCE_COLOR`, each
+    if it is set and not empty, and `TERM=dumb`.
+    """
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    is_terminal = stream is not None and not stream.closed and stream.isatty()
+    return is_terminal and os.environ.get("TERM") != "dumb"
+
+
+def painted(text: str, style: str) -> str:
+    """Returns a text with the escape sequences of a style, such as a level of findings; "" for none.
+
+    >>> painted("error:", "error"), painted("error:", "")
+    ('\\x1b[1;31merror:\\x1b[0m', 'error:')
+    """
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style else text
 
 
 def without_controls(text: str, *, lines: bool = True) -> str:

@@ -68,17 +68,19 @@ class Met:
 
 
 def without_expected(
-    findings: Sequence[Finding], expected: Sequence[Expectation], axes: Iterable[str]
+    findings: Sequence[Finding], expected: Sequence[Expectation], axes: Iterable[str] | None
 ) -> tuple[tuple[Finding, ...], tuple[Met, ...]]:
-    """Returns the findings that no expectation covers, and what each covers; axes: of the program's meshes.
+    """Returns the findings that no expectation covers, and what each covers.
+
+    axes: of the program's meshes; None: expectations may name any.
 
     Raises:
         ShardyError: an expectation names an axis that no mesh has.
     """
-    known = [*dict.fromkeys(axes)]
+    known = [*dict.fromkeys(axes or ())]
     for expectation in expected:
         for axis in expectation.axes:
-            if axis not in known:
+            if axes is not None and axis not in known:
                 raise ShardyError.unknown("axis", axis, known)
     covered: dict[Expectation, list[Finding]] = {expectation: [] for expectation in expected}
     left: list[Finding] = []

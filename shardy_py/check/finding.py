@@ -12,7 +12,7 @@ from typing import Literal
 
 from shardy_py.base.errors import Position
 from shardy_py.base.json_values import JsonObject
-from shardy_py.base.terminal import lines_text, utf8
+from shardy_py.base.terminal import painted, utf8, without_controls
 from shardy_py.report.verdict import TriedChange, change_json
 
 Level = Literal["error", "warning", "note"]
@@ -69,8 +69,18 @@ class Finding:
         return {**fields, **{key: getattr(self.position, key, None) for key in ("file", "line", "column")}}
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, *, color: bool = False) -> str:
+        """Returns the finding as a compiler diagnostic, and its remedy on a further line."""
         place = f"{self.position}: " if self.position else ""
         where = f"@{self.function}, {self.subject}" if self.function else self.subject
-        return lines_text(
-            (f"{place}{self.level}: {where}: {self.message} [{self.code}]", f"    {self.remedy}")
+        parts = (
+            *((place, "strong"), (f"{self.level}:", self.level), (f" {where}: {self.message} ", "")),
+            (f"[{self.code}]", "faint"),
         )
+        shown = (
+            painted(without_controls(part, lines=False), style if color and part else "")
+            for part, style in parts
+        )
+        return f"{''.join(shown)}\n    {without_controls(self.remedy, lines=False)}"

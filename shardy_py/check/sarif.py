@@ -11,13 +11,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from shardy_py import __version__
-from shardy_py.base.errors import Position
+from shardy_py.base.errors import Diagnostic, Position
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import KEY, Release, current
+from shardy_py.check.checked import CheckedProgram
 from shardy_py.check.finding import Finding
 from shardy_py.check.grouping import FindingGroup, grouped
 from shardy_py.check.rule import RuleRow
 from shardy_py.check.rules import RULES
+from shardy_py.check.shown import Findings
 from shardy_py.report.verdict import TriedChange, Verdict, change_json, verdict_json
 
 VERSION = "2.1.0"
@@ -38,13 +40,48 @@ def findings_sarif(
     release: of the program, `result.release`; None: the current one. verdict: a property of the run.
     help_uri: where the rules are described; "" if nowhere.
     """
+    only = CheckedProgram(program, Findings(findings), release=release or current(), verdict=verdict)
+    return _log([only], _properties(only), help_uri)
+
+
+def checked_sarif(programs: Sequence[CheckedProgram], *, help_uri: str = "") -> JsonObject:
+    """Returns a SARIF log of one run on several programs; each is one of its properties, with its verdict.
+
+    Programs that could not be checked are notifications of the run, which was not successful then.
+    """
+    properties = [{"program": program.program, **_properties(program)} for program in programs]
+    return _log(programs, {"programs": properties}, help_uri)
+
+
+def _log(programs: Sequence[CheckedProgram], properties: JsonObject, help_uri: str) -> JsonObject:
     numbers = {row.code: number for number, row in enumerate(RULES)}
     driver = {"name": "sdy-check", "version": __version__, "rules": [_rule(row, help_uri) for row in RULES]}
-    results = [_result(group, numbers[group.first.code], program) for group in grouped(findings)]
+    results = [
+        _result(group, numbers[group.first.code], program.program)
+        for program in programs
+        for group in grouped(program.findings)
+    ]
+    faults = [_notification(fault, each.program) for each in programs for fault in each.faults]
     run: JsonObject = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    properties: JsonObject = {KEY: (release or current()).name}
-    run["properties"] = properties | ({} if verdict is None else {"verdict": verdict_json(verdict)})
+    if faults:
+        run["invocations"] = [{"executionSuccessful": False, "toolExecutionNotifications": faults}]
+    run["properties"] = properties
     return {"$schema": SCHEMA_URI, "version": VERSION, "runs": [run]}
+
+
+def _properties(program: CheckedProgram) -> JsonObject:
+    release: JsonObject = {} if program.release is None else {KEY: program.release.name}
+    return release | ({} if program.verdict is None else {"verdict": verdict_json(program.verdict)})
+
+
+def _notification(fault: Diagnostic, program: str) -> JsonObject:
+    place = fault.where or Position(program, 1, 1)
+    return {"level": "error", "message": {"text": fault.message}, "locations": [_location(place)]}
+
+
+def _location(place: Position) -> JsonObject:
+    region = {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)}
+    return {"physicalLocation": {"artifactLocation": {"uri": _uri(place.file)}, "region": region}}
 
 
 def _rule(row: RuleRow, help_uri: str) -> JsonObject:
@@ -85,11 +122,8 @@ def _uri(file: str) -> str:
 
 def _result(group: FindingGroup, number: int, program: str) -> JsonObject:
     finding = group.first
-    location: JsonObject = {}
     place = finding.position or (Position(program, 1, 1) if program else None)
-    if place is not None:
-        region = {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)}
-        location["physicalLocation"] = {"artifactLocation": {"uri": _uri(place.file)}, "region": region}
+    location: JsonObject = {} if place is None else _location(place)
     if finding.function:
         name = f"{finding.function}:{finding.subject}"
         location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "function"}]

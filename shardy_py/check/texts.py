@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from shardy_py.base.errors import Diagnostic, Position
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import Release, current, heading
+from shardy_py.base.terminal import painted
 from shardy_py.check.expectations import Met
 from shardy_py.check.finding import LEVELS, Finding
 from shardy_py.check.grouping import FindingGroup, grouped
@@ -28,6 +30,8 @@ def findings_text(
     met: Sequence[Met] = (),
     stage: CompileStage | None = None,
     verdict: Verdict | None = None,
+    *,
+    color: bool = False,
 ) -> str:
     """Returns the verdict, then findings as compiler diagnostics, what was expected, and their number.
 
@@ -35,12 +39,21 @@ def findings_text(
     """
     groups = grouped(findings)
     head = [] if stage is None else [f"collectives {stage.words}"]
-    head += [] if verdict is None else [str(verdict), ""]
-    return "\n".join([*head, *map(_group_text, groups), *map(_met_text, met), _total(groups)])
+    head += [] if verdict is None else [_verdict_text(verdict, color=color), ""]
+    total = painted(total_text(groups), "strong" if color else "")
+    return "\n".join(
+        [*head, *(group_text(group, color=color) for group in groups), *map(met_text, met), total]
+    )
 
 
-def _group_text(group: FindingGroup) -> str:
-    first, *rest = str(group.first).split("\n")
+def _verdict_text(verdict: Verdict, *, color: bool) -> str:
+    first, *rest = str(verdict).split("\n")
+    return "\n".join((painted(first, "strong" if color else ""), *rest))
+
+
+def group_text(group: FindingGroup, *, color: bool = False) -> str:
+    """Returns findings of one line as one diagnostic, with how often it recurs."""
+    first, *rest = group.first.text(color=color).split("\n")
     return "\n".join((first, *([f"    {repeated}"] if (repeated := repetition(group)) else []), *rest))
 
 
@@ -55,13 +68,15 @@ def repetition(group: FindingGroup) -> str:
     return f"x{group.count} {where}: {'; '.join(filter(None, (layers, phases, size)))}".rstrip(": ")
 
 
-def _met_text(met: Met) -> str:
+def met_text(met: Met) -> str:
+    """Returns how often communication was found that was expected, as a line."""
     if not met.count:
         return f"note: expected {met.expectation}, but there is none"
     return f"expected: {met.count} {met.expectation}, {bytes_text(met.bytes)}"
 
 
-def _total(groups: Sequence[FindingGroup]) -> str:
+def total_text(groups: Sequence[FindingGroup]) -> str:
+    """Returns the number of findings of each level, in words."""
     if not groups:
         return "no findings"
     counts = [(level, sum(group.first.level == level for group in groups)) for level in reversed(LEVELS)]
@@ -94,15 +109,25 @@ def _group_json(group: FindingGroup) -> JsonObject:
     return {**group.first.to_json(), **more}
 
 
-def findings_github(findings: Sequence[Finding]) -> str:
-    """Returns findings as workflow commands, a line each, which GitHub shows at the lines of a change."""
-    return "".join(f"{line}\n" for group in grouped(findings) for line in _commands(group))
+def findings_github(findings: Sequence[Finding], program: str = "") -> str:
+    """Returns findings as workflow commands, a line each, which GitHub shows at the lines of a change.
+
+    program: the file of findings without a position; "": they have none.
+    """
+    return "".join(f"{line}\n" for group in grouped(findings) for line in _commands(group, program))
 
 
-def _commands(group: FindingGroup) -> Iterator[str]:
+def fault_command(fault: Diagnostic, program: str) -> str:
+    """Returns the workflow command for a program that cannot be checked."""
+    place = fault.where or Position(program, 1, 1)
+    fields = f"file={_escaped(place.file, is_property=True)},line={max(place.line, 1)}"
+    return f"::error {fields},title=invalid program::{_escaped(fault.message)}\n"
+
+
+def _commands(group: FindingGroup, program: str) -> Iterator[str]:
     first = group.first
     command = "notice" if first.level == "note" else first.level
-    place = first.position
+    place = first.position or (Position(program, 1, 1) if program else None)
     fields = {"title": f"{first.code} {_NAMES.get(first.code, '')}".strip()}
     if place is not None:
         fields = {

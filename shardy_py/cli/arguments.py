@@ -40,14 +40,18 @@ _HEADINGS: Mapping[str, str] = {
             "findings",
             "--select --ignore --level --fail-on --replicated-bytes --reshard-bytes --padding-bytes --rules",
         ),
-        ("findings", "--expect --baseline --write-baseline"),
+        ("findings", "--expect --baseline --write-baseline --fix-baseline"),
+        ("settings", "--config --isolated --force-exclude"),
         ("costs", "--model --partitioner --target --hardware --memory"),
         ("sharding", "--mesh --shape --device"),
         ("search", "--devices --keep --time-limit --tries --seed"),
         ("inputs and limits", "--inputs --random --args --max-elements --max-steps"),
-        ("output", "-o --output --json --csv --format --sarif --svg --code --diff --output-dir --explain"),
+        (
+            "output",
+            "-o --output --json --csv --format --color --sarif --svg --code --diff --output-dir --explain",
+        ),
         ("output", "--exit-code --probe --trace --probe-output-dir --interpret --interpreter-print-dense"),
-        ("general", "--help --version --no-progress --load"),
+        ("general", "--help --version --no-progress --load --workers"),
     )
     for flag in flags.split()
 }
@@ -159,13 +163,14 @@ def checked_cost_model(text: str) -> str:
 
 
 class _Load(argparse.Action):
-    """Loads the plugin that is its value."""
+    """Loads the plugin that is its value, and adds it to `plugins`."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, options: object, values: Any, _: object = None
     ) -> None:
         with argument("--load"):
             load_plugins(values)
+        vars(options).setdefault("plugins", []).append(values)
 
 
 LOAD = "load a plugin: a module, or a file name.py; repeatable"

@@ -11,10 +11,10 @@ Not here: the layouts (`indexing/layout/`).
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 
 from shardy_py.base.errors import Position, ShardyError, located
+from shardy_py.base.terminal import has_colors
 from shardy_py.cli.arguments import EXIT_CODES, ArgumentParser, command_parser
 from shardy_py.cli.shell import SUCCESS, Files, run_command, usage_error
 from shardy_py.indexing import layout
@@ -77,8 +77,7 @@ def _draw(options: argparse.Namespace, files: Files) -> str:
     if options.svg:
         files.write(options.svg, draw_svg(shown))
         return ""
-    automatic = sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    color = automatic if options.color == "auto" else options.color == "always"
+    color = has_colors(sys.stdout, options.color)
     files.show(draw(shown, color=color), styled=color)
     return ""
 

@@ -161,8 +161,8 @@ class Files:
         with _output(name):
             write_whole(name, data)
 
-    def write_all(self, outputs: Iterable[tuple[str, str]]) -> None:
-        """Writes several outputs: all files or none, then what goes to standard output.
+    def write_all(self, outputs: Iterable[tuple[str, str]], *, styled: bool = False) -> None:
+        """Writes several outputs: all files or none, then what goes to standard output, as `write` does.
 
         Raises:
             ShardyError: a file cannot be written, or is named twice.
@@ -178,7 +178,7 @@ class Files:
                     stack.enter_context(staged(name, text))
         for name, text in listed:
             if name == STANDARD:
-                self.write(name, text)
+                self.write(name, text, styled=styled)
 
     def show(self, text: str, *, styled: bool = False) -> int:
         """Prints a line to standard output; returns `SUCCESS`."""
@@ -212,7 +212,7 @@ def run_command(
             options = parse(sys.argv[1:] if arguments is None else arguments)
         return work(options, files)
     except ShardyError as error:
-        log(f"{_rendered(name, error, files)}\n")
+        log(f"{rendered(name, error, files)}\n")
         return failure
     except BrokenPipeError:
         _discard_output()
@@ -320,7 +320,8 @@ def texts_of(error: ShardyError) -> Mapping[str, str]:
     return error.texts if isinstance(error, ArgumentError) else {}
 
 
-def _rendered(name: str, error: ShardyError, files: Files) -> str:
+def rendered(name: str, error: ShardyError, files: Files) -> str:
+    """Returns the diagnostics of an error as they are printed by the command of that name."""
     texts = [_plain(name, diagnostic) for diagnostic in error.diagnostics]
     if None not in texts:
         return "\n".join(map(str, texts))

@@ -29,13 +29,13 @@ Without `base` all but `source` is required. Not here: the known devices (`table
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
+from shardy_py.base.toml import toml_values
 from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
 from shardy_py.hardware.names import known_hardware
 from shardy_py.hardware.table import HARDWARE
@@ -68,21 +68,7 @@ def load(path: str | Path) -> Hardware:
 
 def parse(text: str, file: str = "-") -> Hardware:
     """Returns the device of TOML text; raises as `load` does."""
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r" \(at line (\d+), column (\d+)\)$", str(error))
-        lines = text.splitlines() or [""]
-        where = (int(place[1]), int(place[2])) if place else (len(lines), len(lines[-1]) + 1)
-        message = str(error).partition(" (at ")[0]
-        raise ShardyError.unexpected("TOML", expected="", got=message, where=Position(file, *where)) from None
-    except (ValueError, RecursionError) as error:  # an integer of thousands of digits, thousands of brackets
-        is_deep = isinstance(error, RecursionError)
-        got = "brackets nested too deeply" if is_deep else "an integer with too many digits"
-        found = re.search(r"[\[{]{99}" if is_deep else r"\w{4000}", text)
-        line = text.count("\n", 0, found.start()) + 1 if found else 1
-        raise ShardyError.unexpected("TOML", expected="", got=got, where=Position(file, line, 1)) from None
-    return _Reader(text, file, values).hardware()
+    return _Reader(text, file, toml_values(text, file)).hardware()
 
 
 def shortened(value: object) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from shardy_py import Program, Result, propagate
 from shardy_py.base.byte_sizes import byte_size
+from shardy_py.check.settings import settings_in
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.explorer import main as explorer
 from shardy_py.cli.interpret import main as interpret
@@ -153,6 +154,34 @@ def _hardware(data: bytes, random_: random.Random) -> Outcome:
     return diagnosed(lambda: placement_of(f"{path},data=beyond"))
 
 
+SETTINGS = (
+    b"""[project]
+name = "a"
+[tool.sdy-check]
+select = ["SDY001", 'SDY003'] # both
+level = { SDY002 = "error" }
+per-file-ignores."*.mlir" = ["SDY004"]
+fail-on = "never"
+reshard-bytes = "4M"
+model = "tpu-v5p,x=tpu-dcn"
+source-root = ["."]
+expect = ["all_gather:x"]
+verdict = false
+""",
+    b"""tool.sdy-check.jax = "0.12"
+tool.sdy-check.exclude = ['''a''', """
+    b""", ["c"]]
+""",
+)
+
+
+def _settings(data: bytes, random_: random.Random) -> Outcome:
+    if random_.random() < 0.2:
+        path = _written("pyproject.toml", data)
+        return command(sdy_check, ["--no-progress", "--config", path, _program()], located=False)
+    return diagnosed(lambda: settings_in(data.decode("utf-8", "replace"), "pyproject.toml"))
+
+
 def _sizes(data: bytes, random_: random.Random) -> Outcome:
     text = data.decode("utf-8", "replace")
     whole = random_.choice((None, 1 << 34))
@@ -210,6 +239,7 @@ FILE_TARGETS: tuple[Target, ...] = (
     Target("saved", saved_seeds, _saved, damaged_json, share=5),
     Target("arrays", array_seeds, _arrays, damaged_bytes, share=5),
     Target("hardware", lambda: (HARDWARE,), _hardware, share=5),
+    Target("settings", lambda: SETTINGS, _settings, share=3),
     Target("sizes", lambda: (b"16GiB", b"64M", b"1_000", b"90%", b"1.5e3 kB", b"0.5TiB"), _sizes, share=2),
     Target("problems", lambda: _example(), _problems, damaged_json, share=3),
     Target("locations", lambda: LOCATIONS, _locations, share=5),

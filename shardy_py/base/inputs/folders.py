@@ -75,6 +75,32 @@ def chosen_file(folder: str) -> tuple[str, str]:
     raise ShardyError.unexpected(f"'{folder}'", expected=expected, got=got, remedy=remedy)
 
 
+def programs_below(folder: str) -> list[str]:
+    """Returns the programs of a folder and of those in it, by their suffixes, in order.
+
+    A folder that XLA or Shardy dumped is one program. Hidden folders, environments of Python and links to
+    folders are left out.
+
+    Raises:
+        OSError: a folder cannot be read.
+    """
+    files, folders = _listed(folder)
+    if [*_dumps(files), *_given(folders)] or any(map(_STAGE.match, (file.name for file in files))):
+        return [folder]
+    found = [str(file) for file in files if _is_program(file.name)]
+    inner = (each for each in folders if not _is_skipped(each))
+    return sorted((*found, *(program for each in inner for program in programs_below(str(each)))))
+
+
+def _is_program(name: str) -> bool:
+    return not name.startswith(".") and name.removesuffix(".gz").endswith(_PROGRAMS[:-1])
+
+
+def _is_skipped(folder: Path) -> bool:
+    is_tool = folder.name.startswith(".") or folder.name in ("__pycache__", "node_modules")
+    return is_tool or folder.is_symlink() or (folder / "pyvenv.cfg").exists()
+
+
 def _listed(folder: str) -> tuple[list[Path], list[Path]]:
     """The regular files of a folder, and the folders in it, by name."""
     files: list[Path] = []

@@ -1,0 +1,164 @@
+"""The programs of a command line of `sdy-check`, each checked as its settings say; several in processes.
+
+Of several programs one that is invalid does not keep the others from being checked. Not here: the command
+line and reports (`check.py`), baselines (`check_baselines.py`), rules (`shardy_py.check`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext, redirect_stderr
+from dataclasses import dataclass, replace
+from io import StringIO
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+from warnings import catch_warnings, simplefilter
+
+from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.plugins import load_installed_plugins, load_plugins
+from shardy_py.base.terminal import without_controls
+from shardy_py.cli.as_compiled import program_of
+from shardy_py.cli.shell import COMMAND_LINE, STANDARD, WHOLE_FILE, Files, argument, log, rendered
+
+if TYPE_CHECKING:
+    from shardy_py.api import Program, Result
+    from shardy_py.check import CheckedProgram, CheckSettings, Expectation
+
+_WORTH_A_PROCESS = 200_000
+"""Bytes of programs for which another process, which loads this package again, saves time."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckJob:
+    """A program to be checked.
+
+    settings: its own, with the flags of the command line. given: the names of settings that are flags.
+    strict, declared: what is expected of this program, whose axes it must have, and of any.
+    has_verdict: whether the verdict is wanted. has_progress: whether a progress bar is shown.
+    """
+
+    name: str
+    settings: CheckSettings
+    input_format: str = ""
+    given: frozenset[str] = frozenset()
+    strict: tuple[str, ...] = ()
+    declared: tuple[Expectation, ...] = ()
+    has_verdict: bool = False
+    has_progress: bool = False
+
+
+def checked_program(job: CheckJob, files: Files) -> CheckedProgram:
+    """Returns what is found in a program.
+
+    Raises:
+        ShardyError: the program is invalid, or a setting is for this program.
+    """
+    from shardy_py.check import CheckedProgram, findings_in, without_meant
+
+    settings = job.settings
+    source = files.read(job.name, job.input_format)
+    options = argparse.Namespace(
+        as_compiled=settings.as_compiled,
+        release=settings.release,
+        trip_counts=settings.trip_counts,
+        source_roots=settings.source_roots,
+    )
+    program = program_of(source, options, has_steps=settings.propagate)
+    result = _result(program, job)
+    limits, choice = settings.limits(), settings.choice(job.name)
+    is_flag = "model" in job.given
+    with argument("--model", settings.model or "", parts_only=True) if is_flag else nullcontext():
+        found = findings_in(result, choice, limits)
+    with argument("--expect", *job.strict):
+        findings, met = without_meant(result, found, job.strict)
+    findings, more = without_meant(result, findings, (*settings.expect, *job.declared), is_strict=False)
+    verdict = limits.verdict(result) if job.has_verdict and result.record is not None else None
+    return CheckedProgram(
+        *(source.file, findings, (*met, *more), result.release, choice.codes, limits.stage, verdict)
+    )
+
+
+def _result(program: Program, job: CheckJob) -> Result:
+    """The program propagated, or as it is."""
+    from shardy_py.api import Options, Result, propagate
+
+    if job.settings.propagate:
+        return propagate(program, progress=job.has_progress)
+
+    def again(changed: Program) -> Result:
+        return propagate(changed, Options())
+
+    return Result(program, program, (), again)
+
+
+def checked_programs(
+    jobs: Sequence[CheckJob], files: Files, workers: int | None, plugins: Sequence[str]
+) -> list[CheckedProgram]:
+    """Returns what is found in each of several programs, in order; what is wrong with one is logged.
+
+    workers: the number of processes; None: by the size of the programs. plugins: those that were loaded.
+    """
+    count = _worker_count(jobs) if workers is None else min(workers, len(jobs))
+    if count <= 1 or any(job.name == STANDARD for job in jobs):
+        return [_checked_or_faults(job, files) for job in jobs]
+    # A fork needs neither time to load this package nor a script that can be loaded twice. The only other
+    # threads are those of numpy's BLAS, which stops them for it.
+    context = get_context("fork" if sys.platform == "linux" else "spawn")
+    executor = ProcessPoolExecutor(count, context, _start_worker, (tuple(plugins),))
+    found: list[CheckedProgram] = []
+    try:
+        with catch_warnings():
+            simplefilter("ignore", DeprecationWarning)  # of Python 3.12, on forks beside threads
+            answers = executor.map(_checked_apart, jobs)
+        for program, said in answers:
+            log(said)
+            found.append(program)
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+    return found
+
+
+def _worker_count(jobs: Sequence[CheckJob]) -> int:
+    size = sum(os.path.getsize(job.name) for job in jobs if os.path.isfile(job.name))
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(processors, len(jobs), size // _WORTH_A_PROCESS))
+
+
+def _start_worker(plugins: Sequence[str]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the command reports the interrupt
+    load_installed_plugins()  # which a fork has
+    load_plugins(*plugins)
+
+
+def _checked_apart(job: CheckJob) -> tuple[CheckedProgram, str]:
+    """Checks a program in a process of its own; returns what it writes to standard error, too."""
+    with redirect_stderr(StringIO()) as said:
+        return _checked_or_faults(replace(job, has_progress=False), Files()), said.getvalue()
+
+
+def _checked_or_faults(job: CheckJob, files: Files) -> CheckedProgram:
+    from shardy_py.check import CheckedProgram
+
+    try:
+        return checked_program(job, files)
+    except ShardyError as error:
+        log(f"{rendered('sdy-check', error, files)}\n")
+        faults = tuple(map(_fault, error.diagnostics))
+    except RecursionError:
+        faults = (Diagnostic("the program is nested too deeply"),)
+        log(without_controls(f"{job.name}: error: {faults[0].message}\n"))
+    finally:
+        files.texts.clear()
+        gc.collect()  # the command runs without collection, for one program
+    return CheckedProgram(job.name, faults=faults)
+
+
+def _fault(diagnostic: Diagnostic) -> Diagnostic:
+    """A diagnostic with a place in a file, or none."""
+    return replace(diagnostic, where=None) if diagnostic.where in (COMMAND_LINE, WHOLE_FILE) else diagnostic
