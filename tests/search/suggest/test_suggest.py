@@ -283,12 +283,14 @@ def test_a_signal_gives_the_best_so_far(tmp_path: Path, root: Path) -> None:
 
 
 def test_an_interrupt_while_plans_are_scored_again_shows_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = Program.parse(LAYERS)
+    program, step = Program.parse(LAYERS), Study.step
 
-    def interrupted(*_: Any) -> Any:
-        raise KeyboardInterrupt
+    def interrupted(*given: Any, **options: Any) -> Any:
+        if options.get("exact"):
+            raise KeyboardInterrupt
+        return step(*given, **options)
 
-    monkeypatch.setattr(Scorer, "annotated", interrupted)
+    monkeypatch.setattr(Study, "step", interrupted)
     suggestion = program.suggest(tries=12, progress=False)
     assert not suggestion.is_complete
     shown = [*suggestion.plans, *suggestion.schemes]
