@@ -14,6 +14,8 @@ from math import inf, prod
 
 from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Program
+from shardy_py.api.propagate import propagate
+from shardy_py.api.result import Result
 from shardy_py.api.values import Value
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.session import without_collection
@@ -35,9 +37,17 @@ from shardy_py.search.suggest import (
     Variables,
     coarse_model,
     divides,
+    divides_all,
     schemes,
 )
-from shardy_py.search.suggest_code import is_manual, own_spec, removed_constraints, values_of_main
+from shardy_py.search.suggest_code import (
+    OwnConstraint,
+    is_manual,
+    own_spec,
+    own_variables,
+    removed_constraints,
+    values_of_main,
+)
 from shardy_py.search.suggest_variables import variables_of
 from shardy_py.search.workers import Pending, Workers, workers_of
 from shardy_py.sharding import Mesh
@@ -89,15 +99,23 @@ class Scorer:
         return bool(self.constraints) and value.role == "intermediate"
 
     @cached_property
+    def own(self) -> tuple[OwnConstraint, ...]:
+        """The program's constraints that are variables, on its own mesh."""
+        is_own = self.source.meshes.get(self.mesh_name) == self.mesh and not self.constraints
+        return own_variables(self.source, self.base, self.mesh, self.kept) if is_own else ()
+
+    @cached_property
     def _removed(self) -> tuple[Constraint, ...]:
-        return () if self.constraints else removed_constraints(self.source, self.kept)
+        own = {name for each in self.own for name, _ in each.constraint.values}
+        return () if self.constraints else removed_constraints(self.source, {*self.kept, *own})
 
     @cached_property
     def variables(self) -> Variables:
         """The arguments and points, and the ops that link them."""
         base, source = self.base, self.source
         kept = (v for v in source.values if v.name in self.kept and v.role == "intermediate")
-        return variables_of(base, frozenset(base.counterpart(v, base.origin).name for v in kept))
+        names = {base.counterpart(v, base.origin).name for v in kept}
+        return variables_of(base, names, self.own)
 
     @property
     def roles(self) -> Roles:
@@ -256,10 +274,31 @@ class Scorer:
         return None if cost is None else replace(plan, cost=cost)
 
     def own_choice(self) -> Choice | None:
-        """The program's own annotations of arguments as a choice; None if another mesh or sub-axes occur."""
-        choice = tuple(None if t.is_point else self._own_spec(t) for t in self.roles.tensors)
+        """The program's own annotations as a choice; None if another mesh or sub-axes occur.
+
+        Arguments without one get the sharding that propagation gives them.
+        """
+        choice = tuple(t.own if t.is_point else self._propagated_spec(t) for t in self.roles.tensors)
         used = {axis for own in choice for axes in own or () for axis in axes}
         return choice if used <= self.mesh.sizes.keys() and self.is_valid(choice) else None
+
+    def _propagated_spec(self, tensor: AnnotatedTensor) -> Spec | None:
+        own = self._own_spec(tensor)
+        if own is None or self._source_values[tensor.name].entry.sharding is not None or self._result is None:
+            return own
+        found = own_spec(self._result[tensor.name]) or own
+        is_whole = self.mesh.sizes.keys() >= {axis for axes in found for axis in axes}
+        return found if is_whole and divides_all(found, tensor.shape, self.mesh.sizes) else own
+
+    @cached_property
+    def _result(self) -> Result | None:
+        """The program as it is, propagated; None on other meshes, or if it cannot be."""
+        if self.source.meshes.get(self.mesh_name) != self.mesh:
+            return None
+        try:
+            return propagate(self.source, record=False, progress=False)
+        except ShardyError:
+            return None
 
     def _own_spec(self, tensor: AnnotatedTensor) -> Spec | None:
         """The axes of an argument or result in the source; sub-axes have names that no mesh has."""

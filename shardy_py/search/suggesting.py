@@ -43,7 +43,7 @@ from shardy_py.search.suggest import (
 from shardy_py.search.suggest.search import Rank
 from shardy_py.search.suggest_coarse import Solved, solved, solved_alike
 from shardy_py.search.suggest_code import own_code, own_constraints
-from shardy_py.search.suggest_explaining import explained
+from shardy_py.search.suggest_explaining import change_text, explained
 from shardy_py.search.suggest_scoring import Scorer
 from shardy_py.search.workers import Pending, Workers, workers_of
 from shardy_py.sharding import Mesh
@@ -115,9 +115,11 @@ def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], *conditions
         made = partial(Scorer, source, name, placement=placement, kept=kept, begin=begin)
         scorers = [made(mesh, stage=stage, workers=workers) for mesh in tried]
         constraints = own_constraints(source)
-        has_others = any(name not in kept for each in constraints for name, _ in each.values)
-        if has_others and own is not None and own in tried and not source.has_explicit_axes:
-            scorers.append(made(own, constraints=constraints, stage=stage, workers=workers))
+        if own is not None and own in tried and not source.has_explicit_axes:
+            searched = scorers[tried.index(own)].own
+            known = {*kept, *(name for each in searched for name, _ in each.constraint.values)}
+            if any(name not in known for each in constraints for name, _ in each.values):
+                scorers.append(made(own, constraints=constraints, stage=stage, workers=workers))
         searched = _Search(scorers, memory, wanted, workers)
         stopped = searched.run()
         by_key = {(scorer.mesh, scorer.constraints): scorer for scorer in scorers}
@@ -155,6 +157,7 @@ def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], *conditions
         tuple(searched.coarse),
         annotate,
         partial(explained, program, annotate, placement),
+        partial(change_text, program),
         "" if program.taken.is_compiled else _BY_XLA,
         stage_words(stage),
     )
@@ -243,7 +246,8 @@ class _Search:
             own = scorer.own_choice()
             is_new = own is not None and own not in scorer.names and self.budget.take()
             if own is not None and is_new and scorer.score(own, name=YOURS) is not None:
-                found.append((scorer, scorer.plan(own, YOURS)))
+                exact = scorer.exact(own)  # no plan may be slower than what the user has
+                found += [] if exact is None else [(scorer, scorer.plan(own, YOURS))]
         found.sort(key=self._rank)
         for scorer in dict.fromkeys(scorer for scorer, _ in found[:_COARSE_MESHES]):
             found += self._coarse(scorer, found[0][1].cost)
