@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from shardy_py.api.annotate import ShardingLike
 from shardy_py.api.foreign import foreign_sharding
+from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Edits, Program
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.plugins import load_plugins, loaded_plugins
@@ -78,11 +79,12 @@ class Evaluator:
     def _named(self, edits: Edits) -> dict[str, ShardingLike]:
         """Edits of values by names, which are the same in another process, in terms that can be pickled."""
         program = self.study.program
-        values = {program.find(key): annotation for key, annotation in edits.items()}
         meshes = meshes_with_axes(program.meshes)
         return {
-            f"@{value.function}:{value.name}": foreign_sharding(annotation, meshes, value.shape) or annotation
-            for value, annotation in values.items()
+            f"@{value.function}:{value.name}": annotation
+            if isinstance(annotation, P)
+            else foreign_sharding(annotation, meshes, value.shape) or annotation
+            for value, annotation in ((program.find(key), each) for key, each in edits.items())
         }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from math import inf, prod
 
@@ -252,11 +252,12 @@ class Scorer:
         for index, (tensor, own) in enumerate(zip(self.roles.tensors, choice, strict=True)):
             if own is not None and index not in self.fixed and not tensor.is_result:
                 names = [name for name, _ in tensor.values] or [tensor.name]
-                edits |= {self._values[name]: P(*own) for name in names}
+                annotation = _annotation(own)
+                edits |= {self._values[name]: annotation for name in names}
         for result in self.roles.returned:
             own = None if result.of is None or result.of in self.fixed else choice[result.of]
             if own is not None and result.name not in self.kept:
-                edits[self._values[result.name]] = P(*own)
+                edits[self._values[result.name]] = _annotation(own)
         return edits
 
     def plans(self) -> list[Plan]:
@@ -304,3 +305,9 @@ class Scorer:
         """The axes of an argument or result in the source; sub-axes have names that no mesh has."""
         found = own_spec(self._source_values[tensor.name])
         return ((),) * len(tensor.shape) if found is None and not tensor.is_result else found
+
+
+@lru_cache(maxsize=4096)
+def _annotation(own: Spec) -> P:
+    """The annotation of a spec: choices have few, on many values."""
+    return P(*own)
