@@ -22,8 +22,8 @@ from xdsl.ir import SSAValue
 
 from shardy_py.api import remarks
 from shardy_py.api.annotate import Editor, ShardingLike
-from shardy_py.api.arguments import expect, expect_each, program_remedy, shown
-from shardy_py.api.foreign import MeshLike, as_mesh, is_mesh
+from shardy_py.api.arguments import expect, program_remedy, shown
+from shardy_py.api.foreign import MeshLike, as_mesh
 from shardy_py.api.pass_calls import pass_calls
 from shardy_py.api.reading import read_module, say, taken_module
 from shardy_py.api.values import Value
@@ -43,6 +43,8 @@ from shardy_py.sharding import Mesh
 from shardy_py.xla.prepare.taken import Taken
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from shardy_py.api.execution import Inputs, RunKeywords, RunResults
     from shardy_py.hardware import AxisPlacement, Hardware
     from shardy_py.propagation.op_graph import OpGraph
@@ -310,25 +312,23 @@ class Program(VerifiedModule):
         tries: int = 400,
         seed: int = 0,
         progress: bool = True,
+        executor: Executor | None = None,
+        workers: int | None = None,
     ) -> Suggestion:
         """Returns plans: shardings for the arguments of @main, with the time of a step and memory, by search.
 
         Annotations of the program are dropped, but those of `keep`: values, or shardings by value.
 
         meshes: tried in turn; by default the program's. hardware, target: a device, as for `Result.time`.
-        memory: the most that a plan may need of a device: a number of bytes, or text with a unit: "16GB",
-        "16GiB", "90%" of the memory of the hardware; None: no limit.
+        memory: the most that a plan may need of a device: bytes, or "16GB", "16GiB", "90%"; None: no limit.
         time_limit: in seconds. tries: choices that are scored at most. seed: the order of changes.
+        executor, workers: evaluate choices, as for `Study.evaluate`; the answer is the same.
 
         Raises:
-            ShardyError: no mesh or several, unknown hardware or names, an invalid limit, or no choice can
-                be scored.
+            ShardyError: no mesh or several, unknown hardware or names, an invalid limit, or no valid choice.
         """
-        searching = extension("suggest")
-        kept = (keep,) if isinstance(keep, str | Value | int) else keep
-        wanted = searching.Wanted(hardware, memory, kept, time_limit, tries, seed, progress, target)
-        tried = (meshes,) if is_mesh(meshes) else expect_each("meshes", meshes, object, "a mesh, or several")
-        return searching.suggest(self, tuple(map(as_mesh, tried)), wanted)
+        given = hardware, memory, keep, time_limit, tries, seed, progress, target, executor, workers
+        return extension("suggest").suggest(self, meshes, *given)
 
     @overload
     def run(self, name: str, /, **options: bool | int | str | Iterable[str]) -> Program: ...

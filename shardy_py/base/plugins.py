@@ -33,6 +33,8 @@ TRACEBACK = "SDY_OPT_TRACEBACK"
 
 _loaded: dict[str, ModuleType] = {}
 """The plugins loaded so far, by real path, or by name if they have none."""
+_names: dict[str, None] = {}
+"""The names that plugins were loaded by, in order; of files, absolute ones."""
 _called: set[tuple[str, str]] = set()
 """The functions of plugins that were called."""
 _owners: dict[tuple[str, str], str] = {}
@@ -47,6 +49,11 @@ def load_plugins(*names: str) -> None:
     """
     for name in names:
         _load(name, name)
+
+
+def loaded_plugins() -> tuple[str, ...]:
+    """Returns the names by which another process loads the plugins of this one, in their order."""
+    return tuple(_names)
 
 
 def load_installed_plugins() -> None:
@@ -158,6 +165,7 @@ def _load(name: str, shown: str, remedy: str = "") -> None:
         if function and (identity, function) not in _called:
             _called.add((identity, function))
             _function(_loaded[identity], function)()
+        _names[f"{identity if is_file else source}{function and f':{function}'}"] = None
 
 
 def _has_function(name: str) -> bool:

@@ -72,6 +72,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--time-limit", type=_count, default=60, metavar="SECONDS", help="of the search (default: 60)")
     add("--tries", type=_count, default=400, help="most candidates evaluated (default: 400)")
     add("--seed", type=int, default=0, help="order of the search (default: 0)")
+    add(
+        "--workers",
+        type=_count,
+        metavar="N",
+        help="evaluate candidates in N processes (default: in this one)",
+    )
     add("-o", dest="output", metavar="FILE", help="write the program annotated with the best plan")
     add("--code", metavar="FILE", help="write the PartitionSpecs of the best plan as Python")
     add("--diff", metavar="FILE", help="write what the best plan changes in the program's annotations")
@@ -135,6 +141,7 @@ def _suggest(options: argparse.Namespace, files: Files) -> int:
             tries=options.tries,
             seed=options.seed,
             progress=not options.no_progress,
+            workers=options.workers,
         )
     outputs: list[tuple[str, str]] = []
     if options.output is not None:

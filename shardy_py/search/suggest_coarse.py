@@ -28,7 +28,11 @@ _DESCENT_PART = 0.3
 """The part of the time for a descent if many pairs are left."""
 
 
-def solved(model: CoarseModel, seconds: float, seed: int) -> tuple[CoarseOutcome, list[Choice]]:
+Solved = tuple[CoarseOutcome, list[Choice]]
+"""How well a coarse model was solved, and the choices of its best solutions."""
+
+
+def solved(model: CoarseModel, seconds: float, seed: int) -> Solved:
     """Returns how well the model was solved, and the choices of its best solutions.
 
     Models that are like trees are solved exactly, others and those with a limit of memory by HiGHS; without
@@ -52,6 +56,17 @@ def solved(model: CoarseModel, seconds: float, seed: int) -> tuple[CoarseOutcome
     is_optimal = found.is_optimal and not model.left_out
     outcome = CoarseOutcome(*size, cost, bound, is_optimal, has_highs(), model.left_out)
     return outcome, list(dict.fromkeys(choice for each in solutions for choice in model.choices(each)))
+
+
+def solved_alike(model: CoarseModel, seconds: float, seed: int, with_highs: bool) -> Solved:
+    """Returns what another process would find, which has HiGHS or has not.
+
+    Raises:
+        RuntimeError: this one differs in that.
+    """
+    if has_highs() != with_highs:
+        raise RuntimeError(f"highspy is {'not ' * with_highs}installed here")
+    return solved(model, seconds, seed)
 
 
 @dataclass(frozen=True)

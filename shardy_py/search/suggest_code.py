@@ -6,20 +6,28 @@ Not here: the code of plans (`shardy_py.search.suggest`).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from xdsl.ir import OpResult
 
 from shardy_py.api.program import Program
 from shardy_py.api.values import Value
-from shardy_py.mlir.dialects.sdy import ManualComputationOp
+from shardy_py.mlir.dialects.sdy import ManualComputationOp, ShardingConstraintOp
 from shardy_py.mlir.text.source import position_of, stretch_of
 from shardy_py.report.tables import type_text
 from shardy_py.search.advice import is_backward
 from shardy_py.search.suggest import Code, Constraint, Row, Spec
 from shardy_py.sharding import Mesh
+from shardy_py.sharding.axis_lists import total_size
 from shardy_py.xla.prepare.explicit_axes import given_by
 
 NUMBER = re.compile(r"(?<=[\[_./])\d+|(?<=[a-z])\d+(?=[\].'/])")
 """Numbers in JAX's names of values, as those of layers."""
+
+_MOST_OWN = 8
+"""Kinds of constraints of the program that are searched, at most."""
 
 
 def path_of(value: Value) -> str:
@@ -60,6 +68,62 @@ def own_constraints(program: Program) -> tuple[Constraint, ...]:
 def removed_constraints(program: Program, kept: Collection[str]) -> tuple[Constraint, ...]:
     """Returns the constraints in all functions but those on values of these names."""
     return _constraints(program, (v for v in program.values if v.name not in kept and not is_manual(v)))
+
+
+@dataclass(frozen=True, eq=False)
+class OwnConstraint:
+    """Constraints of a program that may be kept, changed or removed.
+
+    values: what they constrain, in the program without them.
+    """
+
+    constraint: Constraint
+    values: tuple[Value, ...]
+
+
+def own_variables(
+    source: Program, base: Program, mesh: Mesh, kept: Collection[str]
+) -> tuple[OwnConstraint, ...]:
+    """Returns the constraints that are as those that a plan adds, those of most values, alike ones together.
+
+    They have whole axes that divide closed dimensions, and are on values inside @main that nothing else uses;
+    a line that constrains several kinds, as of a function that constrains what it is given, is not edited.
+    base: the program without them. kept: the names of others.
+    """
+    if source.has_explicit_axes:
+        return ()
+    constrained: dict[str, Value] = {}
+    for value in source.values:
+        op = value.entry.op
+        if value.function != "main" or value.name in kept or not isinstance(op, ShardingConstraintOp):
+            continue
+        read = op.input
+        is_computed = isinstance(read, OpResult) and not isinstance(read.op, ShardingConstraintOp)
+        if is_computed and read.has_one_use() and _is_plain(value, mesh):
+            entry = source.values.table.by_value[id(read)]
+            constrained[value.name] = base.counterpart(Value(entry, source.meshes), base.origin)
+    given = own_constraints(source)
+    kinds = Counter(place for each in given for place in {place for _, place in each.values if place})
+    groups = (
+        Constraint(each.type, each.spec, own)
+        for each in given
+        if all(kinds[place] <= 1 for _, place in each.values)
+        if (own := tuple(pair for pair in each.values if pair[0] in constrained))
+    )
+    largest = sorted(groups, key=lambda each: -len(each.values))[:_MOST_OWN]
+    return tuple(OwnConstraint(each, tuple(constrained[n] for n, _ in each.values)) for each in largest)
+
+
+def _is_plain(value: Value, mesh: Mesh) -> bool:
+    sharding, shape = value.entry.sharding, value.shape
+    if sharding is None or shape is None or sharding.replicated_axes or sharding.unreduced_axes:
+        return False
+    axes = [axis for dimension in sharding.dimensions for axis in dimension.axes]
+    is_whole = all(axis.sub_axis is None and axis.name in mesh.sizes for axis in axes)
+    return is_whole and all(
+        each.is_closed and size is not None and size % total_size(each.axes, mesh) == 0
+        for each, size in zip(sharding.dimensions, shape, strict=True)
+    )
 
 
 def is_manual(value: Value) -> bool:

@@ -22,6 +22,9 @@ from shardy_py.search.suggest_code import own_spec, values_of_main
 
 _RIVALS = 3
 """The fastest named schemes that are shown."""
+_LISTED = 4
+"""Changes that are on the line of a plan."""
+_NONE = "-"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,7 @@ def explained(
             programs.append((plan.name, annotate(plan)))
     bills = [_Bill(name, propagate(each, record=False, progress=False), placement) for name, each in programs]
     parts = ["bill of a step on each device:\n" + table(_rows(bills), left=(0,))]
-    changes = [*_changes(program, best)]
+    changes = [*changes_of(program, best)]
     if changes:
         rows = [("values", "yours", "plan 1"), *changes]
         parts.append("what changes from the program's annotations:\n" + table(rows, left=(0, 1, 2)))
@@ -82,16 +85,28 @@ def _sent(report: CommunicationReport, kind: str) -> str:
     return "-" if found is None else bytes_text(found.cost.bytes)
 
 
-def _changes(program: Program, plan: Plan) -> Iterator[tuple[str, ...]]:
-    """The arguments whose sharding the plan changes, alike ones together; constraints that are new."""
-    found: dict[tuple[str, ...], int] = {}
+def change_text(program: Program, plan: Plan) -> str:
+    """Returns what a plan changes in a program's annotations, on a line; "" if nothing."""
+    changes = [*changes_of(program, plan)]
+    listed = [
+        f"{name}: {after}" if before == _NONE else f"{name}: {before} -> {after.replace(_NONE, 'none')}"
+        for name, before, after in changes[:_LISTED]
+    ]
+    left = len(changes) - len(listed)
+    return "; ".join((*listed, f"and {left} more") if left > 0 else listed)
+
+
+def changes_of(program: Program, plan: Plan) -> Iterator[tuple[str, str, str]]:
+    """Returns values whose annotation a plan changes, alike ones together: each with it before and after."""
+    found: dict[tuple[str, str, str], int] = {}
     values = values_of_main(program)
     for tensor, own in zip(plan.roles.tensors, plan.choice, strict=True):
         kind = type_text(tensor.shape, tensor.element)
         if tensor.values:
-            if own is not None:
+            if own != tensor.own:
                 where = "inside" if tensor.is_point else "results"
-                found[f"{where}: {kind}", "-", spec_text(own)] = len(tensor.values)
+                before, after = (_NONE if each is None else spec_text(each) for each in (tensor.own, own))
+                found[f"{where}: {kind}", before, after] = len(tensor.values)
             continue
         before, after = _annotation(values[tensor.name]), spec_text(own)
         if before != after:
@@ -104,4 +119,4 @@ def _changes(program: Program, plan: Plan) -> Iterator[tuple[str, ...]]:
 def _annotation(value: Value) -> str:
     """The annotation of an argument, with sub-axes as sdy writes them."""
     own = own_spec(value)
-    return "-" if own is None else spec_text(own)
+    return _NONE if own is None else spec_text(own)

@@ -6,18 +6,22 @@ are scored again by propagating them. Not here: which choices (`shardy_py.search
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import islice
 from math import inf, prod
 
 from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Program
+from shardy_py.api.propagate import propagate
+from shardy_py.api.result import Result
 from shardy_py.api.values import Value
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.session import without_collection
 from shardy_py.hardware import AxisPlacement
 from shardy_py.hardware.links import axis_links
+from shardy_py.search.evaluating import Evaluated, Evaluator
 from shardy_py.search.studies import Study
 from shardy_py.search.study import StepCost
 from shardy_py.search.suggest import (
@@ -33,12 +37,26 @@ from shardy_py.search.suggest import (
     Variables,
     coarse_model,
     divides,
+    divides_all,
     schemes,
 )
-from shardy_py.search.suggest_code import is_manual, own_spec, removed_constraints, values_of_main
+from shardy_py.search.suggest_code import (
+    OwnConstraint,
+    is_manual,
+    own_spec,
+    own_variables,
+    removed_constraints,
+    values_of_main,
+)
 from shardy_py.search.suggest_variables import variables_of
+from shardy_py.search.workers import Pending, Workers, workers_of
 from shardy_py.sharding import Mesh
 from shardy_py.xla.targets.stage import CompileStage
+
+_AHEAD = 2
+"""The choices that are begun before their results are asked for, by worker."""
+_Begun = tuple[Choice, float, bool]
+"""A choice, the most seconds that its step may take, and whether its constraints are those of a program."""
 
 
 @dataclass(eq=False)
@@ -47,6 +65,7 @@ class Scorer:
 
     kept: values whose annotation stays. begin: is called with the name of each choice. constraints: the
     program's own ones inside, if they stay too. stage: the device whose compiler's steps they are.
+    workers: that score choices.
     """
 
     source: Program
@@ -61,6 +80,8 @@ class Scorer:
     named: list[Plan] = field(default_factory=list[Plan])
     tried: int = 0
     stage: CompileStage | None = None
+    workers: Workers = field(default_factory=workers_of)
+    _begun: dict[_Begun, Pending[Evaluated]] = field(default_factory=dict[_Begun, "Pending[Evaluated]"])
 
     @cached_property
     def base(self) -> Program:
@@ -78,15 +99,23 @@ class Scorer:
         return bool(self.constraints) and value.role == "intermediate"
 
     @cached_property
+    def own(self) -> tuple[OwnConstraint, ...]:
+        """The program's constraints that are variables, on its own mesh."""
+        is_own = self.source.meshes.get(self.mesh_name) == self.mesh and not self.constraints
+        return own_variables(self.source, self.base, self.mesh, self.kept) if is_own else ()
+
+    @cached_property
     def _removed(self) -> tuple[Constraint, ...]:
-        return () if self.constraints else removed_constraints(self.source, self.kept)
+        own = {name for each in self.own for name, _ in each.constraint.values}
+        return () if self.constraints else removed_constraints(self.source, {*self.kept, *own})
 
     @cached_property
     def variables(self) -> Variables:
         """The arguments and points, and the ops that link them."""
         base, source = self.base, self.source
         kept = (v for v in source.values if v.name in self.kept and v.role == "intermediate")
-        return variables_of(base, frozenset(base.counterpart(v, base.origin).name for v in kept))
+        names = {base.counterpart(v, base.origin).name for v in kept}
+        return variables_of(base, names, self.own)
 
     @property
     def roles(self) -> Roles:
@@ -110,8 +139,9 @@ class Scorer:
         return frozenset(i for i, t in enumerate(self.roles.tensors) if t.name in self.kept and not t.values)
 
     @cached_property
-    def _study(self) -> Study:
-        return Study(self.base, constraints_as_shardings=True)
+    def _evaluator(self) -> Evaluator:
+        study = Study(self.base, constraints_as_shardings=True)
+        return Evaluator(study, self.placement, self.stage, self.workers)
 
     def is_valid(self, choice: Choice) -> bool:
         """Returns whether axes divide the dimensions, and none is used twice."""
@@ -119,9 +149,13 @@ class Scorer:
 
     def add_schemes(self, budget: Budget) -> list[Plan]:
         """Scores the named schemes; returns those that can be scored."""
-        for name, made in schemes(self.roles, self.mesh).items():
-            own = {i: self._own_spec(self.roles.tensors[i]) for i in self.fixed}
-            choice = tuple(own.get(i, spec) for i, spec in enumerate(made))
+        own = {i: self._own_spec(self.roles.tensors[i]) for i in self.fixed}
+        named = {
+            name: tuple(own.get(i, spec) for i, spec in enumerate(made))
+            for name, made in schemes(self.roles, self.mesh).items()
+        }
+        for number, (name, choice) in enumerate(named.items()):
+            self.ahead(islice(named.values(), number, max(0, budget.tries) + number))
             if choice not in self.names and not budget.take():
                 break
             if self.score(choice, name=name) is not None:
@@ -130,6 +164,7 @@ class Scorer:
 
     def settled_schemes(self) -> list[Plan]:
         """The named schemes with their exact costs."""
+        self.exact_ahead(self.named)
         return [plan for plan in map(self.settled, self.named) if plan is not None]
 
     def score(self, choice: Choice, at_most: float = inf, *, name: str) -> StepCost | None:
@@ -140,22 +175,43 @@ class Scorer:
             return None
         self.begin(f"trying {name}")
         self.names[choice], self.tried = name, self.tried + 1
-        try:
-            edits = self._edits(choice)
-            cost = self._study.step(edits, self.placement, at_most=at_most, stage=self.stage)
-        except ShardyError:
-            return None
+        cost = self._evaluated(choice, at_most, exact=False)
         if cost is not None:
             self.costs[choice] = cost
         return cost
 
+    def ahead(self, choices: Iterable[Choice], at_most: float = inf) -> None:
+        """Lets workers begin the first choices that will be scored; drops others that they have not begun."""
+        if self.workers.are_none:
+            return
+        new = (choice for choice in choices if choice not in self.names)
+        wanted = dict.fromkeys((each, at_most, False) for each in islice(new, _AHEAD * self.workers.count))
+        for key in [key for key in self._begun if key not in wanted and not key[2]]:
+            self._begun.pop(key).drop()
+        for key in wanted:
+            self._begin(*key)
+
+    def exact_ahead(self, plans: Iterable[Plan]) -> None:
+        """Lets workers begin the exact costs of plans of this mesh."""
+        if not self.workers.are_none:
+            for plan in plans:
+                if plan.choice in self.costs and not self._is_exact(plan.choice):
+                    self._begin(plan.choice, inf, True)
+
+    def _begin(self, choice: Choice, at_most: float, exact: bool) -> None:
+        key = choice, at_most, exact
+        if key not in self._begun:
+            self._begun[key] = self._evaluator.begin(self._edits(choice), at_most, exact=exact)
+
+    def _evaluated(self, choice: Choice, at_most: float, *, exact: bool) -> StepCost | None:
+        self._begin(choice, at_most, exact)
+        found = self._begun.pop((choice, at_most, exact)).result()
+        return None if isinstance(found, ShardyError) else found
+
     def exact(self, choice: Choice) -> StepCost | None:
         """The cost of a choice that was scored, with its constraints; None if it cannot be scored."""
         if choice in self.costs and not self._is_exact(choice):
-            try:
-                cost = Study(self.annotated(choice)).step({}, self.placement, stage=self.stage)
-            except ShardyError:
-                cost = None
+            cost = self._evaluated(choice, inf, exact=True)
             self._exact.add(choice)
             if cost is None:
                 del self.costs[choice]
@@ -196,11 +252,12 @@ class Scorer:
         for index, (tensor, own) in enumerate(zip(self.roles.tensors, choice, strict=True)):
             if own is not None and index not in self.fixed and not tensor.is_result:
                 names = [name for name, _ in tensor.values] or [tensor.name]
-                edits |= {self._values[name]: P(*own) for name in names}
+                annotation = _annotation(own)
+                edits |= {self._values[name]: annotation for name in names}
         for result in self.roles.returned:
             own = None if result.of is None or result.of in self.fixed else choice[result.of]
             if own is not None and result.name not in self.kept:
-                edits[self._values[result.name]] = P(*own)
+                edits[self._values[result.name]] = _annotation(own)
         return edits
 
     def plans(self) -> list[Plan]:
@@ -218,12 +275,39 @@ class Scorer:
         return None if cost is None else replace(plan, cost=cost)
 
     def own_choice(self) -> Choice | None:
-        """The program's own annotations of arguments as a choice; None if another mesh or sub-axes occur."""
-        choice = tuple(None if t.is_point else self._own_spec(t) for t in self.roles.tensors)
+        """The program's own annotations as a choice; None if another mesh or sub-axes occur.
+
+        Arguments without one get the sharding that propagation gives them.
+        """
+        choice = tuple(t.own if t.is_point else self._propagated_spec(t) for t in self.roles.tensors)
         used = {axis for own in choice for axes in own or () for axis in axes}
         return choice if used <= self.mesh.sizes.keys() and self.is_valid(choice) else None
+
+    def _propagated_spec(self, tensor: AnnotatedTensor) -> Spec | None:
+        own = self._own_spec(tensor)
+        if own is None or self._source_values[tensor.name].entry.sharding is not None or self._result is None:
+            return own
+        found = own_spec(self._result[tensor.name]) or own
+        is_whole = self.mesh.sizes.keys() >= {axis for axes in found for axis in axes}
+        return found if is_whole and divides_all(found, tensor.shape, self.mesh.sizes) else own
+
+    @cached_property
+    def _result(self) -> Result | None:
+        """The program as it is, propagated; None on other meshes, or if it cannot be."""
+        if self.source.meshes.get(self.mesh_name) != self.mesh:
+            return None
+        try:
+            return propagate(self.source, record=False, progress=False)
+        except ShardyError:
+            return None
 
     def _own_spec(self, tensor: AnnotatedTensor) -> Spec | None:
         """The axes of an argument or result in the source; sub-axes have names that no mesh has."""
         found = own_spec(self._source_values[tensor.name])
         return ((),) * len(tensor.shape) if found is None and not tensor.is_result else found
+
+
+@lru_cache(maxsize=4096)
+def _annotation(own: Spec) -> P:
+    """The annotation of a spec: choices have few, on many values."""
+    return P(*own)

@@ -32,14 +32,19 @@ from shardy_py.search.suggest import (
     roles_of,
     with_results,
 )
-from shardy_py.search.suggest_code import path_of, place_of
+from shardy_py.search.suggest_code import OwnConstraint, path_of, place_of
 from shardy_py.xla.prepare.written_by_jax import is_written_by_jax
 
 _DONATED = "tf.aliasing_output"
 
 
-def variables_of(program: Program, kept: Collection[str] = ()) -> Variables:
-    """Returns what may be annotated in a program, with its roles; `kept`: names of values that may not."""
+def variables_of(
+    program: Program, kept: Collection[str] = (), own: Sequence[OwnConstraint] = ()
+) -> Variables:
+    """Returns what may be annotated in a program, with its roles.
+
+    kept: names of values that may not. own: constraints of the source on its values, which are variables.
+    """
     copy = program.copy()
     before = Options().passes()
     until = next(i for i, call in enumerate(before) if call.row.propagates)
@@ -60,6 +65,7 @@ def variables_of(program: Program, kept: Collection[str] = ()) -> Variables:
     inner = {slot_of(value): value for value in values if value.role == "intermediate"}
     is_jax = is_written_by_jax(program.module)
     inside = _sites(program, inner, links) if is_jax else {n: (value,) for n, value in inner.items()}
+    kept = {*kept, *(value.name for each in own for value in each.values)}
     points = {
         slot: _point(found, slot_of(found[0]))
         for slot, found in inside.items()
@@ -68,7 +74,8 @@ def variables_of(program: Program, kept: Collection[str] = ()) -> Variables:
     donated = _donated(of_kind(main, FuncOp), [each.name for each in arguments], [r.name for r in results])
     number = DimensionClasses(links)
     roles = with_results(roles_of(arguments, links, number), number, results, donated)
-    return Variables(points_of(roles, links, number, points), links, number)
+    given = [_own(each, slot_of(each.values[0])) for each in own]
+    return Variables(points_of(roles, links, number, points, given), links, number)
 
 
 def _shape(value: Value) -> tuple[int, ...] | None:
@@ -89,6 +96,12 @@ def _tensor(value: Value, slot: int) -> AnnotatedTensor:
 
 def _point(values: Sequence[Value], slot: int) -> AnnotatedTensor:
     return replace(_tensor(values[0], slot), values=tuple((each.name, place_of(each)) for each in values))
+
+
+def _own(each: OwnConstraint, slot: int) -> AnnotatedTensor:
+    """The values that constraints of the source are on, with these as they are written."""
+    written = each.constraint
+    return replace(_point(each.values, slot), own=written.spec, written=written.values)
 
 
 def _sites(

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
+from itertools import islice
 from math import inf
-from typing import cast
+from typing import Any, cast
 
 from xdsl.ir import SSAValue
 
 from shardy_py.api.annotate import ShardingLike
 from shardy_py.api.arguments import expect_each, expect_flag, expect_integer, expect_number
+from shardy_py.api.foreign import MeshLike, as_mesh, is_mesh
 from shardy_py.api.program import Program
 from shardy_py.api.values import Value
 from shardy_py.api.verified_module import ValueKey
@@ -23,6 +25,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.progress import progress
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
+from shardy_py.search.assignment.integer_program import has_highs
 from shardy_py.search.studies import Study
 from shardy_py.search.study import StepCost
 from shardy_py.search.suggest import (
@@ -38,17 +41,18 @@ from shardy_py.search.suggest import (
     search,
 )
 from shardy_py.search.suggest.search import Rank
-from shardy_py.search.suggest_coarse import solved
+from shardy_py.search.suggest_coarse import Solved, solved, solved_alike
 from shardy_py.search.suggest_code import own_code, own_constraints
-from shardy_py.search.suggest_explaining import explained
+from shardy_py.search.suggest_explaining import change_text, explained
 from shardy_py.search.suggest_scoring import Scorer
+from shardy_py.search.workers import Pending, Workers, workers_of
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
 from shardy_py.xla.gspmd.understanding import require_reportable
 from shardy_py.xla.targets.stage import CompileStage, stage_of, stage_words
 
-Keep = Iterable[ValueKey] | Mapping[ValueKey, ShardingLike]
-"""Values whose annotations stay, or their shardings by value."""
+Keep = ValueKey | Iterable[ValueKey] | Mapping[ValueKey, ShardingLike]
+"""A value or several whose annotations stay, or their shardings by value."""
 TRIES = 400
 """Choices that are scored at most, unless another number is given."""
 INTERRUPTED = "interrupted"
@@ -74,7 +78,7 @@ class Wanted:
     hardware: as for `Result.time`. memory: the most bytes of a device that a plan may need, as `byte_size`
     reads them, "90%" of its memory for example; None: no limit. keep: values whose annotations stay, or their
     shardings by value. time_limit: in seconds. tries: choices scored at most. target: a device instead of
-    `hardware`, for steps as its compiler leaves them.
+    `hardware`, for steps as its compiler leaves them. executor, workers: as for `Study.evaluate`.
     """
 
     hardware: AxisPlacement | Hardware | str = "tpu-v5p"
@@ -85,30 +89,45 @@ class Wanted:
     seed: int = 0
     shows_progress: bool = True
     target: AxisPlacement | Hardware | str | None = None
+    executor: object = None
+    workers: int | None = None
 
 
-def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggestion:
-    """Returns plans for a program: see `Program.suggest`."""
+def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], *conditions: Any) -> Suggestion:
+    """Returns plans for a program: see `Program.suggest`; the conditions are those of `Wanted`, in order."""
+    wanted = Wanted(*conditions)
+    given = (meshes,) if is_mesh(meshes) else expect_each("meshes", meshes, object, "a mesh, or several")
     require_reportable(program.module)
     _check(wanted)
     stage = stage_of(wanted.target)
     placement = as_placement(wanted.hardware) if stage is None else stage.placement
     memory = _memory_limit(wanted.memory, placement)
     name, own = _mesh_of(program)
-    tried = tuple(meshes) or (() if own is None else (own,))
+    tried = tuple(map(as_mesh, given)) or (() if own is None else (own,))
     if not tried:
         raise ShardyError.unexpected("", expected="a mesh", got="a program without one", remedy="pass a mesh")
     source, kept = _kept(program, name, own or tried[0], wanted.keep)
-    with progress(wanted.tries + len(tried), shown=wanted.shows_progress) as begin:
-        scorers = [Scorer(source, name, mesh, placement, kept, begin, stage=stage) for mesh in tried]
+    current = cache(partial(_current, program, placement, stage))
+    with (
+        progress(wanted.tries + len(tried), shown=wanted.shows_progress) as begin,
+        workers_of(wanted.executor, wanted.workers) as workers,
+    ):
+        made = partial(Scorer, source, name, placement=placement, kept=kept, begin=begin)
+        scorers = [made(mesh, stage=stage, workers=workers) for mesh in tried]
         constraints = own_constraints(source)
-        has_others = any(name not in kept for each in constraints for name, _ in each.values)
-        if has_others and own is not None and own in tried and not source.has_explicit_axes:
-            scorers.append(Scorer(source, name, own, placement, kept, begin, constraints, stage=stage))
-        searched = _Search(scorers, memory, wanted)
+        if own is not None and own in tried and not source.has_explicit_axes:
+            searched = scorers[tried.index(own)].own
+            known = {*kept, *(name for each in searched for name, _ in each.constraint.values)}
+            if any(name not in known for each in constraints for name, _ in each.values):
+                scorers.append(made(own, constraints=constraints, stage=stage, workers=workers))
+        searched = _Search(scorers, memory, wanted, workers)
         stopped = searched.run()
         by_key = {(scorer.mesh, scorer.constraints): scorer for scorer in scorers}
         try:
+            for scorer in scorers:
+                scorer.exact_ahead(scorer.named)
+            if not workers.are_none and own is not None:
+                current()  # while they evaluate
             plans = _settled(by_key, memory)
             named = [plan for scorer in scorers for plan in scorer.settled_schemes()]
         except KeyboardInterrupt:
@@ -129,7 +148,7 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         plans,
         tuple(named),
         _absent(scorers),
-        None if own is None else _current(program, placement, stage),
+        None if own is None else current(),
         None if own is None else own_code(program, own),
         sum(scorer.tried for scorer in scorers),
         stopped,
@@ -138,14 +157,13 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         tuple(searched.coarse),
         annotate,
         partial(explained, program, annotate, placement),
+        partial(change_text, program),
         "" if program.taken.is_compiled else _BY_XLA,
         stage_words(stage),
     )
 
 
 def _check(wanted: Wanted) -> None:
-    if not isinstance(wanted.keep, Mapping):
-        expect_each("keep", wanted.keep, object, "values, or shardings by value")
     expect_number("time_limit", wanted.time_limit)
     expect_integer("tries", wanted.tries, 1)
     expect_integer("seed", wanted.seed)
@@ -157,8 +175,11 @@ def _kept(program: Program, mesh_name: str, mesh: Mesh, keep: Keep) -> tuple[Pro
 
     Raises `ShardyError` for unknown values, and shardings that cannot be converted.
     """
-    if not isinstance(keep, Mapping):
-        values = [program.find(key) for key in keep]
+    if isinstance(keep, str | Value | int):
+        values = [program.find(keep)]
+    elif not isinstance(keep, Mapping):
+        keys = expect_each("keep", keep, object, "values, or shardings by value")
+        values = [program.find(cast("ValueKey", key)) for key in keys]
     else:
         given = cast("Mapping[ValueKey, ShardingLike]", keep)
         values = [program.find(key) for key in given]
@@ -198,7 +219,9 @@ class _Search:
     scorers: list[Scorer]
     memory: int | None
     wanted: Wanted
+    workers: Workers
     coarse: list[CoarseOutcome] = field(default_factory=list[CoarseOutcome])
+    _begun: dict[Scorer, Pending[Solved]] = field(default_factory=dict[Scorer, "Pending[Solved]"])
 
     def run(self) -> str:
         """Scores schemes and searches; returns why the search stopped early, "" if it did not."""
@@ -215,13 +238,16 @@ class _Search:
     def _starts(self) -> Iterator[tuple[Scorer, Plan]]:
         """The best schemes, solutions of coarse models, and the program's own annotations; the best first."""
         found: list[tuple[Scorer, Plan]] = []
+        if self.workers.count > 1 and len(self.scorers) <= _COARSE_MESHES:
+            self._begun = {scorer: self._begin_coarse(scorer) for scorer in self.scorers}
         for scorer in self.scorers:
             if not scorer.constraints:  # the schemes are without them
                 found += [(scorer, plan) for plan in scorer.add_schemes(self.budget)]
             own = scorer.own_choice()
             is_new = own is not None and own not in scorer.names and self.budget.take()
             if own is not None and is_new and scorer.score(own, name=YOURS) is not None:
-                found.append((scorer, scorer.plan(own, YOURS)))
+                exact = scorer.exact(own)  # no plan may be slower than what the user has
+                found += [] if exact is None else [(scorer, scorer.plan(own, YOURS))]
         found.sort(key=self._rank)
         for scorer in dict.fromkeys(scorer for scorer, _ in found[:_COARSE_MESHES]):
             found += self._coarse(scorer, found[0][1].cost)
@@ -234,13 +260,25 @@ class _Search:
     def _coarse(self, scorer: Scorer, best: StepCost) -> Iterator[tuple[Scorer, Plan]]:
         """The solutions of the coarse model on a mesh that are not far from the best choice so far."""
         at_most = _FAR * best.serial if self.memory is None else inf
-        seconds = min(_COARSE_PART * self.wanted.time_limit, self.budget.left)
-        outcome, choices = solved(scorer.coarse(self.memory), seconds, self.wanted.seed)
+        pending = self._begun.pop(scorer, None) or self._begin_coarse(scorer)
+        scorer.exact_ahead(scorer.named)
+        outcome, choices = pending.result()
         self.coarse.append(outcome)
-        for choice in choices:
+        for number, choice in enumerate(choices):
+            following = filter(scorer.is_valid, islice(choices, number, None))
+            scorer.ahead(islice(following, max(0, self.budget.tries)), at_most)
             is_new = scorer.is_valid(choice) and choice not in scorer.names and self.budget.take()
             if is_new and scorer.score(choice, at_most, name=COARSE) is not None:
                 yield scorer, scorer.plan(choice, COARSE)
+
+    def _begin_coarse(self, scorer: Scorer) -> Pending[Solved]:
+        """The solution of the coarse model on a mesh, which a worker begins if there are any."""
+        seconds = min(_COARSE_PART * self.wanted.time_limit, self.budget.left)
+        given = scorer.coarse(self.memory), seconds, self.wanted.seed
+        here = partial(solved, *given)
+        if self.workers.are_none:
+            return Pending(here)
+        return self.workers.begin(here, solved_alike, *given, has_highs())
 
     def _improve(self, scorer: Scorer, start: Plan) -> None:
         search(
@@ -250,6 +288,7 @@ class _Search:
             is_valid=scorer.is_valid,
             memory_limit=self.memory,
             seed=self.wanted.seed,
+            ahead=scorer.ahead,
         )
 
 
@@ -260,6 +299,8 @@ def _settled(scorers: _Scorers, memory: int | None) -> tuple[Plan, ...]:
     """The plans to show; those with constraints are scored again, which may change which are shown."""
     while True:
         plans = pareto([plan for scorer in scorers.values() for plan in scorer.plans()], memory)
+        for plan in plans:
+            scorers[plan.mesh, plan.kept].exact_ahead((plan,))
         if all(plan == scorers[plan.mesh, plan.kept].settled(plan) for plan in plans):
             return plans
 

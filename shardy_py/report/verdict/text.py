@@ -54,10 +54,8 @@ def verdict_text(verdict: Verdict, most: int = CAUSES_SHOWN) -> str:
 
 
 def _changes(verdict: Verdict) -> Iterator[str]:
-    if verdict.not_tried:
-        yield f"Changes are not tried: {verdict.not_tried}"
-    elif not verdict.changes:
-        yield f"No change that was tried helps ({verdict.tried:,} tried)."
+    if not verdict.changes:
+        yield without_changes(verdict)
     else:
         order = ", in this order, each tried on top of those before" if len(verdict.changes) > 1 else ""
         yield f"What to change{order} ({verdict.tried:,} tried):"
@@ -66,6 +64,17 @@ def _changes(verdict: Verdict) -> Iterator[str]:
             yield from (f"       {line}" for line in change.code.splitlines())
             yield f"     {effect_text(change)}"
     yield "Largest causes:"
+
+
+def without_changes(verdict: Verdict) -> str:
+    """Returns why a verdict has no changes: some help the causes alone, if the devices have the memory."""
+    if verdict.not_tried:
+        return f"Changes are not tried: {verdict.not_tried}"
+    alone = [cause.best for cause in verdict.causes if cause.best is not None]
+    if any(each.after.memory_bytes > each.before.memory_bytes for each in alone):
+        return f"No change helps without more memory ({verdict.tried:,} tried)."
+    helps = "saves much" if alone else "helps"
+    return f"No change that was tried {helps} ({verdict.tried:,} tried)."
 
 
 def effect_text(change: TriedChange) -> str:

@@ -13,7 +13,7 @@ from shardy_py.search.suggest.coarse import CoarseModel, CoarseOutcome, coarse_m
 from shardy_py.search.suggest.coarse_costs import Prices
 from shardy_py.search.suggest.coarse_groups import Variables
 from shardy_py.search.suggest.code import Code, Constraint, Row, spec_text
-from shardy_py.search.suggest.moves import divides, moves_of
+from shardy_py.search.suggest.moves import divides, divides_all, moves_of
 from shardy_py.search.suggest.points import points_of
 from shardy_py.search.suggest.results import with_results
 from shardy_py.search.suggest.roles import (
@@ -50,6 +50,7 @@ __all__ = [
     "absent_schemes",
     "coarse_model",
     "divides",
+    "divides_all",
     "links_of",
     "moves_of",
     "pareto",

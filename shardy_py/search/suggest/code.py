@@ -90,7 +90,7 @@ class Constraint:
 class Code:
     """All annotations of a program on a mesh.
 
-    constraints: that are added. kept, removed: of the program's own.
+    constraints: that are added. kept, changed, removed: of the program's own; changed: with what they become.
     has_explicit_axes: whether the axes of the mesh are explicit, as a program has them; never those of plans.
     """
 
@@ -100,6 +100,7 @@ class Code:
     constraints: tuple[Constraint, ...] = ()
     kept: tuple[Constraint, ...] = ()
     removed: tuple[Constraint, ...] = ()
+    changed: tuple[tuple[Constraint, Spec], ...] = ()
     has_explicit_axes: bool = False
 
     def lines(self) -> Iterator[str]:
@@ -121,9 +122,11 @@ class Code:
                 yield from _constraint(
                     each, f"{title}, {_kind(each)} constrained to {spec_text(each.spec)}{by}:"
                 )
+        for each, new in self.changed:
+            given = f"{_kind(each)} constrained to {spec_text(each.spec)}"
+            yield from _constraint(each, f"change in the program, {given}: {_made(new)}")
         for each in self.constraints:
-            made = f"x = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, {spec_text(each.spec)}))"
-            yield from _constraint(each, f"add to the program, for {_kind(each)}: {made}")
+            yield from _constraint(each, f"add to the program, for {_kind(each)}: {_made(each.spec)}")
         yield from helpers
 
     @property
@@ -181,6 +184,10 @@ def spec_text(own: Spec | None) -> str:
     while parts and parts[-1] == "None":
         parts.pop()
     return f"P({', '.join(parts)})"
+
+
+def _made(own: Spec) -> str:
+    return f"x = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, {spec_text(own)}))"
 
 
 def _is_by_path(rows: Sequence[Row]) -> bool:

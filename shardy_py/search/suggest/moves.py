@@ -20,14 +20,15 @@ _NEGLIGIBLE = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class AnnotationMove:
-    """An axis, and by tensor the dimension that it shards (None: none). An empty axis removes annotations.
+    """An axis, and by tensor the dimension that it shards (None: none). An empty axis sets annotations.
 
-    rank: of tensors that may have no annotation yet.
+    rank: of tensors that may have no annotation yet. spec: what an empty axis sets; None: no annotation.
     """
 
     axis: str
     dimensions: tuple[tuple[int, int | None], ...]
     rank: int = 0
+    spec: Spec | None = None
 
     def applied(self, choice: Choice) -> Choice:
         """Returns the choice after the change; the axis becomes the minor one of its dimension.
@@ -39,7 +40,7 @@ class AnnotationMove:
         for index, dimension in self.dimensions:
             own = choice[index]
             if not self.axis:
-                found[index] = None
+                found[index] = self.spec
             else:
                 found[index] = self._moved(own or ((),) * self.rank, dimension)
         return tuple(found)
@@ -92,8 +93,8 @@ def _group_moves(roles: Roles, free: Sequence[int], sizes: Mapping[str, int]) ->
             for dimension, extent in enumerate(tensor.shape):
                 if extent % size == 0:
                     yield AnnotationMove(axis, tuple((i, dimension) for i in group), len(tensor.shape))
-        if tensor.values:
-            yield AnnotationMove("", tuple((i, None) for i in group))
+        for spec in (None, tensor.own) if tensor.own else (None,) if tensor.values else ():
+            yield AnnotationMove("", tuple((i, None) for i in group), spec=spec)
 
 
 def divides(choice: Choice, roles: Roles, sizes: Mapping[str, int]) -> bool:
@@ -102,6 +103,11 @@ def divides(choice: Choice, roles: Roles, sizes: Mapping[str, int]) -> bool:
         axes = [axis for each in own or () for axis in each]
         if len({*axes}) < len(axes) or not sizes.keys() >= {*axes}:
             return False
-        if any(n % prod(sizes[a] for a in each) for n, each in zip(tensor.shape, own or (), strict=False)):
+        if not divides_all(own or (), tensor.shape, sizes):
             return False
     return True
+
+
+def divides_all(own: Spec, shape: Sequence[int], sizes: Mapping[str, int]) -> bool:
+    """Returns whether the axes of each dimension divide its size."""
+    return not any(n % prod(sizes[a] for a in each) for n, each in zip(shape, own, strict=False))

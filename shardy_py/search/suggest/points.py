@@ -20,8 +20,9 @@ def points_of(
     links: Sequence[DimensionLink],
     number: DimensionClasses,
     values: Mapping[int, AnnotatedTensor],
+    own: Sequence[AnnotatedTensor] = (),
 ) -> Roles:
-    """Returns the roles with the points as further tensors.
+    """Returns the roles with the points as further tensors, and then those that the program constrains.
 
     A point is a group of results of products that have the batch dimension and dimensions of equal kinds and
     sizes, of at least two products, as those of repeated blocks. values: by the slot of a product, what may
@@ -38,7 +39,7 @@ def points_of(
             groups[tensor.shape, tensor.element, tuple(map(roles.kind, classes))].append(tensor)
     repeated = [group for group in groups.values() if len(group) > 1]
     repeated.sort(key=lambda group: -sum(each.bytes for each in group))
-    points = [_joined(group) for group in repeated[:_MOST]]
+    points = [*(_joined(group) for group in repeated[:_MOST]), *own]
     classes = [number.of(each.slot, len(each.shape)) for each in points]
     return replace(roles, tensors=(*roles.tensors, *points), classes=(*roles.classes, *classes))
 

@@ -30,9 +30,9 @@ class AnnotatedTensor:
     """A tensor that may be annotated: an argument, or results or values inside that share a sharding.
 
     name: of the argument. label: its name in JAX, "" if there is none. path: that with numbers of layers
-    replaced by *. slot: of the first value. bytes: of one
-    value. values: the names and locations of results or values inside; () for an argument. is_result: whether
-    they are results of @main.
+    replaced by *. slot: of the first value. bytes: of one value. values: the names and locations of results
+    or values inside; () for an argument. is_result: whether they are results of @main. own: what the program
+    itself constrains them to, None: it does not; written: the names and locations of these constraints.
     """
 
     name: str
@@ -44,6 +44,8 @@ class AnnotatedTensor:
     bytes: int
     values: tuple[tuple[str, str], ...] = ()
     is_result: bool = False
+    own: tuple[tuple[str, ...], ...] | None = None
+    written: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_point(self) -> bool:

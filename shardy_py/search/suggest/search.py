@@ -6,8 +6,9 @@ limit ends the search. Not here: what may change (`moves.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from random import Random
 from time import monotonic
 
@@ -54,6 +55,8 @@ class Budget:
         return not self.spent
 
 
+Ahead = Callable[[Iterator[Choice], float], None]
+"""Is told the choices that will be scored if none of them is better, with the seconds they may take."""
 Score = Callable[[Choice, float], StepCost | None]
 """The cost of a choice; None if it is invalid, or a step takes longer than the given seconds."""
 
@@ -68,10 +71,11 @@ def search(
     is_valid: Callable[[Choice], bool],
     memory_limit: int | None = None,
     seed: int = 0,
+    ahead: Ahead | None = None,
 ) -> Choice:
     """Returns a choice that no single change improves, or the best when the budget ends.
 
-    cost: of the start.
+    cost: of the start. ahead: lets others begin to score; it changes no answer.
     """
     best, held = start, rank(cost, memory_limit)
     known = {start}
@@ -88,8 +92,13 @@ def search(
             continue
         if not budget.take():
             break
+        at_most = held[1] if held[0] == 0 else float("inf")
+        if ahead is not None:
+            left = order[: len(order) - since]  # those after it have been tried since the last that helped
+            following = (each for move in left if is_valid(each := move.applied(best)) and each not in known)
+            ahead(islice(chain((changed,), following), max(0, budget.tries) + 1), at_most)
         known.add(changed)
-        found = score(changed, held[1] if held[0] == 0 else float("inf"))
+        found = score(changed, at_most)
         if found is not None and rank(found, memory_limit) < held:
             best, held, since = changed, rank(found, memory_limit), 0
     return best

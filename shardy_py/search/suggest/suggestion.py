@@ -60,11 +60,11 @@ class Plan:
         """
         roles, tensors = self.roles, self.roles.tensors
         first = zip(tensors[: roles.arguments], self.choice, strict=False)
-        pairs = list(zip(tensors, self.choice, strict=True))
-        constraints = [
-            Constraint(type_text(t.shape, t.element), own, t.values)
-            for t, own in pairs
-            if t.is_point and own is not None
+        points = [each for each in zip(tensors, self.choice, strict=True) if each[0].is_point]
+        own = [
+            (Constraint(type_text(t.shape, t.element), t.own, t.written), spec)
+            for t, spec in points
+            if t.own is not None
         ]
         return Code(
             self.mesh,
@@ -74,9 +74,14 @@ class Plan:
                 for r in roles.returned
                 for own in (None if r.of is None else self.choice[r.of],)
             ),
-            tuple(constraints),
-            self.kept,
-            self.removed,
+            tuple(
+                Constraint(type_text(t.shape, t.element), spec, t.values)
+                for t, spec in points
+                if t.own is None and spec is not None
+            ),
+            (*self.kept, *(each for each, spec in own if spec == each.spec)),
+            (*self.removed, *(each for each, spec in own if spec is None)),
+            tuple((each, spec) for each, spec in own if spec not in (None, each.spec)),
         ).text()
 
 
@@ -103,6 +108,7 @@ class Suggestion:
     coarse: tuple[CoarseOutcome, ...]
     _annotate: Callable[[Plan], object] = field(repr=False, compare=False)
     _explain: Callable[[Suggestion], str] = field(repr=False, compare=False)
+    _changes: Callable[[Plan], str] = field(repr=False, compare=False)
     note: str = ""
     stage: str = AS_PARTITIONED
 
@@ -137,6 +143,25 @@ class Suggestion:
         """True if the search ended before its limits and was not interrupted."""
         return not self.stopped
 
+    def changes(self, plan: Plan | None = None) -> str:
+        """Returns what a plan, by default the best one, changes in the program's annotations, on a line.
+
+        It is empty if nothing changes.
+        """
+        return self._changes(self.best if plan is None else plan)
+
+    def _first_line(self) -> str:
+        """What to change from what the program has, and what that saves."""
+        changes, new = self.changes(), seconds_text(self.best.cost.serial)
+        if self.current is None:
+            return f"Annotate {changes or 'nothing'}: a step takes {new}"
+        if not changes:
+            return f"Nothing to change: no plan that was found beats the program's annotations ({new} a step)"
+        old = self.current
+        than = f"instead of {seconds_text(old.serial)}"
+        memory = f"memory {bytes_text(old.memory_bytes)} -> {bytes_text(self.best.cost.memory_bytes)}"
+        return f"Change {changes}\na step takes {new} {than}; {memory}"
+
     def explain(self) -> str:
         """Returns why the best plan is better: bills side by side, and what changes from the program."""
         return self._explain(self)
@@ -147,7 +172,10 @@ class Suggestion:
             title += f"; {self.stopped}"
         if not self.fits:
             title += "\nno choice within the limit of memory was found: plan 1 exceeds it least"
-        title = "\n".join((title, *filter(None, (self.note,)), *map(str, self.coarse)))
+        solved = (
+            str(each) for each in self.coarse if each.is_optimal
+        )  # others are starts of the search only
+        title = "\n".join((self._first_line(), title, *filter(None, (self.note,)), *solved))
         rows = [("plan", "mesh", "no overlap", "overlap", "memory", "received")]
         named = [(f"plan {n}: from {plan.name}", plan) for n, plan in enumerate(self.plans, 1)]
         rows += [_row(name, plan.mesh, plan.cost) for name, plan in named]
@@ -155,7 +183,10 @@ class Suggestion:
             rows.append(_row("the program's annotations", "", self.current))
         rows += [_row(plan.name, plan.mesh, plan.cost) for plan in self.schemes]
         parts = [title, table(rows, left=(0, 1)), *self._reasons()]
-        parts += [f"plan {n}:\n{_shortened(plan.code())}" for n, plan in enumerate(self.plans, 1)]
+        parts += [
+            f"{f'plan {n}: {self.changes(plan)}'.rstrip(': ')}:\n{_shortened(plan.code())}"
+            for n, plan in enumerate(self.plans, 1)
+        ]
         if self.current is not None and (difference := self.diff()):
             parts.append(f"from the program's annotations to plan 1:\n{_shortened(difference)}")
         return "\n\n".join(parts)

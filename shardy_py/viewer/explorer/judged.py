@@ -13,7 +13,7 @@ from shardy_py.base.json_values import JsonObject
 from shardy_py.base.terminal import without_controls
 from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.verdict import CostCause, Verdict
-from shardy_py.report.verdict.text import effect_text, repeats_text
+from shardy_py.report.verdict.text import effect_text, repeats_text, without_changes
 
 
 def judged(
@@ -41,7 +41,7 @@ def judged(
         "headline": _text(verdict.headline.removeprefix("Verdict: ")),
         "changes": [[_text(c.words), _text(c.code), _text(effect_text(c))] for c in verdict.changes],
         "tried": verdict.tried,
-        "not_tried": verdict.not_tried,
+        "without_changes": _text(without_changes(verdict)),
         "causes": [*map(cause, verdict.causes)],
         "others": verdict.others,
         "notes": [*map(_text, verdict.notes)],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from shardy_py import Program, Result, propagate
-from shardy_py.report.verdict import CostCause, family_name, layer_count, phase, verdict_text
+from shardy_py.report.verdict import CostCause, TriedChange, family_name, layer_count, phase, verdict_text
 from shardy_py.report.verdict.repeats import module_of
 
 LAYER = """
@@ -65,6 +67,20 @@ def test_the_text_is_a_screen() -> None:
     assert verdict_text(verdict, most=0).splitlines()[-1] == "  and 1 smaller cause"
     assert "<b>" in verdict._repr_html_()
     assert repr(verdict).startswith("<Verdict: each device receives")
+
+
+def test_why_there_are_no_changes() -> None:
+    found = program(has_lines=True).verdict(partitioner="xla")
+    less, more = (replace(found.figures, memory=size) for size in (10, 11))
+
+    def without(*best: TriedChange | None) -> str:
+        own = tuple(replace(found.causes[0], best=each) for each in best)
+        return verdict_text(replace(found, changes=(), causes=own, tried=7)).splitlines()[1]
+
+    grown, small = TriedChange("shard", less, more, (0, 0)), TriedChange("shard", less, less, (0, 0))
+    assert without(None) == "No change that was tried helps (7 tried)."
+    assert without(None, small) == "No change that was tried saves much (7 tried)."
+    assert without(small, grown) == "No change helps without more memory (7 tried)."
 
 
 def test_nothing_is_sent() -> None:

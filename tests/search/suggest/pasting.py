@@ -164,6 +164,14 @@ def f(w, x):
 arguments = {'up': S(256, 1024), 'down': S(1024, 256)}, S(512, 256)
 """,
 }
+CASES["constrained"] = """
+def f(w, x):
+    h = lax.with_sharding_constraint(jnp.tanh(x @ w['up']), NamedSharding(mesh, P(None, 'data')))
+    y = lax.with_sharding_constraint(h @ w['down'], NamedSharding(mesh, P('data', 'model')))
+    z = lax.with_sharding_constraint(y @ w['up'], NamedSharding(mesh, P(('data', 'model'))))
+    return z @ w['down']
+arguments = {'up': S(1024, 4096), 'down': S(4096, 1024)}, S(4096, 1024)
+"""
 CASES["keywords"] = """
 def f(x, *, up, down, scale=1.0, unused=None):
     return jax.nn.relu(x @ up) @ down * scale
@@ -269,39 +277,45 @@ _PLACE = re.compile(r"#   (\S+):(\d+):(\d+) to :(\d+) ")
 
 
 def _edited(source: str, code: str, file: str) -> str:
-    """The source after the comments of the code: constraints removed and added, from the end of each line."""
-    edits: set[tuple[int, int, int, str]] = set()
+    """The source after the comments of the code: constraints edited and added, from the end of each line."""
+    edits: set[tuple[int, int, int, str, bool]] = set()
+    is_own = False
     spec: str | None = None
     for line in code.splitlines():
+        is_own = is_own if line.startswith("#  ") else not line.startswith("# add")
         if line.startswith("# remove from the program"):
             spec = ""
-        elif line.startswith("# add to the program"):
-            spec = line[line.index("P(") : -2] if line.endswith("))") else None
+        elif line.startswith(("# add to the program", "# change in the program")):
+            spec = line[line.rindex("NamedSharding(mesh, ") + 20 : -2] if line.endswith("))") else None
             assert spec is not None, line
         elif line.startswith("# ") and not line.startswith("#  "):
             spec = None
         elif (match := _PLACE.match(line)) and spec is not None:
             assert match[1] == file, line
             number, start, end = map(int, match.groups()[1:])
-            edits.add((number, start, end, spec))
+            edits.add((number, start, end, spec, is_own))
     lines = source.splitlines()
     done: list[tuple[int, int, int]] = []
-    for number, start, end, new in sorted(edits, key=lambda edit: (edit[0], -edit[1], edit[2])):
+    for number, start, end, new, removes in sorted(edits, key=lambda edit: (edit[0], -edit[1], edit[2])):
         line = lines[number - 1]
         end += sum(more for where, at, more in done if where == number and start <= at < end)
-        lines[number - 1] = line[:start] + _replaced(line[start:end], new) + line[end:]
+        lines[number - 1] = line[:start] + _replaced(line[start:end], new, removes) + line[end:]
         done.append((number, start, len(lines[number - 1]) - len(line)))
     return "\n".join(lines)
 
 
-def _replaced(expression: str, spec: str) -> str:
-    """The expression with a constraint around it, or without its own."""
-    if spec:
-        return f"lax.with_sharding_constraint({expression}, NamedSharding(mesh, {spec}))"
-    call = ast.parse(expression, mode="eval").body
-    assert isinstance(call, ast.Call), expression
-    assert "constraint" in ast.unparse(call.func), expression
-    return f"({ast.unparse(call.args[0])})"
+def _replaced(expression: str, spec: str, removes: bool) -> str:
+    """The expression without its own constraint if that is removed, with another one if there is any."""
+    if removes:
+        call = ast.parse(expression, mode="eval").body
+        assert isinstance(call, ast.Call), expression
+        assert "constraint" in ast.unparse(call.func), expression
+        expression = ast.unparse(call.args[0])
+    return (
+        f"lax.with_sharding_constraint({expression}, NamedSharding(mesh, {spec}))"
+        if spec
+        else f"({expression})"
+    )
 
 
 def compared(names: Sequence[str]) -> Iterator[tuple[Pasted, int]]:

@@ -121,7 +121,7 @@ class Panel {
     if (found.changes.length) {
       const steps = found.changes.map(([words, code, effect]) => node("li", {}, node("b", { class: "mono" }, words), ...(code ? [node("pre", { class: "mono" }, code)] : []), node("small", {}, effect)));
       parts.push(node("h3", {}, "What to change"), node("ol", { class: "verdict" }, ...steps), node("p", { class: "soft" }, `${found.tried} changes were tried, each on top of those before.`));
-    } else if (found.causes.length) parts.push(node("p", { class: "soft" }, found.not_tried ? `Changes are not tried: ${found.not_tried}` : `No change that was tried helps (${found.tried} tried).`));
+    } else if (found.causes.length) parts.push(node("p", { class: "soft" }, found.without_changes));
     if (found.causes.length) parts.push(node("h3", {}, "Largest causes"));
     for (const cause of found.causes) parts.push(this.cause(cause));
     if (found.others) parts.push(node("p", { class: "soft" }, `and ${found.others} smaller`));

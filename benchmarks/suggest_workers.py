@@ -1,0 +1,61 @@
+"""A suggestion with several numbers of workers: `python benchmarks/suggest_workers.py [NAME] [--workers 1 2]`.
+
+For each number of processes: seconds until the answer, start of the processes included, and CPU seconds of all.
+The answers are compared. Two workers need two processors that nothing else uses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from os import getloadavg, times
+from time import perf_counter
+
+from programs import ROOT, corpus_program
+
+sys.path.insert(0, str(ROOT))
+
+from shardy_py import Program
+from shardy_py.report.tables import table
+
+UNLIMITED = 36_000
+"""Seconds: the search ends by itself, or by the number of candidates."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", nargs="?", default="transformer_train_12")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--tries", type=int, default=400)
+    given = parser.parse_args()
+    found = corpus_program(given.name)
+    if found is None:
+        sys.exit(f"no program '{given.name}' in the corpus")
+    program = Program.parse(found.text, given.name, as_compiled=True)
+    rows = [("workers", "seconds", "ratio", "CPU", "candidates")]
+    first, answers = 0.0, set[str]()
+    for count in given.workers:
+        cpu, start = _cpu(), perf_counter()
+        with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as executor:
+            suggestion = program.suggest(
+                executor=executor, time_limit=UNLIMITED, tries=given.tries, progress=False
+            )
+            seconds = perf_counter() - start
+        first = first or seconds
+        answers.add(str(suggestion))
+        times_ = f"{seconds:.1f} s", f"{first / seconds:.2f}", f"{_cpu() - cpu:.1f} s"
+        rows.append((str(count), *times_, str(suggestion.tried)))
+    print(table(rows, left=()))
+    print(f"answers equal: {len(answers) == 1}; load of the machine at the end: {getloadavg()[0]:.1f}")
+
+
+def _cpu() -> float:
+    """The CPU seconds of this process and of those that have ended."""
+    found = times()
+    return found.user + found.system + found.children_user + found.children_system
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""Work that an executor of `concurrent.futures` does: processes of this machine, or of a cluster.
+
+    workers = Workers(executor, 4)
+    pending = workers.begin(here, function, *arguments)
+    pending.result()
+
+A worker has one task at a time: others can be dropped, as long as they have not begun. What a worker that is
+lost had is computed here. Not here: what is computed (`evaluating.py`).
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from shardy_py.api import remarks
+from shardy_py.api.arguments import expect_integer, shown
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.plugins import load_plugins, loaded_plugins
+
+R = TypeVar("R")
+_RENEWALS = 3
+"""The times that processes which died are replaced."""
+
+
+@dataclass(eq=False)
+class Pending(Generic[R]):
+    """A result that is asked for later.
+
+    here: computes it in this process. function, arguments: compute it in another one. workers: None if it is
+    computed here.
+    """
+
+    here: Callable[[], R]
+    function: Callable[..., R] | None = None
+    arguments: tuple[object, ...] = ()
+    workers: Workers | None = None
+    future: Future[R] | None = None
+
+    def result(self) -> R:
+        """Returns the result, when it is there; computes it if no worker does."""
+        if self.workers is None or not self.workers.awaited(self):
+            return self.here()
+        assert self.future is not None
+        try:
+            return self.future.result()
+        except Exception as error:
+            self.workers.lose(error)
+            return self.here()
+
+    def drop(self) -> None:
+        """Forgets it, if no worker has begun it."""
+        if self.workers is not None:
+            self.workers.drop(self)
+
+
+@dataclass(eq=False)
+class Workers:
+    """The workers of an executor.
+
+    executor: None if everything is computed in this process. count: tasks at a time. renewed: makes another
+    executor, if the first one was made here and breaks.
+    """
+
+    executor: Executor | None
+    count: int
+    renewed: Callable[[], Executor] | None = None
+    _renewals: int = _RENEWALS
+    _waiting: deque[Pending[Any]] = field(default_factory=deque[Pending[Any]])
+    _running: list[Pending[Any]] = field(default_factory=list[Pending[Any]])
+    _is_said: bool = False
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends the processes that were started here, when they have computed what they began."""
+        if self.renewed is not None and self.executor is not None:
+            self.executor.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def are_none(self) -> bool:
+        """True if everything is computed in this process."""
+        return self.executor is None
+
+    def begin(self, here: Callable[[], R], function: Callable[..., R], *arguments: object) -> Pending[R]:
+        """Returns a task, which the next worker that is free computes. The function must be picklable."""
+        pending = Pending(here, function, arguments, self)
+        self._waiting.append(pending)
+        self._fill()
+        return pending
+
+    def awaited(self, pending: Pending[R]) -> bool:
+        """Waits until a task has ended, while others begin; returns False if no worker takes it."""
+        while pending.future is None or not pending.future.done():
+            self._fill()
+            if pending.future is None and pending not in self._waiting:
+                return False
+            wait([each.future for each in self._running if each.future], return_when=FIRST_COMPLETED)
+        self._fill()
+        return True
+
+    def drop(self, pending: Pending[Any]) -> None:
+        """Forgets a task, if no worker has begun it."""
+        if pending in self._waiting:
+            self._waiting.remove(pending)
+        elif pending.future is not None:
+            pending.future.cancel()
+
+    def lose(self, error: Exception) -> None:
+        """Notes that a worker has not computed what it had; says so once."""
+        if not self._is_said:
+            self._is_said = True
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
+            what = f"a worker is lost, what it had is computed in this process: {reason}"
+            remarks.say((what,), "workers")
+
+    def _fill(self) -> None:
+        """Gives tasks to the workers that are free."""
+        self._running = [each for each in self._running if each.future and not each.future.done()]
+        while self._waiting and len(self._running) < self.count:
+            pending = self._waiting.popleft()
+            pending.future = self._submitted(pending)
+            if pending.future is not None:
+                self._running.append(pending)
+
+    def _submitted(self, pending: Pending[R]) -> Future[R] | None:
+        while self.executor is not None and pending.function is not None:
+            try:
+                return self.executor.submit(pending.function, *pending.arguments)
+            except Exception as error:  # it is broken or shut down, in the words of its package
+                self.lose(error)
+                can_renew, self._renewals = (
+                    self.renewed is not None and self._renewals > 0,
+                    self._renewals - 1,
+                )
+                self.executor = self.renewed() if can_renew and self.renewed is not None else None
+        return None
+
+
+def workers_of(executor: object = None, count: int | None = None) -> Workers:
+    """Returns the workers of an executor, or so many processes of this machine; without either, none.
+
+    Raises:
+        ShardyError: the executor has no `submit`, or the number is not one.
+    """
+    if count is not None:
+        expect_integer("workers", count, 1)
+    if executor is not None:
+        return Workers(_checked(executor), count or _count_of(executor))
+    return (
+        Workers(None, 1) if count is None else Workers(_processes(count), count, partial(_processes, count))
+    )
+
+
+def _checked(executor: Any) -> Executor:
+    if not callable(getattr(executor, "submit", None)):
+        expected = "an executor as those of concurrent.futures, with a method submit"
+        raise ShardyError.unexpected("executor", expected=expected, got=shown(executor))
+    return executor
+
+
+def _count_of(executor: object) -> int:
+    """The number of workers that an executor says it has; else of the processors here."""
+    found = (getattr(executor, name, None) for name in ("_max_workers", "num_workers"))
+    return next((n for n in found if isinstance(n, int) and n > 0), os.cpu_count() or 1)
+
+
+def _processes(count: int) -> ProcessPoolExecutor:
+    """Processes that are started anew, as a copy of one with threads may hang."""
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(count, context, _begin_process, (loaded_plugins(),))
+
+
+def _begin_process(plugins: tuple[str, ...]) -> None:
+    """Leaves interrupts of the terminal, which all of its processes get, to the process that waits."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    load_plugins(*plugins)
