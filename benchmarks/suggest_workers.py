@@ -1,7 +1,9 @@
-"""A suggestion with several numbers of workers: `python benchmarks/suggest_workers.py [NAME] [--workers 1 2]`.
+"""A suggestion with several numbers of workers.
 
-For each number of processes: seconds until the answer, start of the processes included, and CPU seconds of all.
-The answers are compared. Two workers need two processors that nothing else uses.
+    python benchmarks/suggest_workers.py [NAME] [--workers 1 2]
+
+For each number of processes: seconds until the answer, start of the processes included, and CPU seconds of
+all. The answers are compared. Two workers need two processors that nothing else uses.
 """
 
 from __future__ import annotations
