@@ -7,21 +7,17 @@ text and the package's own JSON (`finding.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from urllib.parse import quote
 
 from shardy_py import __version__
 from shardy_py.base.errors import Position
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import KEY, Release, current
+from shardy_py.base.sarif import file_uri, physical_location, sarif_log
 from shardy_py.check.finding import Finding
 from shardy_py.check.grouping import FindingGroup, grouped
 from shardy_py.check.rule import RuleRow
 from shardy_py.check.rules import RULES
 from shardy_py.report.verdict import TriedChange, Verdict, change_json, verdict_json
-
-VERSION = "2.1.0"
-SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def findings_sarif(
@@ -44,7 +40,7 @@ def findings_sarif(
     run: JsonObject = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     properties: JsonObject = {KEY: (release or current()).name}
     run["properties"] = properties | ({} if verdict is None else {"verdict": verdict_json(verdict)})
-    return {"$schema": SCHEMA_URI, "version": VERSION, "runs": [run]}
+    return sarif_log(run)
 
 
 def _rule(row: RuleRow, help_uri: str) -> JsonObject:
@@ -67,20 +63,9 @@ def _fixes(change: TriedChange) -> list[JsonObject]:
         replacement: JsonObject = {"deletedRegion": region, "insertedContent": {"text": fix.new}}
         changes.setdefault(fix.start.file, []).append(replacement)
     files = [
-        {"artifactLocation": {"uri": _uri(file)}, "replacements": each} for file, each in changes.items()
+        {"artifactLocation": {"uri": file_uri(file)}, "replacements": each} for file, each in changes.items()
     ]
     return [{"description": {"text": change.saving}, "artifactChanges": files}] if files else []
-
-
-def _uri(file: str) -> str:
-    """Returns a file as a URI reference; relative if it is below the current directory."""
-    path = Path(file)
-    if not path.is_absolute():
-        return quote(path.as_posix(), errors="surrogateescape")
-    try:
-        return quote(path.relative_to(Path.cwd()).as_posix(), errors="surrogateescape")
-    except ValueError:
-        return path.as_uri()
 
 
 def _result(group: FindingGroup, number: int, program: str) -> JsonObject:
@@ -88,8 +73,7 @@ def _result(group: FindingGroup, number: int, program: str) -> JsonObject:
     location: JsonObject = {}
     place = finding.position or (Position(program, 1, 1) if program else None)
     if place is not None:
-        region = {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)}
-        location["physicalLocation"] = {"artifactLocation": {"uri": _uri(place.file)}, "region": region}
+        location["physicalLocation"] = physical_location(place)
     if finding.function:
         name = f"{finding.function}:{finding.subject}"
         location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "function"}]

@@ -8,6 +8,7 @@ From final HLO of XLA's CPU, GPU and TPU compilers. Not here: the program that i
 
 from shardy_py.hlo.collectives.model import HloCollective, Overlap, SentValue, element_count, shape_bytes
 from shardy_py.hlo.collectives.places import Place
+from shardy_py.hlo.collectives.platform import Platform, platform_of
 from shardy_py.hlo.collectives.reading import KINDS, collectives_of
 
 __all__ = [
@@ -15,8 +16,10 @@ __all__ = [
     "HloCollective",
     "Overlap",
     "Place",
+    "Platform",
     "SentValue",
     "collectives_of",
     "element_count",
+    "platform_of",
     "shape_bytes",
 ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 
 from shardy_py.hlo.collectives.places import Place
-from shardy_py.hlo.text import Origin, Shape
+from shardy_py.hlo.text import NO_ORIGIN, Origin, Shape
 from shardy_py.indexing.layout import element_type
 
 Devices = tuple[tuple[int, ...], ...]
@@ -27,7 +27,7 @@ class SentValue:
 
     held: Shape
     made: Shape
-    origin: Origin = Origin()
+    origin: Origin = NO_ORIGIN
     makers: tuple[Origin, ...] = ()
     readers: tuple[Origin, ...] = ()
     place: Place = ()

@@ -12,8 +12,10 @@ from shardy_py.hlo.collectives.model import Overlap
 from shardy_py.hlo.text import Computation
 
 _IDLE = frozenset(
-    """add-dependency after-all bitcast constant get-tuple-element get-dimension-size iota opt-barrier parameter
-    partition-id replica-id tuple""".split()
+    (
+        *("add-dependency", "after-all", "bitcast", "constant", "get-dimension-size", "get-tuple-element"),
+        *("iota", "opt-barrier", "parameter", "partition-id", "replica-id", "tuple"),
+    )
 )
 """Opcodes of instructions that take no time."""
 _APART = ("-start", "-update", "-done")

@@ -23,7 +23,7 @@ from shardy_py.hlo.collectives.model import Devices, HloCollective, Overlap, Sen
 from shardy_py.hlo.collectives.overlap import Timeline
 from shardy_py.hlo.collectives.places import Place, Places
 from shardy_py.hlo.collectives.values import Values
-from shardy_py.hlo.text import Computation, HloModule, Instruction, Origin, Shape
+from shardy_py.hlo.text import NO_ORIGIN, Computation, HloModule, Instruction, Origin, Shape
 from shardy_py.hlo.text.frontend import entries
 
 KINDS = {
@@ -75,7 +75,7 @@ class _Reader:
         self.flow = Flow(module)
         self.values = Values(self.flow)
         self.places = Places(self.flow, self._count)
-        self.is_scheduled = module.attributes.get("is_scheduled") == "true"
+        self.is_scheduled = module.is_scheduled
 
     def all(self) -> Iterator[HloCollective]:
         inlined: set[str] = set()
@@ -140,7 +140,7 @@ class _Reader:
 
     def _origin(self, site: _Site) -> Origin:
         own = self.values.sources.of(site.sent)
-        return self.values.sources.of(site.outer) if own == Origin() else own
+        return self.values.sources.of(site.outer) if own == NO_ORIGIN else own
 
     def _results(self, site: _Site) -> tuple[Shape, ...]:
         """The shapes of what is received: of the end of what starts and ends apart."""
@@ -189,14 +189,14 @@ class _Reader:
             parts = values.parts(around, name)
             readers = received.get(index, ())
             if len(parts) == 1:
-                own = origin if len(site.sent.operands) == 1 else Origin()
+                own = origin if len(site.sent.operands) == 1 else NO_ORIGIN
                 yield SentValue(held, made, own, *self._surroundings(site, name, readers))
                 continue
             slices, start = values.slices(around, readers), 0
             for part in parts:
                 shape = values.shape(around, part)
                 read = slices.get(start, ())
-                yield SentValue(shape, shape, Origin(), *self._surroundings(site, part, read))
+                yield SentValue(shape, shape, NO_ORIGIN, *self._surroundings(site, part, read))
                 start += element_count(shape)
 
     def _surroundings(

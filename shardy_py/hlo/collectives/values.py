@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shardy_py.hlo.collectives.flow import MOVING, Flow
-from shardy_py.hlo.text import Computation, Instruction, Origin, Shape, Sources
+from shardy_py.hlo.text import NO_ORIGIN, Computation, Instruction, Origin, Shape, Sources
 
 _NEAR = 3
 """Origins that are kept on each side of a value."""
 _FAR = 12
 """Instructions without metadata that are looked through on each side."""
-_EMPTY = Origin()
 
 
 class Values:
@@ -104,7 +103,7 @@ class Values:
     def _origins(self, computation: Computation, made: Instruction) -> Iterator[Origin]:
         """The origins of an instruction: its own, and that of what a fusion computes last."""
         origin = self.sources.of(made)
-        if origin != _EMPTY and made.opcode != "parameter":
+        if origin != NO_ORIGIN and made.opcode != "parameter":
             yield origin
         inner = self.flow.fused(made)
         if inner is not None:
@@ -125,7 +124,7 @@ class Values:
         for _ in range(_FAR):
             made = inner.by_name[name]
             origin = self.sources.of(made)
-            if origin != _EMPTY and made.opcode not in ("parameter", "tuple"):
+            if origin != NO_ORIGIN and made.opcode not in ("parameter", "tuple"):
                 yield origin
             if not made.operands or made.opcode not in MOVING:
                 return

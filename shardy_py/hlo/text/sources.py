@@ -41,6 +41,10 @@ class Origin:
     frames: tuple[Frame, ...] = ()
 
 
+NO_ORIGIN = Origin()
+"""The origin of an instruction without metadata."""
+
+
 class Sources:
     """The origins of a module's instructions."""
 

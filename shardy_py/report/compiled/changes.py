@@ -17,7 +17,10 @@ from shardy_py.report.compiled.sent import CompiledValue
 
 @dataclass(frozen=True, slots=True)
 class ObservedChange:
-    """A change of a collective. kind: combined, merged, kind, split, hoisted, type, fused, async. words: short."""
+    """A change of a collective, in short words.
+
+    kind: combined, merged, kind, split, hoisted, type, fused or async.
+    """
 
     kind: str
     words: str

@@ -27,7 +27,6 @@ from shardy_py.xla.targets.compiled import Compiler
 from shardy_py.xla.targets.model import Transfer
 from shardy_py.xla.targets.of_program import CompiledProgram
 
-
 _NEAR = 3
 """Origins of what makes a value that are kept."""
 

@@ -50,5 +50,5 @@ class _Walk:
 
 
 def key_of(transfer: Transfer) -> int:
-    """Returns the key of a transfer: the identity of the first planned collective that it does the work of."""
+    """Returns the key of a transfer: the identity of the first collective that it does the work of."""
     return id(transfer.members[0]) if transfer.members else 0

@@ -13,13 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import Release, current
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.hardware.cost import AxisSize, Cost, CostModel
 from shardy_py.hlo.collectives import HloCollective, collectives_of
 from shardy_py.hlo.text import HloModule
 from shardy_py.report.communication import CollectiveUse
-from shardy_py.report.compiled import json, shown, text
+from shardy_py.report.compiled import json, sarif, shown, text
 from shardy_py.report.compiled.changes import ObservedChange, Pair, before_of, observed_changes
 from shardy_py.report.compiled.forecast import ForecastValue
 from shardy_py.report.compiled.memory import CompiledMemory
@@ -81,6 +82,11 @@ class CompiledReport(Tabular):
         """The collectives that were not forecast, or not as a whole."""
         return tuple(each for each in self.collectives if not each.is_forecast)
 
+    @property
+    def is_as_forecast(self) -> bool:
+        """Returns whether all collectives were forecast, and all that were forecast are there."""
+        return not self.unforeseen and not self.absent
+
     @cached_property
     def total(self) -> Cost:
         """The cost of all collectives of the compiled program."""
@@ -90,6 +96,17 @@ class CompiledReport(Tabular):
     def exposed(self) -> Cost:
         """The cost of those during which devices only wait."""
         return sum((each.total for each in self.collectives if each.sent.overlap.is_exposed), Cost())
+
+    @cached_property
+    def bytes_by_evidence(self) -> dict[Evidence | None, int]:
+        """The bytes that devices send, by what they were joined with the forecast by; None: by nothing."""
+        found = dict.fromkeys((*Evidence, None), 0)
+        for each in self.collectives:
+            whole = each.total.bytes
+            joined_part = whole * each.joined_bytes // max(each.sent.held_bytes, 1)
+            found[each.evidence] += joined_part
+            found[None] += whole - joined_part
+        return {evidence: size for evidence, size in found.items() if size}
 
     def origins_of(self, collective: JoinedCollective) -> tuple[str, ...]:
         """Returns the annotations that the axes of a collective come from, a phrase each."""
@@ -101,9 +118,13 @@ class CompiledReport(Tabular):
         """Returns a row for each collective of the compiled program, in its order."""
         return shown.rows(self)
 
-    def to_json(self) -> dict[str, json.Json]:
+    def to_json(self) -> JsonObject:
         """Returns the report for JSON; docs/compare.md describes the schema."""
         return json.compiled_json(self)
+
+    def to_sarif(self, program: str = "") -> JsonObject:
+        """Returns what is not as forecast as SARIF; program: the file for what has no line."""
+        return sarif.compiled_sarif(self, program)
 
     def __str__(self) -> str:
         return text.compiled_text(self)
@@ -159,9 +180,9 @@ def _size(along: tuple[AxisSize, ...]) -> int:
     return count
 
 
-def _locations(sent: HloCollective, pairs: Sequence[tuple[CompiledValue, ForecastValue]]) -> tuple[str, ...]:
+def _locations(sent: HloCollective, pairs: Sequence[Pair]) -> tuple[str, ...]:
     """The places that a collective is sent for: of the forecast, else those of the compiled program."""
-    known = (use.cause.location for _, value in pairs for use in value.use.before)
+    known = (use.cause.location for use in before_of(pairs))
     found = dict.fromkeys(place for place in known if place)
     if not found:
         found = dict.fromkeys(place for place in (origin_text(sent.origin),) if place)

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from shardy_py.hardware.cost import AxisSize, Cost, CostModel
 from shardy_py.hlo.collectives import HloCollective, SentValue, element_count
-from shardy_py.hlo.text import Origin
+from shardy_py.hlo.text import NO_ORIGIN
 from shardy_py.hlo.text.record import tensor_type
 from shardy_py.report.join import SentItem
 from shardy_py.sharding import Mesh
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_collective
 
 _PERMUTE = "collective_permute"
-_NOTHING = Origin()
+_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,19 @@ class CompiledAxes:
         return CompiledAxes(known, devices or max((mesh.device_count for mesh in known), default=0))
 
     def along(self, collective: HloCollective) -> tuple[AxisSize, ...]:
-        """Returns the axes that a collective is along; one of name "?" if it is along none."""
+        """Returns the axes that a collective is along; one for its devices if it is along none."""
         is_permute = collective.kind == _PERMUTE
         listed = collective.devices or (tuple(range(self.devices)),)
         group = tuple(device for pair in listed for device in pair) if is_permute else listed[0]
         found = axes_of_collective(group, self.meshes, is_permute=is_permute) if group else ()
-        return found or ((UNKNOWN_AXIS, max(len(group), 1)),)
+        return found or ((self._group_name(group), max(len(group), 1)),)
+
+    def _group_name(self, group: tuple[int, ...]) -> str:
+        """The name of devices that are along no axis: "?" in a program with meshes, else the devices."""
+        if self.meshes:
+            return UNKNOWN_AXIS
+        more = ",..." if len(group) > _SHOWN else ""
+        return f"{{{','.join(map(str, group[:_SHOWN]))}{more}}}"
 
 
 def compiled_values(collectives: Iterable[HloCollective], axes: CompiledAxes) -> tuple[CompiledValue, ...]:
@@ -64,7 +71,7 @@ def _item(collective: HloCollective, value: SentValue, along: tuple[AxisSize, ..
     whole = max(value.held, value.made, key=element_count)
     type_ = tensor_type(whole)
     sizes = tuple(sorted(size for size in whole.sizes if size is not None and size != 1))
-    origins = (value.origin,) if value.origin != _NOTHING else ()
+    origins = (value.origin,) if value.origin != NO_ORIGIN else ()
     return SentItem(
         collective.kind,
         along,

@@ -82,7 +82,7 @@ def _of_loop(item: SentItem) -> tuple[Origin, ...]:
 
 
 def _around(item: SentItem) -> tuple[Origin, ...]:
-    """What is around a value without a line: sums are sent for what makes them, others for what reads them."""
+    """What is around a value without a line: of sums what makes them first, of others what reads them."""
     if item.lines:
         return ()
     sides = (item.makers, item.readers) if item.kind in _SUMS else (item.readers, item.makers)
@@ -114,32 +114,49 @@ _SIDES = (
     (Evidence.METADATA, _own, _made_by),
     (Evidence.AROUND, _around, _own),
 )
-_RULES = (
-    *(
+_BOTH_SIDES = (
+    *_SIDES,
+    (Evidence.METADATA, _own, _around),
+    (Evidence.AROUND, _made_by, _own),
+    (Evidence.AROUND, _around, _around),
+)
+"""Of two compiled programs, the origins around values count on both sides."""
+
+
+def _rules(sides: tuple[tuple[Evidence, Side, Side], ...]) -> tuple[_Rule, ...]:
+    found = tuple(
         _Rule(evidence, value, origin, compiled, forecast)
-        for evidence, compiled, forecast in _SIDES
+        for evidence, compiled, forecast in sides
         for value in _VALUES
         for origin in _ORIGINS
-    ),
-    *(_Rule(Evidence.METADATA, value, _loop, _of_loop) for value in _VALUES),
-)
-_IN_PARTS = tuple(
-    _Rule(Evidence.LINE, value, origin, compiled, forecast)
-    for value in (_same_axes, _axes, _kind)
-    for _, compiled, forecast in _SIDES
-    for origin in _ORIGINS
-)
-"""Rules by which one value may be several of the other side: gathers in steps, or over several axes at once."""
+    )
+    return (*found, *(_Rule(Evidence.METADATA, value, _loop, _of_loop) for value in _VALUES))
 
 
-def joined(compiled: Sequence[SentItem], forecast: Sequence[SentItem]) -> Join:
-    """Returns which of the values that were forecast those of a compiled program are."""
+def _rules_in_parts(sides: tuple[tuple[Evidence, Side, Side], ...]) -> tuple[_Rule, ...]:
+    """Rules by which a value may be several of the other side: gathers in steps, or over all axes."""
+    return tuple(
+        _Rule(Evidence.LINE, value, origin, compiled, forecast)
+        for value in (_same_axes, _axes, _kind)
+        for _, compiled, forecast in sides
+        for origin in _ORIGINS
+    )
+
+
+def joined(
+    compiled: Sequence[SentItem], forecast: Sequence[SentItem], *, are_both_compiled: bool = False
+) -> Join:
+    """Returns which of the values that were forecast those of a compiled program are.
+
+    are_both_compiled: the second ones are of another compiled program.
+    """
     state = _State(compiled, forecast)
-    for rule in _RULES:
+    sides = _BOTH_SIDES if are_both_compiled else _SIDES
+    for rule in _rules(sides):
         state.apply(rule)
-    for value in (_exact, _same_type, _same_count):
+    for value in _VALUES:
         state.by_structure(value)
-    for rule in _IN_PARTS:
+    for rule in _rules_in_parts(sides):
         state.apply_in_parts(rule)
     return Join(dict(sorted(state.matches.items())))
 

@@ -1,0 +1,109 @@
+"""A result beside what a compiler made of its program: `Result.against`.
+
+Not here: the report (`report/compiled/`), reading files (`inputs/`).
+"""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.base.errors import ShardyError
+from shardy_py.hlo.text import HloModule
+from shardy_py.inputs.compiled import compiled_in, compiled_module
+from shardy_py.report.communication import CollectiveUse
+from shardy_py.report.compiled import CompiledReport, compiled_report, device_of
+from shardy_py.report.verdict.causes import origins_of
+from shardy_py.xla.targets.stage import CompileStage, model_of, stage_of
+
+if TYPE_CHECKING:
+    from shardy_py.api.result import Result
+    from shardy_py.hardware import AxisPlacement, Hardware
+    from shardy_py.hardware.cost import CostModel
+    from shardy_py.report.communication import Partitioner
+
+
+@runtime_checkable
+class HasHloText(Protocol):
+    """A compiled program that prints its HLO, as `jax.stages.Compiled` does."""
+
+    def as_text(self) -> str | None:
+        """Returns its HLO."""
+        ...
+
+
+Compiled = str | PathLike[str] | HasHloText | HloModule
+"""A compiled program: HLO as text, the path of a file or of a folder that XLA dumped, or JAX's object."""
+
+
+def read_compiled(compiled: object, name: str = "") -> tuple[HloModule, str]:
+    """Returns the module of a compiled program, and the text of XLA's buffer assignment, "" if unknown.
+
+    name: of the module that is meant, of those that a folder has.
+
+    Raises:
+        ShardyError: it is none, cannot be read, or is invalid.
+    """
+    if isinstance(compiled, HloModule):
+        return compiled, ""
+    if isinstance(compiled, (str, PathLike)):
+        text = fspath(compiled)
+        return (compiled_module(text), "") if "\n" in text else compiled_in(text, name)
+    text = compiled.as_text() if isinstance(compiled, HasHloText) else None
+    if text is None:
+        expected = "HLO text, the path of a file or folder, or a jax.stages.Compiled"
+        got = f"a {type(compiled).__name__}{' without text' if isinstance(compiled, HasHloText) else ''}"
+        raise ShardyError.unexpected("the compiled program", expected=expected, got=got)
+    return compiled_module(text), ""
+
+
+def module_name(module: ModuleOp) -> str:
+    """Returns the name of a module; "" if it has none."""
+    return "" if module.sym_name is None else module.sym_name.data
+
+
+def against(
+    result: Result,
+    compiled: tuple[HloModule, str],
+    *,
+    target: AxisPlacement | Hardware | str | None,
+    model: CostModel | str | None,
+    partitioner: Partitioner | None,
+) -> CompiledReport:
+    """Returns the report on a compiled program, given its module and buffer assignment.
+
+    target, model, partitioner: as for `Result.communication`; target None: by what the module was compiled
+    for.
+
+    Raises:
+        ShardyError: as `communication`; the buffer assignment is invalid.
+    """
+    module, assignment = compiled
+    stage = stage_of(device_of(module) if target is None else target)
+    assert stage is not None
+    bill = result.forecasts.priced(model_of(model, stage), partitioner, stage)[1]
+    known: dict[int, tuple[str, ...]] = {}
+
+    def annotations(use: CollectiveUse) -> tuple[str, ...]:
+        key = id(use.cause.made_for)
+        if key not in known:
+            known[key] = () if result.record is None else origins_of(result.sides(use, most_chains=1))
+        return known[key]
+
+    memory = result.memory(_layouts(stage), partitioner=partitioner)
+    return compiled_report(
+        module,
+        bill,
+        lambda: result.forecasts.spmd("xla"),
+        result.program.meshes,
+        assignment=assignment,
+        estimate=None if memory.not_estimated else memory.estimate,
+        annotations=annotations,
+    )
+
+
+def _layouts(stage: CompileStage) -> AxisPlacement | str:
+    """The target of the estimate of memory: hosts have linear layouts."""
+    return "linear" if stage.placement.hardware.compiler == "cpu" else stage.placement

@@ -1,0 +1,93 @@
+"""The memory of a compiled program beside the estimate, with the source lines of its largest buffers.
+
+Not here: what the program holds (`hlo/buffers/`), the estimate (`xla/buffers/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shardy_py.base.json_values import JsonObject
+from shardy_py.hlo.buffers import HeldMemory, memory_of, read_assignment
+from shardy_py.hlo.text import HloModule, Instruction, Sources
+from shardy_py.report.compiled.origins import origin_text
+from shardy_py.report.tables import bytes_text, table
+from shardy_py.xla.buffers.estimate import LiveTensor, MemoryEstimate
+
+_PARTS = ("arguments", "results", "aliased", "temporaries", "total_bytes")
+
+
+@dataclass(frozen=True)
+class CompiledMemory:
+    """The memory of a compiled program.
+
+    held: on each device. largest: of its buffers, with lines. estimate: of the program; None: there is none.
+    """
+
+    held: HeldMemory
+    largest: tuple[LiveTensor, ...]
+    estimate: MemoryEstimate | None = None
+
+    @staticmethod
+    def of(module: HloModule, assignment: str = "", estimate: MemoryEstimate | None = None) -> CompiledMemory:
+        """Returns the memory of a module: by a buffer assignment of XLA, else by its schedule.
+
+        Raises:
+            ShardyError: the assignment is invalid.
+        """
+        held = read_assignment(assignment) if assignment else memory_of(module)
+        return CompiledMemory(held, tuple(_largest(module, held)), estimate)
+
+    def to_json(self) -> JsonObject:
+        """Returns the memory for JSON."""
+        parts = {name: getattr(self.held, name) for name in _PARTS}
+        estimate = self.estimate
+        return {
+            "by": self.held.by,
+            "compiled": parts,
+            "estimate": None if estimate is None else {name: getattr(estimate, name) for name in _PARTS},
+            "largest": [_json(each) for each in self.largest],
+            "estimated_largest": [] if estimate is None else [_json(each) for each in estimate.largest],
+        }
+
+    def __str__(self) -> str:
+        """The parts of the memory, and the largest buffers of both sides."""
+        estimate = self.estimate
+        head = ("memory on each device", *(() if estimate is None else ("estimate",)), "compiled")
+        rows = [
+            (
+                name.removesuffix("_bytes"),
+                *(() if estimate is None else (bytes_text(getattr(estimate, name)),)),
+                bytes_text(getattr(self.held, name)),
+            )
+            for name in _PARTS
+        ]
+        parts = [f"{table([head, *rows])}\ncompiled: by {self.held.by}"]
+        for title, buffers in (("held at once", self.largest), ("estimated", _of(estimate))):
+            if buffers:
+                cells = [(each.name, bytes_text(each.bytes), each.location) for each in buffers]
+                parts.append(table([(title, "each device", "location"), *cells], (0, 2)))
+        return "\n\n".join(parts)
+
+
+def _of(estimate: MemoryEstimate | None) -> tuple[LiveTensor, ...]:
+    return () if estimate is None else estimate.largest
+
+
+def _json(each: LiveTensor) -> JsonObject:
+    return {"bytes": each.bytes, "name": each.name, "location": each.location}
+
+
+def _largest(module: HloModule, held: HeldMemory) -> Iterator[LiveTensor]:
+    wanted = {each.name for each in held.largest}
+    sources = Sources(module)
+    known: dict[str, Instruction] = {
+        instruction.name: instruction
+        for computation in module.computations
+        for instruction in computation.instructions
+        if instruction.name in wanted
+    }
+    for each in held.largest:
+        made = known.get(each.name)
+        yield LiveTensor(each.bytes, each.name, "" if made is None else origin_text(sources.of(made)))
