@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.text import HloModule
 from shardy_py.inputs.compiled import compiled_in, compiled_module
+from shardy_py.mlir.symbols import MAIN, function_name, functions_of
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.compiled import CompiledReport, compiled_report, device_of
 from shardy_py.report.verdict.causes import origins_of
@@ -98,10 +99,18 @@ def against(
         bill,
         lambda: result.forecasts.spmd("xla"),
         result.program.meshes,
+        _argument_count(result.source.module),
         assignment=assignment,
         estimate=None if memory.not_estimated else memory.estimate,
         annotations=annotations,
     )
+
+
+def _argument_count(module: ModuleOp) -> int:
+    """The number of arguments of @main, else of the first function; 0 without one."""
+    functions = [*functions_of(module)]
+    main = [each for each in functions if function_name(each) == MAIN] or functions[:1]
+    return len(main[0].function_type.inputs) if main else 0
 
 
 def _layouts(stage: CompileStage) -> AxisPlacement | str:

@@ -24,7 +24,9 @@ from shardy_py.base.errors import ShardyError
 
 _MOST_FILES = 200_000
 _MOST_SHOWN = 4
-_MODULE = re.compile(r"(module_(\d+)\.(.+?))\.(before_optimizations|[^.]*after_optimizations|\d{4}\..+?)\Z")
+_MODULE = re.compile(
+    r"(module_(\d+)\.(.+?))\.(before_optimizations|(?:sm_\d+\.\w+_)?[^.]*after_optimizations|\d{4}\..+?)\Z"
+)
 _MODULE_FOLDER = re.compile(r"module_(\d+)\.(.+)\Z")
 _GIVEN = "module.mlir"
 """The program as it was given to XLA, in a folder of its module."""

@@ -31,6 +31,7 @@ def compiled_json(report: CompiledReport) -> JsonObject:
         },
         "collectives": [_collective(report, each) for each in report.collectives],
         "absent": [_use(use) for use in report.absent],
+        "warnings": list(report.warnings),
         "memory": report.memory.to_json(),
     }
 

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from shardy_py.base.json_values import JsonObject
 from shardy_py.hlo.buffers import HeldMemory, memory_of, read_assignment
-from shardy_py.hlo.text import HloModule, Instruction, Sources
+from shardy_py.hlo.collectives import Flow, Values
+from shardy_py.hlo.text import Computation, HloModule
 from shardy_py.report.compiled.origins import origin_text
+from shardy_py.report.join import frame_of
 from shardy_py.report.tables import bytes_text, table
 from shardy_py.xla.buffers.estimate import LiveTensor, MemoryEstimate
 
@@ -81,13 +84,19 @@ def _json(each: LiveTensor) -> JsonObject:
 
 def _largest(module: HloModule, held: HeldMemory) -> Iterator[LiveTensor]:
     wanted = {each.name for each in held.largest}
-    sources = Sources(module)
-    known: dict[str, Instruction] = {
-        instruction.name: instruction
+    known = {
+        name: computation
         for computation in module.computations
-        for instruction in computation.instructions
-        if instruction.name in wanted
+        for name in wanted.intersection(computation.by_name)
     }
+    values = Values(Flow(module))
     for each in held.largest:
-        made = known.get(each.name)
-        yield LiveTensor(each.bytes, each.name, "" if made is None else origin_text(sources.of(made)))
+        around = known.get(each.name)
+        location = "" if around is None else _location(values, around, each.name)
+        yield LiveTensor(each.bytes, each.name, location)
+
+
+def _location(values: Values, around: Computation, name: str) -> str:
+    """The line of what makes a value, else of what reads it; "" if neither is known."""
+    known = chain(values.makers(around, name), values.readers(around, (name,)))
+    return next((origin_text(origin) for origin in known if frame_of(origin) is not None), "")

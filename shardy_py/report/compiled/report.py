@@ -64,7 +64,8 @@ class CompiledReport(Tabular):
 
     collectives: in the order of the compiled program. absent: of the forecast, those that it has none of.
     forecast: as compiled. stage: of the forecast, in words. module: the name of the compiled program.
-    annotations: finds where the axes of a forecast collective come from, a phrase each.
+    annotations: finds where the axes of a forecast collective come from, a phrase each. warnings: of what may
+        be wrong with the comparison.
     """
 
     module: str
@@ -76,6 +77,7 @@ class CompiledReport(Tabular):
     memory: CompiledMemory
     annotations: Callable[[CollectiveUse], tuple[str, ...]] = field(compare=False, repr=False)
     release: Release = field(default_factory=current)
+    warnings: tuple[str, ...] = ()
 
     @cached_property
     def unforeseen(self) -> tuple[JoinedCollective, ...]:

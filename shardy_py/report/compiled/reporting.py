@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from shardy_py.hlo.collectives import platform_of
 from shardy_py.hlo.text import HloModule
@@ -37,6 +37,7 @@ def compiled_report(
     bill: CommunicationReport,
     spmd: Callable[[], SpmdProgram],
     meshes: dict[str, Mesh],
+    arguments: int,
     *,
     assignment: str = "",
     estimate: MemoryEstimate | None = None,
@@ -45,8 +46,8 @@ def compiled_report(
     """Returns the report on a compiled module.
 
     bill: the communication of the program, as compiled for the device. spmd: makes the program that XLA's
-    partitioner plans. meshes: of the program. assignment: the text of XLA's buffer assignment; "": unknown.
-    estimate: of memory. annotations: finds where the axes of a collective come from.
+    partitioner plans. meshes: of the program; arguments: their number. assignment: the text of XLA's buffer
+    assignment; "": unknown. estimate: of memory. annotations: finds where the axes of a collective come from.
 
     Raises:
         ShardyError: the assignment is invalid.
@@ -57,6 +58,7 @@ def compiled_report(
         forecast = forecast_values(spmd(), compiler, bill.model)
     else:
         forecast = reshard_values(bill.sending)
+    warnings = tuple(_warnings(module, arguments))
     collectives, absent = joined_collectives(module, axes, forecast, bill.model)
     return CompiledReport(
         module.name,
@@ -68,4 +70,11 @@ def compiled_report(
         CompiledMemory.of(module, assignment, estimate),
         annotations or (lambda _: ()),
         bill.release,
+        warnings,
     )
+
+
+def _warnings(module: HloModule, arguments: int) -> Iterator[str]:
+    given = len(module.entry_computation.parameters)
+    if given != arguments:
+        yield f"the compiled program has {given} arguments, the program {arguments}: it may be another one"

@@ -48,7 +48,7 @@ def compiled_sarif(report: CompiledReport, program: str = "") -> JsonObject:
     results += [
         _result(
             1,
-            f"{use.kind} along {axes_text(use.axes)}, {bytes_text(use.total.bytes)}, is not in the compiled program",
+            f"{use.kind} along {axes_text(use.axes)}, {bytes_text(use.total.bytes)}, was not compiled",
             use.cause.position,
             program,
         )

@@ -29,6 +29,7 @@ EVIDENCE = {
 def compiled_text(report: CompiledReport, most: int = _SHOWN) -> str:
     """Returns totals of both sides, the collectives, what was not forecast, and memory."""
     head = f"Compiled program {report.module} beside the forecast, {report.stage}"
+    head = lines_text([head, *(f"warning: {each}" for each in report.warnings)])
     if not report.collectives and not report.forecast:
         return "\n\n".join([head, _NONE, str(report.memory)])
     parts = [head, _totals(report)]
@@ -146,7 +147,7 @@ def _summary(report: CompiledReport) -> str:
     count = len(report.collectives)
     lines = [
         f"{count} collective{'s' if count != 1 else ''}; each device receives {bytes_text(total.bytes)} "
-        f"in {seconds_text(total.seconds)} on {report.model.name}, {bytes_text(exposed.bytes)} while it waits."
+        f"in {seconds_text(total.seconds)} on {report.model.name}, of it {bytes_text(exposed.bytes)} exposed."
     ]
     by = report.bytes_by_evidence
     whole = sum(by.values())

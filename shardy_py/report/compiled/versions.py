@@ -22,6 +22,8 @@ from shardy_py.report.compiled.sent import CompiledAxes, CompiledValue, compiled
 from shardy_py.report.join import joined
 from shardy_py.report.tables import type_text
 
+NO_LINE = "(no line)"
+
 
 @dataclass(frozen=True, slots=True)
 class SentKind:
@@ -163,6 +165,6 @@ def _grouped(
 def _by_line(memory: CompiledMemory) -> dict[str, int]:
     found: dict[str, int] = {}
     for each in memory.largest:
-        at = each.location.partition(" ")[0].rpartition(":")[0] or each.location or each.name
+        at = each.location.partition(" ")[0].rpartition(":")[0] or NO_LINE
         found[at] = found.get(at, 0) + each.bytes
     return found
