@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.text import HloModule
-from shardy_py.inputs.compiled import compiled_in, compiled_module
+from shardy_py.inputs.compiled import CompiledProgram, compiled_in, compiled_module
 from shardy_py.mlir.symbols import MAIN, function_name, functions_of
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.compiled import CompiledReport, compiled_report, device_of
@@ -39,8 +39,8 @@ Compiled = str | PathLike[str] | HasHloText | HloModule
 """A compiled program: HLO as text, the path of a file or of a folder that XLA dumped, or JAX's object."""
 
 
-def read_compiled(compiled: object, name: str = "") -> tuple[HloModule, str]:
-    """Returns the module of a compiled program, and the text of XLA's buffer assignment, "" if unknown.
+def read_compiled(compiled: object, name: str = "") -> CompiledProgram:
+    """Returns a compiled program.
 
     name: of the module that is meant, of those that a folder has.
 
@@ -48,16 +48,16 @@ def read_compiled(compiled: object, name: str = "") -> tuple[HloModule, str]:
         ShardyError: it is none, cannot be read, or is invalid.
     """
     if isinstance(compiled, HloModule):
-        return compiled, ""
+        return CompiledProgram(compiled)
     if isinstance(compiled, (str, PathLike)):
         text = fspath(compiled)
-        return (compiled_module(text), "") if "\n" in text else compiled_in(text, name)
+        return CompiledProgram(compiled_module(text)) if "\n" in text else compiled_in(text, name)
     text = compiled.as_text() if isinstance(compiled, HasHloText) else None
     if text is None:
         expected = "HLO text, the path of a file or folder, or a jax.stages.Compiled"
         got = f"a {type(compiled).__name__}{' without text' if isinstance(compiled, HasHloText) else ''}"
         raise ShardyError.unexpected("the compiled program", expected=expected, got=got)
-    return compiled_module(text), ""
+    return CompiledProgram(compiled_module(text))
 
 
 def module_name(module: ModuleOp) -> str:
@@ -67,22 +67,21 @@ def module_name(module: ModuleOp) -> str:
 
 def against(
     result: Result,
-    compiled: tuple[HloModule, str],
+    compiled: CompiledProgram,
     *,
     target: AxisPlacement | Hardware | str | None,
     model: CostModel | str | None,
     partitioner: Partitioner | None,
 ) -> CompiledReport:
-    """Returns the report on a compiled program, given its module and buffer assignment.
+    """Returns the report on a compiled program.
 
     target, model, partitioner: as for `Result.communication`; target None: by what the module was compiled
     for.
 
     Raises:
-        ShardyError: as `communication`; the buffer assignment is invalid.
+        ShardyError: as `communication`.
     """
-    module, assignment = compiled
-    stage = stage_of(device_of(module) if target is None else target)
+    stage = stage_of(device_of(compiled.module) if target is None else target)
     assert stage is not None
     bill = result.forecasts.priced(model_of(model, stage), partitioner, stage)[1]
     known: dict[int, tuple[str, ...]] = {}
@@ -95,12 +94,12 @@ def against(
 
     memory = result.memory(_layouts(stage), partitioner=partitioner)
     return compiled_report(
-        module,
+        compiled.module,
         bill,
         lambda: result.forecasts.spmd("xla"),
         result.program.meshes,
         _argument_count(result.source.module),
-        assignment=assignment,
+        assigned=compiled.memory,
         estimate=None if memory.not_estimated else memory.estimate,
         annotations=annotations,
     )

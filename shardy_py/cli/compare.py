@@ -39,7 +39,7 @@ from shardy_py.cli.shell import (
 from shardy_py.cli.understood import write_remarks
 
 if TYPE_CHECKING:
-    from shardy_py.hlo.text import HloModule
+    from shardy_py.inputs.compiled import CompiledProgram
     from shardy_py.report.compiled import CompiledReport
 
 
@@ -90,6 +90,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
+    from shardy_py.inputs.compiled import CompiledProgram
     from shardy_py.inputs.hlo import hlo_module
 
     compiled = options.program if options.compiled is None else options.compiled
@@ -98,28 +99,28 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     source = files.read(options.program, options.input_format)
     first = hlo_module(source.content, source.file)
     if first is not None and first.is_scheduled:
-        return _versions((first, ""), _compiled(compiled, files), options, files)
+        return _versions(CompiledProgram(first), _compiled(compiled, files), options, files)
     return _joined(source, compiled, options, files)
 
 
-def _compiled(path: str, files: Files, name: str = "") -> tuple[HloModule, str]:
-    """The module of a compiled program, and the text of its buffer assignment."""
-    from shardy_py.inputs.compiled import assignment_text, compiled_files, compiled_module
+def _compiled(path: str, files: Files, name: str = "") -> CompiledProgram:
+    """The compiled program in a file or folder."""
+    from shardy_py.inputs.compiled import CompiledProgram, assigned_memory, compiled_files, compiled_module
 
     try:
         found = compiled_files(path, name)
-        assignment = assignment_text(found)
     except OSError as error:
         raise ShardyError(
             Diagnostic(f"cannot open input file '{path}': {error.strerror or error}", WHOLE_FILE)
         ) from None
     except ShardyError as error:
         raise ShardyError(Diagnostic(error.first.message, WHOLE_FILE)) from None
+    memory = assigned_memory(found)
     if found.remark:
         write_remarks((found.remark,), found.hlo, log)
     read = files.read(found.hlo)
     try:
-        return compiled_module(read.content, read.file), assignment
+        return CompiledProgram(compiled_module(read.content, read.file), memory)
     except ShardyError as error:
         if error.first.where is not None:
             raise
@@ -127,13 +128,13 @@ def _compiled(path: str, files: Files, name: str = "") -> tuple[HloModule, str]:
 
 
 def _versions(
-    before: tuple[HloModule, str], after: tuple[HloModule, str], options: argparse.Namespace, files: Files
+    before: CompiledProgram, after: CompiledProgram, options: argparse.Namespace, files: Files
 ) -> int:
     from shardy_py.report.compiled import versions_of
 
     if options.csv or options.sarif:
         raise usage_error("--csv and --sarif are for a program and what was compiled of it")
-    report = versions_of(before[0], after[0], (before[1], after[1]))
+    report = versions_of(before.module, after.module, (before.memory, after.memory))
     files.show(json_text(report.to_json(), 2) if options.json else str(report))
     return FAILURE if report and options.exit_code else SUCCESS
 

@@ -14,7 +14,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from shardy_py.base.errors import ShardyError
+from shardy_py.base.errors import ShardyError, WholeFile, located
+from shardy_py.hlo.buffers import HeldMemory, read_assignment
 from shardy_py.hlo.text import HloModule
 from shardy_py.inputs.files import source_in
 from shardy_py.inputs.folders import chosen_file, last_stage
@@ -33,6 +34,14 @@ class CompiledFiles:
     hlo: str
     assignment: str = ""
     remark: str = ""
+
+
+@dataclass(frozen=True)
+class CompiledProgram:
+    """A compiled program. memory: as XLA assigned it; None: that is not known."""
+
+    module: HloModule
+    memory: HeldMemory | None = None
 
 
 def compiled_files(path: str, name: str = "") -> CompiledFiles:
@@ -60,18 +69,21 @@ def _beside(file: str) -> str:
     return str(found) if stem and found.is_file() and found.stat().st_size <= _LARGEST else ""
 
 
-def assignment_text(files: CompiledFiles) -> str:
-    """Returns the text of a buffer assignment; "" if there is none.
+def assigned_memory(files: CompiledFiles) -> HeldMemory | None:
+    """Returns the memory of a compiled program by its buffer assignment; None if there is none.
 
     Raises:
-        ShardyError: it cannot be read.
+        ShardyError: it cannot be read, or is invalid.
     """
     if not files.assignment:
-        return ""
+        return None
     try:
-        return Path(files.assignment).read_text(encoding="utf-8", errors="replace")
+        text = Path(files.assignment).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise ShardyError(f"cannot open input file '{files.assignment}': {error.strerror or error}") from None
+        what = f"cannot open input file '{files.assignment}': {error.strerror or error}"
+        raise ShardyError(what) from None
+    with located(WholeFile(files.assignment)):
+        return read_assignment(text)
 
 
 def compiled_module(content: str | bytes, file: str = "-") -> HloModule:
@@ -87,8 +99,8 @@ def compiled_module(content: str | bytes, file: str = "-") -> HloModule:
     return found
 
 
-def compiled_in(path: str, name: str = "") -> tuple[HloModule, str]:
-    """Returns the module of a compiled program in a file or folder, and the text of its buffer assignment.
+def compiled_in(path: str, name: str = "") -> CompiledProgram:
+    """Returns the compiled program in a file or folder.
 
     Raises:
         ShardyError: it cannot be read, or is another program.
@@ -97,4 +109,4 @@ def compiled_in(path: str, name: str = "") -> tuple[HloModule, str]:
         files = compiled_files(path, name)
     except OSError as error:
         raise ShardyError(f"cannot open input file '{path}': {error.strerror or error}") from None
-    return compiled_module(source_in(files.hlo).content, files.hlo), assignment_text(files)
+    return CompiledProgram(compiled_module(source_in(files.hlo).content, files.hlo), assigned_memory(files))

@@ -178,6 +178,9 @@ class _Reader:
         """The values that are sent, in order; one that was put together has those of its parts."""
         around, values = site.around, self.values
         origin = self._origin(site)
+        if _is_in_pieces(site.sent):
+            yield self._pieces(site, origin)
+            return
         received = self._received(site)
         for index, operand in enumerate(site.sent.operands):
             name = self._outside(site, operand)
@@ -198,6 +201,17 @@ class _Reader:
                 read = slices.get(start, ())
                 yield SentValue(shape, shape, NO_ORIGIN, *self._surroundings(site, part, read))
                 start += element_count(shape)
+
+    def _pieces(self, site: _Site, origin: Origin) -> SentValue:
+        """The value whose pieces, one for each device, an exchange has for operands."""
+        names = site.sent.operands
+        piece = site.inner.by_name[names[0]].shape
+        whole = replace(piece, sizes=(len(names), *piece.sizes), dynamic=frozenset(), layout=None)
+        first = self._outside(site, names[0])
+        if first is None:
+            return SentValue(whole, whole, origin)
+        received = tuple(name for each in self._received(site).values() for name in each)
+        return SentValue(whole, whole, origin, *self._surroundings(site, first, received))
 
     def _surroundings(
         self, site: _Site, name: str, readers: tuple[str, ...]
@@ -227,6 +241,15 @@ class _Reader:
             if user.opcode == "get-tuple-element" and isinstance(index, int):
                 found[index] = (*found.get(index, ()), user.name)
         return found
+
+
+def _is_in_pieces(sent: Instruction) -> bool:
+    """Returns whether the operands are the pieces of one value."""
+    return (
+        sent.opcode.startswith("all-to-all")
+        and "dimensions" not in sent.attributes
+        and len(sent.operands) > 1
+    )
 
 
 def _leaves(shape: Shape) -> tuple[Shape, ...]:

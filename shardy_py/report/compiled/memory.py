@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from shardy_py.base.json_values import JsonObject
-from shardy_py.hlo.buffers import HeldMemory, memory_of, read_assignment
+from shardy_py.hlo.buffers import HeldMemory, memory_of
 from shardy_py.hlo.collectives import Flow, Values
 from shardy_py.hlo.text import Computation, HloModule
 from shardy_py.report.compiled.origins import origin_text
@@ -33,13 +33,11 @@ class CompiledMemory:
     estimate: MemoryEstimate | None = None
 
     @staticmethod
-    def of(module: HloModule, assignment: str = "", estimate: MemoryEstimate | None = None) -> CompiledMemory:
-        """Returns the memory of a module: by a buffer assignment of XLA, else by its schedule.
-
-        Raises:
-            ShardyError: the assignment is invalid.
-        """
-        held = read_assignment(assignment) if assignment else memory_of(module)
+    def of(
+        module: HloModule, assigned: HeldMemory | None = None, estimate: MemoryEstimate | None = None
+    ) -> CompiledMemory:
+        """Returns the memory of a module: as XLA assigned it if that is known, else by its schedule."""
+        held = assigned or memory_of(module)
         return CompiledMemory(held, tuple(_largest(module, held)), estimate)
 
     def to_json(self) -> JsonObject:

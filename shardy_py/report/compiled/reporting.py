@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from shardy_py.hlo.buffers import HeldMemory
 from shardy_py.hlo.collectives import platform_of
 from shardy_py.hlo.text import HloModule
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
@@ -39,18 +40,15 @@ def compiled_report(
     meshes: dict[str, Mesh],
     arguments: int,
     *,
-    assignment: str = "",
+    assigned: HeldMemory | None = None,
     estimate: MemoryEstimate | None = None,
     annotations: Callable[[CollectiveUse], tuple[str, ...]] | None = None,
 ) -> CompiledReport:
     """Returns the report on a compiled module.
 
     bill: the communication of the program, as compiled for the device. spmd: makes the program that XLA's
-    partitioner plans. meshes: of the program; arguments: their number. assignment: the text of XLA's buffer
-    assignment; "": unknown. estimate: of memory. annotations: finds where the axes of a collective come from.
-
-    Raises:
-        ShardyError: the assignment is invalid.
+    partitioner plans. meshes: of the program; arguments: their number. assigned: the memory as XLA
+    assigned it, if known. estimate: of memory. annotations: finds where the axes of a collective come from.
     """
     axes = CompiledAxes.of(meshes, device_count(module))
     compiler = None if bill.stage is None else bill.stage.compiler
@@ -67,7 +65,7 @@ def compiled_report(
         tuple(bill.sending),
         bill.model,
         bill.stage_words,
-        CompiledMemory.of(module, assignment, estimate),
+        CompiledMemory.of(module, assigned, estimate),
         annotations or (lambda _: ()),
         bill.release,
         warnings,

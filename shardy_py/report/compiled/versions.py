@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shardy_py.base.json_values import JsonObject
+from shardy_py.hlo.buffers import HeldMemory
 from shardy_py.hlo.collectives import HloCollective, collectives_of
 from shardy_py.hlo.text import HloModule
 from shardy_py.report.compiled import versions_text
@@ -94,14 +95,13 @@ class VersionsReport:
 
 
 def versions_of(
-    before: HloModule, after: HloModule, assignments: tuple[str, str] = ("", "")
+    before: HloModule,
+    after: HloModule,
+    assigned: tuple[HeldMemory | None, HeldMemory | None] = (None, None),
 ) -> VersionsReport:
     """Returns what differs between two compiled programs.
 
-    assignments: the texts of XLA's buffer assignments; "": unknown.
-
-    Raises:
-        ShardyError: an assignment is invalid.
+    assigned: their memory as XLA assigned it; None: unknown.
     """
     axes = CompiledAxes((), 0)
     sides = tuple(tuple(collectives_of(module)) for module in (before, after))
@@ -119,14 +119,12 @@ def versions_of(
         for at in dict.fromkeys((*grouped[0], *grouped[1]))
     ]
     differing = [each for each in changes if each.before != each.after]
-    memory = tuple(
-        CompiledMemory.of(module, text) for module, text in zip((before, after), assignments, strict=True)
-    )
+    memory = CompiledMemory.of(before, assigned[0]), CompiledMemory.of(after, assigned[1])
     return VersionsReport(
         (before.name, after.name),
         (sides[0], sides[1]),
         tuple(sorted(differing, key=lambda each: -max(each.bytes))),
-        (memory[0], memory[1]),
+        memory,
     )
 
 

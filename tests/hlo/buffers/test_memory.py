@@ -17,31 +17,38 @@ ADD = """
 """
 
 
-def temporaries(body: str, *, before: str = "", header: str = "") -> int:
-    text = f"HloModule m, is_scheduled=true{header}\n{ADD}{before}\nENTRY %main {{\n  %p = f32[4]{{0}} parameter(0)\n{body}\n}}"
-    return memory_of(read_module(text)).temporaries
+SORT = "dimensions={0}, to_apply=%add"
+
+
+def temporaries(body: str, *, before: str = "") -> int:
+    entry = f"ENTRY %main {{\n  %p = f32[4]{{0}} parameter(0)\n{body}\n}}"
+    return memory_of(read_module(f"HloModule m, is_scheduled=true\n{ADD}{before}\n{entry}")).temporaries
 
 
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
         # the result has memory of its own, in which what is needed before it may be
-        ("ROOT %a = f32[4]{0} sort(%p), dimensions={0}, to_apply=%add", 0),
-        ("%a = f32[4]{0} sort(%p), dimensions={0}, to_apply=%add\nROOT %b = f32[4]{0} sort(%a), to_apply=%add", 16),
+        ("ROOT %a = f32[4]{0} sort(%p), SORT", 0),
+        ("%a = f32[4]{0} sort(%p), SORT\nROOT %b = f32[4]{0} sort(%a), SORT", 16),
         # an elementwise op that reads its operand last is computed in its memory
-        ("%a = f32[4]{0} sort(%p), to_apply=%add\n%s = f32[4]{0} sine(%a)\nROOT %b = f32[4]{0} sort(%s), to_apply=%add", 16),
-        ("%a = f32[4]{0} sort(%p), to_apply=%add\n%s = f32[1,4]{1,0} bitcast(%a)\nROOT %t = (f32[1,4]{1,0}) tuple(%s)", 0),
+        ("%a = f32[4]{0} sort(%p), SORT\n%s = f32[4]{0} sine(%a)\nROOT %b = f32[4]{0} sort(%s), SORT", 16),
+        (
+            "%a = f32[4]{0} sort(%p), SORT\n%s = f32[1,4]{1,0} bitcast(%a)\n"
+            "ROOT %t = (f32[1,4]{1,0}) tuple(%s)",
+            0,
+        ),
         # a start has the memory of what is received, which its end names
         (
-            "%g = (f32[4]{0}, f32[16]{0}) all-gather-start(%p), dimensions={0}\n%e = f32[16]{0} all-gather-done(%g)\n"
-            "ROOT %b = f32[1]{0} slice(%e), slice={[0:1]}",
+            "%g = (f32[4]{0}, f32[16]{0}) all-gather-start(%p), dimensions={0}\n"
+            "%e = f32[16]{0} all-gather-done(%g)\nROOT %b = f32[1]{0} slice(%e), slice={[0:1]}",
             64,
         ),
-        ("%v = f32[4]{0:S(1)} sort(%p), to_apply=%add\nROOT %b = f32[4]{0} sort(%v), to_apply=%add", 0),
+        ("%v = f32[4]{0:S(1)} sort(%p), SORT\nROOT %b = f32[4]{0} sort(%v), SORT", 0),
     ],
-)  # fmt: skip
+)
 def test_temporaries(body: str, expected: int) -> None:
-    assert temporaries(body) == expected
+    assert temporaries(body.replace("SORT", SORT)) == expected
 
 
 def test_loops_carry_values_in_place() -> None:

@@ -1,4 +1,4 @@
-"""The collectives of compiled programs: each form in which compilers issue them, runs, overlap, surroundings."""
+"""The collectives of compiled programs: each form in which compilers issue them, runs, what is around."""
 
 from __future__ import annotations
 
@@ -85,14 +85,18 @@ def test_what_runs_between_start_and_end() -> None:
   %b = f32[2,2]{1,0} bitcast(%p)
   %s = f32[4]{0} sine(%p)
   %gd = f32[16]{0} all-gather-done(%g)
-  %r = ((f32[16]{0}), f32[4]{0}) reduce-scatter-start(%gd), dimensions={0}, replica_groups={{0,1,2,3}}, to_apply=%add
+  %r = ((f32[16]{0}), f32[4]{0}) reduce-scatter-start(%gd), dimensions={0}, to_apply=%add
   %rd = f32[4]{0} reduce-scatter-done(%r)
   ROOT %t = (f32[4]{0}, f32[4]{0}) tuple(%s, %rd)"""
         )
     )
     assert (gather.overlap.is_async, gather.overlap.names) == (True, ("s",))
     assert (gather.held_bytes, gather.made_bytes) == (16, 64)
-    assert (scatter.kind, scatter.overlap.is_async, scatter.overlap.is_exposed) == ("reduce_scatter", True, True)
+    assert (scatter.kind, scatter.overlap.is_async, scatter.overlap.is_exposed) == (
+        "reduce_scatter",
+        True,
+        True,
+    )
     assert (scatter.held_bytes, scatter.made_bytes) == (64, 16)
 
 
@@ -100,6 +104,21 @@ def test_order_is_unknown_without_a_schedule() -> None:
     text = module("  %p = f32[4]{0} parameter(0)\n  ROOT %g = f32[4]{0} all-reduce-start(%p), to_apply=%add")
     (sent,) = found_in(text.replace("is_scheduled=true, ", ""))
     assert not sent.overlap.is_known
+
+
+def test_the_pieces_of_an_exchange_are_one_value() -> None:
+    """XLA:CPU exchanges pieces, one for each device."""
+    (sent,) = found_in(
+        module(
+            """
+  %p = f32[4]{0} parameter(0)
+  %q = f32[4]{0} sine(%p), metadata={op_name="sin"}
+  %x = (f32[4]{0}, f32[4]{0}) all-to-all(%q, %p), replica_groups={{0,1},{2,3}}, metadata={op_name="dot"}
+  ROOT %y = f32[4]{0} get-tuple-element(%x), index=0"""
+        )
+    )
+    (value,) = sent.values
+    assert (value.held.sizes, value.origin.name, value.held_bytes) == ((2, 4), "dot", 32)
 
 
 def test_asynchronous_computations() -> None:
@@ -146,7 +165,7 @@ def test_steps_of_one_gather_in_several_fusions() -> None:
     step = """
 %{name} (a: f32[4]) -> f32[16] {{
   %a = f32[4]{{0}} parameter(0)
-  ROOT %g{name} = f32[16]{{0}} all-gather(%a), channel_id=1, dimensions={{0}}, replica_groups={{{{0,1,2,3}}}}, \
+  ROOT %g{name} = f32[16]{{0}} all-gather(%a), channel_id=1, dimensions={{0}}, \
 frontend_attributes={{chain_id="7"}}
 }}"""
     (sent,) = found_in(

@@ -4,10 +4,10 @@
     python -m tests.report.compiled.on_compilers --target cpu
 
 FOLDER has NAME.hlo, the final HLO of a compiler, beside NAME.mlir, the program with locations; without one
-the programs of ../shared/targets are compiled here, for the host. Bytes are of the larger side of a device, in
-all runs. Joined rightly: the line in the metadata of a collective is that of the forecast, or of the loop that
-it was moved out of. Withheld: joined again without the metadata of collectives, or any, and compared with the
-lines that they had.
+the programs of ../shared/targets are compiled here, for the host. Bytes are of the larger side of a device,
+in all runs. Joined rightly: the line in the metadata of a collective is that of the forecast, or of the loop
+that it was moved out of. Withheld: joined again without the metadata of collectives, or any, and compared
+with the lines that they had.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tests.xla.buffers.on_targets import CHIPS, programs
 
 @dataclass
 class Tally:
-    """Bytes: all, joined by each evidence, rightly or not; and without metadata. wrong: what is joined wrongly."""
+    """Bytes: all, joined by each evidence, rightly or not, also without metadata. wrong: what is wrong."""
 
     bytes: Counter[str] = field(default_factory=Counter[str])
     wrong: list[str] = field(default_factory=list[str])

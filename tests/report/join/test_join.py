@@ -1,4 +1,4 @@
-"""The join of what a compiled program sends with the forecast: by each kind of evidence, and never wrongly."""
+"""The join of what a compiled program sends with the forecast: by each evidence, and never wrongly."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def test_frames_of_frameworks_are_passed_over() -> None:
 def test_the_metadata_may_be_of_what_is_sent() -> None:
     """JAX 0.12 gives a gather the metadata of its operand, an argument that has no line."""
     gather = replace(SUM, kind="all_gather")
-    forecast = [replace(gather, origins=(at(line),), makers=(Origin(name),)) for line, name in ((3, "x"), (4, "w"))]
+    forecast = [
+        replace(gather, origins=(at(line),), makers=(Origin(name),)) for line, name in ((3, "x"), (4, "w"))
+    ]
     compiled = [replace(gather, origins=(Origin(name),)) for name in ("w", "x")]
     assert found(compiled, forecast) == {0: ((1,), "METADATA"), 1: ((0,), "METADATA")}
 
