@@ -6,7 +6,7 @@ Not here: the report (`report/compiled/`), reading files (`inputs/`).
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from shardy_py.report.communication import Partitioner
 
 
-@runtime_checkable
 class HasHloText(Protocol):
     """A compiled program that prints its HLO, as `jax.stages.Compiled` does."""
 
@@ -39,7 +38,7 @@ Compiled = str | PathLike[str] | HasHloText | HloModule
 """A compiled program: HLO as text, the path of a file or of a folder that XLA dumped, or JAX's object."""
 
 
-def read_compiled(compiled: object, name: str = "") -> CompiledProgram:
+def read_compiled(compiled: Compiled, name: str = "") -> CompiledProgram:
     """Returns a compiled program.
 
     name: of the module that is meant, of those that a folder has.
@@ -52,10 +51,11 @@ def read_compiled(compiled: object, name: str = "") -> CompiledProgram:
     if isinstance(compiled, (str, PathLike)):
         text = fspath(compiled)
         return CompiledProgram(compiled_module(text)) if "\n" in text else compiled_in(text, name)
-    text = compiled.as_text() if isinstance(compiled, HasHloText) else None
-    if text is None:
+    as_text = getattr(compiled, "as_text", None)
+    text = as_text() if callable(as_text) else None
+    if not isinstance(text, str):
         expected = "HLO text, the path of a file or folder, or a jax.stages.Compiled"
-        got = f"a {type(compiled).__name__}{' without text' if isinstance(compiled, HasHloText) else ''}"
+        got = f"a {type(compiled).__name__}"
         raise ShardyError.unexpected("the compiled program", expected=expected, got=got)
     return CompiledProgram(compiled_module(text))
 

@@ -24,7 +24,7 @@ def test_a_program_and_what_was_compiled_of_it(files: list[str], capsys: pytest.
     row = next(
         line.split("  ") for line in out.splitlines() if line.startswith("all_reduce") and "x=4" in line
     )
-    assert row[-2:] == ["bf16 widened to f32", "model.py:7:3 jit(f)/dot"]
+    assert [cell.strip() for cell in row[-2:]] == ["bf16 widened to f32", "model.py:7:3 jit(f)/dot"]
     assert "Joined with the forecast: 100 % by its metadata." in out
 
 

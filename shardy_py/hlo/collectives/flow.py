@@ -10,11 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from shardy_py.hlo.collectives.attributes import computation_names
 from shardy_py.hlo.collectives.trips import trip_count
 from shardy_py.hlo.text import Computation, HloModule, Instruction
 
-_CALLS = ("calls", "to_apply", "called_computations", "branch_computations")
-_BRANCHES = ("true_computation", "false_computation")
+_CALLS = (
+    *("calls", "to_apply", "called_computations"),
+    *("branch_computations", "true_computation", "false_computation"),
+)
 _MOST_RUNS = 1 << 53
 MOVING = frozenset(
     {"bitcast", "copy", "reshape", "transpose", "convert", "copy-start", "copy-done", "optimization-barrier"}
@@ -42,15 +45,14 @@ class Flow:
         self, computation: Computation, instruction: Instruction
     ) -> Iterator[tuple[Computation, Runs]]:
         """Returns the computations that an instruction runs, with how often for one run of its own."""
-        attributes = instruction.attributes
         if instruction.opcode == "while":
             trips = self.trips(computation, instruction)
             runs = Runs(1 if trips is None else trips, trips is None)
             for each in ("body", "condition"):
-                yield from ((found, runs) for found in self._named(attributes.get(each)))
+                yield from ((found, runs) for found in self._named(instruction, each))
             return
-        for each in (*_CALLS, *_BRANCHES):
-            yield from ((found, Runs(1)) for found in self._named(attributes.get(each)))
+        for each in _CALLS:
+            yield from ((found, Runs(1)) for found in self._named(instruction, each))
 
     def trips(self, computation: Computation, loop: Instruction) -> int | None:
         """Returns the trip count of a loop; None if it is unknown."""
@@ -107,11 +109,10 @@ class Flow:
         """Returns the computation of a fusion; None of other instructions."""
         if instruction.opcode != "fusion":
             return None
-        return next(self._named(instruction.attributes.get("calls")), None)
+        return next(self._named(instruction, "calls"), None)
 
-    def _named(self, names: object) -> Iterator[Computation]:
-        listed = (names,) if isinstance(names, str) else names if isinstance(names, tuple) else ()
-        for name in listed:
-            found = self.module.by_name.get(str(name))
+    def _named(self, instruction: Instruction, attribute: str) -> Iterator[Computation]:
+        for name in computation_names(instruction, attribute):
+            found = self.module.by_name.get(name)
             if found is not None:
                 yield found

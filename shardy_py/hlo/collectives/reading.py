@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from shardy_py.hlo.collectives.attributes import integer_rows
 from shardy_py.hlo.collectives.flow import Flow, Runs
 from shardy_py.hlo.collectives.model import Devices, HloCollective, Overlap, SentValue, element_count
 from shardy_py.hlo.collectives.overlap import Timeline
@@ -262,8 +263,4 @@ def _elements(shapes: tuple[Shape, ...]) -> int:
 
 def _devices(sent: Instruction) -> Devices:
     """The groups of devices, or pairs; none if the instruction lists none."""
-    for name in ("source_target_pairs", "replica_groups"):
-        found = sent.attributes.get(name)
-        if isinstance(found, tuple) and all(isinstance(each, tuple) for each in found):
-            return found
-    return ()
+    return integer_rows(sent, "source_target_pairs") or integer_rows(sent, "replica_groups")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from shardy_py.hlo.collectives.attributes import computation_names
 from shardy_py.hlo.text import Computation, HloModule, Instruction
 
 _KNOWN = re.compile(r'known_trip_count\\?":\s*\{\\?"n\\?":\s*\\?"(\d{1,18})\\?"')
@@ -128,8 +129,8 @@ class _Scalars:
 
     def _computed(self, made: Instruction, operands: list[int | None]) -> int | None:
         if made.opcode == "fusion":
-            calls = made.attributes.get("calls")
-            inner = self.module.by_name.get(calls[0]) if isinstance(calls, tuple) and calls else None
+            calls = computation_names(made, "calls")
+            inner = self.module.by_name.get(calls[0]) if calls else None
             given = {index: value for index, value in enumerate(operands) if value is not None}
             return None if inner is None else self._value(inner, inner.root, given, is_tuple=False)
         known = [value for value in operands if value is not None]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shardy_py.hlo.collectives.attributes import integer_rows
 from shardy_py.hlo.collectives.flow import MOVING, Flow
 from shardy_py.hlo.text import NO_ORIGIN, Computation, Instruction, Origin, Shape, Sources
 
@@ -47,9 +48,10 @@ class Values:
             root = user if inner is None else inner.by_name[inner.root]
             while inner is not None and root.opcode == "bitcast":
                 root = inner.by_name[root.operands[0]]
-            limits = root.attributes.get("slice")
-            if root.opcode == "slice" and isinstance(limits, tuple) and len(limits) == 1:
-                found[limits[0][0]] = (*found.get(limits[0][0], ()), user.name)
+            limits = integer_rows(root, "slice")
+            if root.opcode == "slice" and len(limits) == 1:
+                start = limits[0][0]
+                found[start] = (*found.get(start, ()), user.name)
         return found
 
     def shape(self, computation: Computation, name: str) -> Shape:

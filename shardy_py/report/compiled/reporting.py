@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from shardy_py.hlo.buffers import HeldMemory
 from shardy_py.hlo.collectives import platform_of
@@ -37,7 +37,7 @@ def compiled_report(
     module: HloModule,
     bill: CommunicationReport,
     spmd: Callable[[], SpmdProgram],
-    meshes: dict[str, Mesh],
+    meshes: Mapping[str, Mesh],
     arguments: int,
     *,
     assigned: HeldMemory | None = None,
