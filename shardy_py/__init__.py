@@ -56,7 +56,7 @@ register(
         "advice": "shardy_py.search.advising",
         "check": "shardy_py.check",
         "explorer": "shardy_py.viewer.explorer_file",
-        "hlo": "shardy_py.frontends.hlo",
+        "hlo": "shardy_py.xla.hlo_programs",
         "jax": "shardy_py.frontends.jax",
         "jax_devices": "shardy_py.frontends.jax_devices",
         "model_explorer": "shardy_py.viewer.model_explorer_graphs",

@@ -40,6 +40,7 @@ _FILE = re.compile(r"(?:// ([\w.]+)|# (\w+\.py))\n")
 COMMANDS = {
     "sdy-opt": "shardy_py.cli",
     "sdy-check": "shardy_py.cli.check",
+    "sdy-compare": "shardy_py.cli.compare",
     "sdy-diff": "shardy_py.cli.diff",
     "sdy-suggest": "shardy_py.cli.suggest",
     "shardy-explorer": "shardy_py.cli.explorer",

@@ -13,7 +13,7 @@ import pytest
 
 import shardy_py
 from shardy_py import cli, testing
-from shardy_py.cli import check, diff
+from shardy_py.cli import check, compare, diff
 from shardy_py.frontends import builder
 from tests.pages import Page
 
@@ -24,6 +24,7 @@ PAGES = {
     "ci": 1,
     "coming_from": 14,
     "communication": 6,
+    "compare": 3,
     "diff": 2,
     "graph": 5,
     "notebooks": 4,
@@ -65,16 +66,28 @@ func.func @main(%arg0: tensor<30x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}
 """
 
 
+COMPILED = """HloModule m, is_scheduled=true
+ENTRY %main {
+  %p = f32[30,2]{1,0} parameter(0)
+  ROOT %g = f32[30,8]{1,0} all-gather(%p), dimensions={1}, replica_groups={{0,2,4,6},{1,3,5,7}}
+}
+"""
+
+
 def test_every_field_of_json_is_described(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.mlir").write_text(PROGRAM)
     Path("b.mlir").write_text(PROGRAM.replace('[{"x"}, {}]', '[{"y"}, {}]'))
+    Path("a.hlo").write_text(COMPILED)
+    Path("b.hlo").write_text(COMPILED.replace("dimensions={1}", "dimensions={0}"))
     runs: tuple[tuple[str, Callable[[list[str]], int], list[str]], ...] = (
         ("communication", cli.main, ["a.mlir", "--communication-report", "--json"]),
         ("diff", diff.main, ["a.mlir", "b.mlir", "--json"]),
         ("check", check.main, ["a.mlir", "--json", "--fail-on", "never"]),
+        ("compare", compare.main, ["a.mlir", "a.hlo", "--json"]),
+        ("compare", compare.main, ["a.hlo", "b.hlo", "--json"]),
     )
     for page, main, arguments in runs:
         assert main(arguments) == 0

@@ -42,9 +42,11 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
+    from shardy_py.api.compiled import Compiled
     from shardy_py.api.local_program import LocalProgram
     from shardy_py.check import Findings
     from shardy_py.propagation.op_graph import OpGraph
+    from shardy_py.report.compiled import CompiledReport
     from shardy_py.report.time import TimeReport
     from shardy_py.report.verdict import Verdict
     from shardy_py.viewer.explorer_file import Explorer
@@ -98,6 +100,28 @@ class Result(Advised):
         expect(other, Result, "a result to compare with")
         found = difference(self.values.table, other.values.table)
         return ComparedResults(self, other, found, partitioner, stage_of(target))
+
+    @without_collection()
+    def against(
+        self,
+        compiled: Compiled,
+        *,
+        target: AxisPlacement | Hardware | str | None = None,
+        model: CostModel | str | None = None,
+        partitioner: Partitioner | None = None,
+    ) -> CompiledReport:
+        """Returns the program beside what a compiler made of it: its collectives, joined with the forecast.
+
+        compiled: HLO text, the path of a file or of a folder that XLA dumped, or a `jax.stages.Compiled`.
+        target, model, partitioner: as for `communication`; target None: a device of the compiled platform.
+
+        Raises:
+            ShardyError: the compiled program cannot be read, or as `communication`.
+        """
+        from shardy_py.api.compiled import against, module_name, read_compiled
+
+        found = read_compiled(compiled, module_name(self.program.module))
+        return against(self, found, target=target, model=model, partitioner=partitioner)
 
     def _repr_html_(self) -> str:
         from shardy_py.api.notebook import result_html

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -28,8 +29,18 @@ _LARGEST = 2_000_000
 """Bytes of a file that is read."""
 _MOST_FILES = 50
 """Files of a program that are looked for."""
+_FRAMEWORK = re.compile(
+    r"[/\\](?:site|dist)-packages[/\\]"
+    r"(?:chex|einops|equinox|flax|haiku|jax|jaxlib|keras|numpyro|optax|penzai|praxis)[/\\]"
+)
+"""Files of packages that build models: users look for lines of their own model."""
 _FLAGS = sum(getattr(os, f"O_{name}", 0) for name in ("NOFOLLOW", "NONBLOCK", "NOCTTY", "CLOEXEC", "BINARY"))
 _HAS_FOLDERS = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
+
+
+def is_framework(file: str) -> bool:
+    """Returns whether a file is of a package that builds models."""
+    return _FRAMEWORK.search(file) is not None
 
 
 def default_roots(program: str = "") -> tuple[str, ...]:

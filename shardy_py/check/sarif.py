@@ -7,13 +7,12 @@ text and the package's own JSON (`finding.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from urllib.parse import quote
 
 from shardy_py import __version__
 from shardy_py.base.errors import Diagnostic, Position
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import KEY, Release, current
+from shardy_py.base.sarif import file_uri, physical_location, sarif_log
 from shardy_py.check.checked import CheckedProgram
 from shardy_py.check.finding import Finding
 from shardy_py.check.grouping import FindingGroup, grouped
@@ -21,9 +20,6 @@ from shardy_py.check.rule import RuleRow
 from shardy_py.check.rules import RULES
 from shardy_py.check.shown import Findings
 from shardy_py.report.verdict import TriedChange, Verdict, change_json, verdict_json
-
-VERSION = "2.1.0"
-SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def findings_sarif(
@@ -66,7 +62,7 @@ def _log(programs: Sequence[CheckedProgram], properties: JsonObject, help_uri: s
     if faults:
         run["invocations"] = [{"executionSuccessful": False, "toolExecutionNotifications": faults}]
     run["properties"] = properties
-    return {"$schema": SCHEMA_URI, "version": VERSION, "runs": [run]}
+    return sarif_log(run)
 
 
 def _properties(program: CheckedProgram) -> JsonObject:
@@ -76,12 +72,8 @@ def _properties(program: CheckedProgram) -> JsonObject:
 
 def _notification(fault: Diagnostic, program: str) -> JsonObject:
     place = fault.where or Position(program, 1, 1)
-    return {"level": "error", "message": {"text": fault.message}, "locations": [_location(place)]}
-
-
-def _location(place: Position) -> JsonObject:
-    region = {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)}
-    return {"physicalLocation": {"artifactLocation": {"uri": _uri(place.file)}, "region": region}}
+    location = {"physicalLocation": physical_location(place)}
+    return {"level": "error", "message": {"text": fault.message}, "locations": [location]}
 
 
 def _rule(row: RuleRow, help_uri: str) -> JsonObject:
@@ -104,26 +96,15 @@ def _fixes(change: TriedChange) -> list[JsonObject]:
         replacement: JsonObject = {"deletedRegion": region, "insertedContent": {"text": fix.new}}
         changes.setdefault(fix.start.file, []).append(replacement)
     files = [
-        {"artifactLocation": {"uri": _uri(file)}, "replacements": each} for file, each in changes.items()
+        {"artifactLocation": {"uri": file_uri(file)}, "replacements": each} for file, each in changes.items()
     ]
     return [{"description": {"text": change.saving}, "artifactChanges": files}] if files else []
-
-
-def _uri(file: str) -> str:
-    """Returns a file as a URI reference; relative if it is below the current directory."""
-    path = Path(file)
-    if not path.is_absolute():
-        return quote(path.as_posix(), errors="surrogateescape")
-    try:
-        return quote(path.relative_to(Path.cwd()).as_posix(), errors="surrogateescape")
-    except ValueError:
-        return path.as_uri()
 
 
 def _result(group: FindingGroup, number: int, program: str) -> JsonObject:
     finding = group.first
     place = finding.position or (Position(program, 1, 1) if program else None)
-    location: JsonObject = {} if place is None else _location(place)
+    location: JsonObject = {} if place is None else {"physicalLocation": physical_location(place)}
     if finding.function:
         name = f"{finding.function}:{finding.subject}"
         location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "function"}]

@@ -56,6 +56,11 @@ def sdy_check() -> int:
     return run("shardy_py.cli.check")
 
 
+def sdy_compare() -> int:
+    """Runs `sdy-compare`."""
+    return run("shardy_py.cli.compare")
+
+
 def sdy_diff() -> int:
     """Runs `sdy-diff`."""
     return run("shardy_py.cli.diff")

@@ -103,8 +103,8 @@ def _entries(content: str | bytes, file: str, options: argparse.Namespace) -> It
 def _functions(content: str | bytes, file: str) -> tuple[dict[str, Function], str]:
     """All functions by name, including those nested in ops, and the name of the entry function."""
     if holds_hlo(content):
-        from shardy_py.frontends.hlo import hlo_module
         from shardy_py.hlo.analysis import hlo_functions
+        from shardy_py.xla.hlo_programs import hlo_module
 
         module = hlo_module(content, file)
         return hlo_functions(module), module.entry

@@ -101,7 +101,7 @@ def test_values_that_look_like_flags_are_left_alone(capsys: pytest.CaptureFixtur
     assert "expected a shape" in capsys.readouterr().err
 
 
-EXIT_CODES = {"sdy-check": TROUBLE, "sdy-diff": TROUBLE}
+EXIT_CODES = {"sdy-check": TROUBLE, "sdy-compare": TROUBLE, "sdy-diff": TROUBLE}
 """Of wrong use; 1 is an answer of these commands."""
 
 

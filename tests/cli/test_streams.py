@@ -21,7 +21,7 @@ from shardy_py.cli.hlo_indexing import main as hlo_indexing
 from shardy_py.cli.view import main as view
 
 SMALL = "func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n  return %arg0 : tensor<4xf32>\n}\n"
-NAMES = ("hlo_indexing", "layout", "check", "diff", "explorer", "suggest", "view")
+NAMES = ("hlo_indexing", "layout", "check", "compare", "diff", "explorer", "suggest", "view")
 COMMANDS = ("shardy_py.cli", *(f"shardy_py.cli.{name}" for name in NAMES))
 
 
@@ -37,7 +37,7 @@ def _shell(module: str, redirection: str, *arguments: str) -> subprocess.Complet
 
 def _failure(module: str) -> int:
     """The exit code of wrong use: 2 if 1 is an answer of the command."""
-    return 2 if module in ("shardy_py.cli.check", "shardy_py.cli.diff") else 1
+    return 2 if module.endswith((".check", ".compare", ".diff")) else 1
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full, which Linux has")

@@ -20,6 +20,7 @@ from shardy_py.base.inputs.formats import FORMATS
 from shardy_py.base.wire import BYTES, bytes_field, fields_of, integer_field, varint
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
+from shardy_py.cli.compare import main as sdy_compare
 from shardy_py.cli.hlo_indexing import main as hlo_indexing
 from shardy_py.cli.interpret import main as interpret
 from tests.fuzz.judging import Outcome, Target, command, diagnosed, work_folder
@@ -68,6 +69,43 @@ def _program(data: bytes, random_: random.Random) -> Outcome:
         return command(sdy_check, ["--no-progress", "--input-format=hlo", str(path)], located=True)
     limits = ["--max-elements", "4096", "--max-steps", "2000", "--random", "1"]
     return command(interpret, [*limits, "--input-format=hlo", str(path)], located=False)
+
+
+PROGRAM = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%arg0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
+    %arg1: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x8xf32> {
+  %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+      : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32> loc("jit(f)/dot"("model.py":7:3))
+  return %0 : tensor<8x8xf32>
+}
+"""
+
+
+@cache
+def compiled_seeds() -> tuple[bytes, ...]:
+    """Returns HLO texts with collectives, and buffer assignments."""
+    assignment = b"allocation 0: size 64, parameter 0:\n value: <2 p @0> (size=64,offset=0): f32[16]{0}\n"
+    kinds = (b"all-", b"reduce-scatter", b"collective-")
+    return (*(text for text in hlo_seeds() if any(kind in text for kind in kinds)), assignment)
+
+
+def _compiled(data: bytes, random_: random.Random) -> Outcome:
+    """A compiled program beside a program, or another; a buffer assignment beside a compiled program."""
+    folder = work_folder()
+    program, path, other = folder / "program.mlir", folder / "compiled.txt", folder / "other.txt"
+    program.write_text(PROGRAM)
+    beside = folder / "compiled-buffer-assignment.txt"
+    beside.unlink(missing_ok=True)
+    path.write_bytes(data)
+    if data.startswith(b"alloc"):
+        beside.write_bytes(data)
+        path.write_bytes(compiled_seeds()[0])
+    other.write_bytes(random_.choice(compiled_seeds()))
+    flags = random_.choice(([], ["--json"], ["--csv"], ["--sarif", "-"]))
+    if random_.random() < 0.3:
+        return command(sdy_compare, [str(path), str(other)], located=False)
+    return command(sdy_compare, [*flags, "--no-progress", str(program), str(path)], located=False)
 
 
 @cache
@@ -154,6 +192,7 @@ def _inputs(data: bytes, random_: random.Random) -> Outcome:
 HLO_TARGETS: tuple[Target, ...] = (
     Target("hlo", hlo_seeds, _hlo, share=10),
     Target("hlo-program", hlo_seeds, _program, damaged, share=10),
+    Target("hlo-compiled", compiled_seeds, _compiled, damaged, share=10),
     Target("hlo-module", module_seeds, _module, damaged_module, share=10),
     Target("inputs", input_seeds, _inputs, damaged_bytes, share=5),
 )

@@ -6,5 +6,5 @@
 - `listing.py`: the files that the names of a command line stand for
 
 Not here: programs of a content (`mlir/programs.py`), their readers (`mlir/text/`, `mlir/bytecode/`,
-`frontends/hlo.py`, `frontends/torch/archives.py`).
+`xla/hlo_programs.py`, `frontends/torch/archives.py`).
 """

@@ -24,7 +24,9 @@ from shardy_py.base.errors import ShardyError
 
 _MOST_FILES = 200_000
 _MOST_SHOWN = 4
-_MODULE = re.compile(r"(module_(\d+)\.(.+?))\.(before_optimizations|[^.]*after_optimizations|\d{4}\..+?)\Z")
+_MODULE = re.compile(
+    r"(module_(\d+)\.(.+?))\.(before_optimizations|(?:sm_\d+\.\w+_)?[^.]*after_optimizations|\d{4}\..+?)\Z"
+)
 _MODULE_FOLDER = re.compile(r"module_(\d+)\.(.+)\Z")
 _GIVEN = "module.mlir"
 """The program as it was given to XLA, in a folder of its module."""
@@ -130,6 +132,31 @@ def _given(folders: Iterable[Path]) -> list[_Dump]:
         for folder in folders
         if _MODULE_FOLDER.match(folder.name) and (folder / _GIVEN).is_file()
     ]
+
+
+def last_stage(folder: str, name: str = "") -> tuple[str, str] | None:
+    """Returns the file of the last stage of a module that XLA dumped, and a remark; None: there is no dump.
+
+    name: of the module, if the folder has one of it; else the largest is taken, by its first stage.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    files, folders = _listed(folder)
+    dumps = [*_dumps(files), *_given(folders)]
+    named = [dump for dump in dumps if _MODULE_FOLDER.sub(r"\2", dump.module) == name]
+    if not _dumps(files):
+        return None
+    first, remark = _of_xla(named if any(dump.stage != "given" for dump in named) else dumps)
+    module = next(dump.module for dump in dumps if str(dump.file) == first)
+    last = max((dump for dump in dumps if dump.module == module), key=_lateness)
+    return str(last.file), remark.replace(Path(first).name, last.file.name, 1)
+
+
+def _lateness(dump: _Dump) -> tuple[int, str, int]:
+    """The order of stages, for the last one; of equal ones text is later than protocol buffers."""
+    rank, stage, is_binary = dump.rank
+    return rank, stage, -is_binary
 
 
 def _of_xla(dumps: list[_Dump]) -> tuple[str, str]:

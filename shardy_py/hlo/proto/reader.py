@@ -47,6 +47,10 @@ class _ModuleReader:
         self.place = WholeFile(file)
         self.sharding_text = sharding_text
         self.names: dict[int, str] = {}
+        self.sequences = {
+            each.integer("key"): each.message("value").integers("instruction_ids")
+            for each in message.message("schedule").messages("sequences")
+        }
 
     def module(self) -> HloModule:
         message, computations = self.message, dict[str, Computation]()
@@ -62,6 +66,10 @@ class _ModuleReader:
             raise ShardyError(f"the module has no entry computation '{entry}'")
         frontend = frontend_text(message)
         attributes = {"frontend_attributes": frontend} if frontend else {}
+        if self.sequences:
+            attributes["is_scheduled"] = "true"
+        if aliases := _aliases(message):
+            attributes["input_output_alias"] = aliases
         name = message.text("name") or "module"
         return HloModule(name, tuple(computations.values()), entry, attributes, _tables(message))
 
@@ -78,10 +86,23 @@ class _ModuleReader:
         root = by_id.get(message.integer("root_id"))
         if root is None:
             raise ShardyError(f"computation '{name}' has no root")
-        computation = Computation(name, tuple(made.values()), root)
+        computation = Computation(name, self.scheduled(message.integer("id"), made, by_id), root)
         if [i.parameter for i in computation.parameters] != list(range(len(computation.parameters))):
             raise ShardyError(f"the parameters of '{name}' must be numbered from 0, each once")
         return computation
+
+    def scheduled(
+        self, number: int, made: dict[str, Instruction], by_id: dict[int, str]
+    ) -> tuple[Instruction, ...]:
+        """The instructions of a computation in the order in which they run, if the module tells."""
+        listed = self.sequences.get(number, ())
+        names = [by_id[each] for each in listed if each in by_id]
+        if sorted(names) != sorted(made):
+            return tuple(made.values())
+        places = {name: place for place, name in enumerate(names)}
+        if any(places[operand] >= places[each.name] for each in made.values() for operand in each.operands):
+            raise ShardyError("the schedule has an instruction before one of its operands")
+        return tuple(made[name] for name in names)
 
     def instruction(self, message: HloMessage, known: dict[int, str]) -> Instruction:
         name, opcode = message.text("name"), message.text("opcode")
@@ -135,6 +156,20 @@ class _ModuleReader:
         with fitting(instruction):
             for fault in row.faults(instruction):
                 raise ShardyError(f"instruction '{instruction.name}': {fault}")
+
+
+def _aliases(message: HloMessage) -> str:
+    """The results in the memory of arguments, as the header of text has them."""
+    entries = [
+        f"{{{_listed(each, 'output_shape_index')}}}: ({each.integer('parameter_number')}, "
+        f"{{{_listed(each, 'parameter_shape_index')}}}, may-alias)"
+        for each in message.message("input_output_alias").messages("entries")
+    ]
+    return f"{{ {', '.join(entries)} }}" if entries else ""
+
+
+def _listed(message: HloMessage, name: str) -> str:
+    return ", ".join(map(str, message.integers(name)))
 
 
 def _tables(message: HloMessage) -> dict[str, str]:

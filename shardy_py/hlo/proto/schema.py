@@ -69,8 +69,28 @@ MESSAGES: dict[str, dict[int, Field]] = {
         2: string("entry_computation_name"),
         6: integer("entry_computation_id"),
         3: many(message("computations", "HloComputationProto")),
+        7: message("schedule", "HloScheduleProto"),
+        8: message("input_output_alias", "HloInputOutputAliasProto"),
         17: message("stack_frame_index", "StackFrameIndexProto"),
         19: message("frontend_attributes", "FrontendAttributes"),
+    },
+    "HloScheduleProto": {
+        1: many(message("sequences", "SequencesEntry")),
+    },
+    "SequencesEntry": {
+        1: integer("key"),
+        2: message("value", "InstructionSequence"),
+    },
+    "InstructionSequence": {
+        1: many(integer("instruction_ids")),
+    },
+    "HloInputOutputAliasProto": {
+        1: many(message("entries", "AliasEntryProto")),
+    },
+    "AliasEntryProto": {
+        1: many(integer("output_shape_index")),
+        2: integer("parameter_number"),
+        3: many(integer("parameter_shape_index")),
     },
     "StackFrameIndexProto": {
         1: many(string("file_names")),

@@ -168,6 +168,11 @@ class HloModule:
         return {computation.name: computation for computation in self.computations}
 
     @property
+    def is_scheduled(self) -> bool:
+        """Returns whether instructions run in the order of the text, as of a compiled program."""
+        return self.attributes.get("is_scheduled") == "true"
+
+    @property
     def entry_computation(self) -> Computation:
         """The computation that the module runs."""
         return self.by_name[self.entry]

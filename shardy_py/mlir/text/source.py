@@ -12,7 +12,6 @@ x.mlir:2:3: error: expected operation name in quotes
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -24,6 +23,7 @@ from xdsl.irdl import irdl_attr_definition
 from shardy_py.base.cursor import NumberedText
 from shardy_py.base.errors import Diagnostic, Position, WholeFile
 from shardy_py.base.session import SESSION, Identities
+from shardy_py.base.source_files import is_framework
 from shardy_py.base.terminal import without_controls
 
 
@@ -81,13 +81,6 @@ def call_site(callee: Attribute, caller: Attribute) -> CallSiteLoc:
     return location
 
 
-_FRAMEWORK = re.compile(
-    r"[/\\](?:site|dist)-packages[/\\]"
-    r"(?:chex|einops|equinox|flax|haiku|jax|jaxlib|keras|numpyro|optax|penzai|praxis)[/\\]"
-)
-"""Files of packages that build models: users look for lines of their own model."""
-
-
 _PLACES: Identities[tuple[Position, Position] | None] = SESSION.identities("places of locations")
 
 
@@ -111,7 +104,7 @@ def _stretch_of(location: Attribute) -> tuple[Position, Position] | None:
         return stretch_of(location.location)  # known once for the many names of one place
     first: tuple[Position, Position] | None = None
     for stretch in _stretches(location):
-        if not _FRAMEWORK.search(stretch[0].file):
+        if not is_framework(stretch[0].file):
             return stretch
         first = first or stretch
     return first

@@ -119,12 +119,17 @@ def totals_text(before: Iterable[CollectiveUse], after: Iterable[CollectiveUse])
 
 
 def _totals(uses: Iterable[CollectiveUse]) -> dict[str, tuple[str, str, str]]:
+    return kind_totals((use.kind, use.times, use.total.bytes) for use in uses)
+
+
+def kind_totals(uses: Iterable[tuple[str, int, int]]) -> dict[str, tuple[str, str, str]]:
+    """Returns the number, the runs and the bytes of each kind as cells, given these of each collective."""
     found: dict[str, list[int]] = {}
-    for use in uses:
-        total = found.setdefault(use.kind, [0, 0, 0])
+    for kind, runs, size in uses:
+        total = found.setdefault(kind, [0, 0, 0])
         total[0] += 1
-        total[1] += use.times
-        total[2] += use.total.bytes
+        total[1] += runs
+        total[2] += size
     return {
         kind: (f"{count:,}", f"{runs:,}", bytes_text(size)) for kind, (count, runs, size) in found.items()
     }

@@ -76,14 +76,17 @@ def compiler_of(hardware: Hardware) -> Compiler | None:
 
 @dataclass(frozen=True, slots=True)
 class CompiledPlan:
-    """The collectives that a device's program has in the end, in the order of XLA."""
+    """The collectives that a device's program has in the end, in the order of XLA, and its entry computation
+    before they are combined."""
 
     issued: tuple[Issued, ...]
+    body: DeviceBody
 
 
 def compiled(block: Block, plan: ProgramPlan, compiler: Compiler) -> CompiledPlan:
     """Returns what a compiler makes of a planned program."""
-    return CompiledPlan(tuple(_issued(compiled_body(block, plan, compiler), compiler.limits)))
+    body = compiled_body(block, plan, compiler)
+    return CompiledPlan(tuple(_issued(body, compiler.limits)), body)
 
 
 def compiled_body(block: Block, plan: ProgramPlan, compiler: Compiler) -> DeviceBody:

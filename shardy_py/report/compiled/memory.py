@@ -1,0 +1,100 @@
+"""The memory of a compiled program beside the estimate, with the source lines of its largest buffers.
+
+Not here: what the program holds (`hlo/buffers/`), the estimate (`xla/buffers/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from shardy_py.base.json_values import JsonObject
+from shardy_py.hlo.buffers import HeldMemory, memory_of
+from shardy_py.hlo.collectives import Flow, Values
+from shardy_py.hlo.text import Computation, HloModule
+from shardy_py.report.compiled.origins import origin_text
+from shardy_py.report.join import frame_of
+from shardy_py.report.tables import bytes_text, table
+from shardy_py.xla.buffers.estimate import LiveTensor, MemoryEstimate
+
+_PARTS = ("arguments", "results", "aliased", "temporaries", "total_bytes")
+
+
+@dataclass(frozen=True)
+class CompiledMemory:
+    """The memory of a compiled program.
+
+    held: on each device. largest: of its buffers, with lines. estimate: of the program; None: there is none.
+    """
+
+    held: HeldMemory
+    largest: tuple[LiveTensor, ...]
+    estimate: MemoryEstimate | None = None
+
+    @staticmethod
+    def of(
+        module: HloModule, assigned: HeldMemory | None = None, estimate: MemoryEstimate | None = None
+    ) -> CompiledMemory:
+        """Returns the memory of a module: as XLA assigned it if that is known, else by its schedule."""
+        held = assigned or memory_of(module)
+        return CompiledMemory(held, tuple(_largest(module, held)), estimate)
+
+    def to_json(self) -> JsonObject:
+        """Returns the memory for JSON."""
+        parts = {name: getattr(self.held, name) for name in _PARTS}
+        estimate = self.estimate
+        return {
+            "by": self.held.by,
+            "compiled": parts,
+            "estimate": None if estimate is None else {name: getattr(estimate, name) for name in _PARTS},
+            "largest": [_json(each) for each in self.largest],
+            "estimated_largest": [] if estimate is None else [_json(each) for each in estimate.largest],
+        }
+
+    def __str__(self) -> str:
+        """The parts of the memory, and the largest buffers of both sides."""
+        estimate = self.estimate
+        head = ("memory on each device", *(() if estimate is None else ("estimate",)), "compiled")
+        rows = [
+            (
+                name.removesuffix("_bytes"),
+                *(() if estimate is None else (bytes_text(getattr(estimate, name)),)),
+                bytes_text(getattr(self.held, name)),
+            )
+            for name in _PARTS
+        ]
+        parts = [f"{table([head, *rows])}\ncompiled: by {self.held.by}"]
+        for title, buffers in (("held at once", self.largest), ("estimated", _of(estimate))):
+            if buffers:
+                cells = [(each.name, bytes_text(each.bytes), each.location) for each in buffers]
+                parts.append(table([(title, "each device", "location"), *cells], (0, 2)))
+        return "\n\n".join(parts)
+
+
+def _of(estimate: MemoryEstimate | None) -> tuple[LiveTensor, ...]:
+    return () if estimate is None else estimate.largest
+
+
+def _json(each: LiveTensor) -> JsonObject:
+    return {"bytes": each.bytes, "name": each.name, "location": each.location}
+
+
+def _largest(module: HloModule, held: HeldMemory) -> Iterator[LiveTensor]:
+    wanted = {each.name for each in held.largest}
+    known = {
+        name: computation
+        for computation in module.computations
+        for name in wanted.intersection(computation.by_name)
+    }
+    values = Values(Flow(module))
+    for each in held.largest:
+        around = known.get(each.name)
+        location = "" if around is None else _location(values, around, each.name)
+        yield LiveTensor(each.bytes, each.name, location)
+
+
+def _location(values: Values, around: Computation, name: str) -> str:
+    """The line of what makes a value, else of what reads it; "" if neither is known."""
+    known = chain(values.makers(around, name), values.readers(around, (name,)))
+    return next((origin_text(origin) for origin in known if frame_of(origin) is not None), "")
