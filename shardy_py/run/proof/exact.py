@@ -22,29 +22,32 @@ from shardy_py.ops.compute import Array
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.answer import Answer
 from shardy_py.run.proof.exact_programs import ExactPrograms, ExactRun
-from shardy_py.run.proof.exact_runs import RunKind, orders_nan, runs_of, search_of
+from shardy_py.run.proof.exact_runs import RunKind, leaves_nan_open, runs_of, search_of, turned
 from shardy_py.run.proof.options import ProofOptions
 
 
 def prove_exactly(
-    partitioned: Partitioned, options: ProofOptions, inputs: Sequence[Array] = (), *, is_large: bool = False
+    partitioned: Partitioned, options: ProofOptions, inputs: Sequence[Array] = (), rounds: int = 1
 ) -> Answer:
     """Returns whether all devices compute what the whole program does, on its own shapes.
 
-    inputs: of the whole program; their integers are taken in one more run. is_large: fewer runs.
+    inputs: of the whole program; their integers are taken in one more run. rounds: of runs; 0: fewer than
+    one, as the program is large.
 
     Raises:
         ShardyError: one of the programs cannot run.
     """
-    kinds = runs_of((partitioned.whole, partitioned.local), is_large=is_large)
+    kinds = runs_of((partitioned.whole, partitioned.local), rounds)
     proof = _Proof(ExactPrograms(partitioned, options))
     with np.errstate(all="ignore"):
         if inputs:
             proof.make(kinds[0], inputs)
         for kind in kinds:
             proof.make(kind)
+        for kind in turned(kinds if rounds else (), bool(inputs), proof.programs.branches):
+            proof.make(kind)
         if proof.doubtful:
-            proof.search(search_of(is_large=is_large))
+            proof.search(search_of(rounds))
     return proof.answer(options)
 
 
@@ -78,12 +81,12 @@ class _Proof:
             self.runs.append(run)
 
     def _is_meant(self, run: ExactRun, kind: RunKind) -> bool:
-        """Returns whether a difference counts: not where an op that is right otherwise orders NaN."""
+        """Returns whether a difference counts: not where an op that is right otherwise leaves NaN open."""
         wrong = run.wrong
         if not kind.nan_bits or wrong is None or wrong in self.doubtful:
             return True
         first = self.programs.case.found[wrong].whole[0]
-        return not (isinstance(first, OpResult) and orders_nan(first.op))
+        return not (isinstance(first, OpResult) and leaves_nan_open(first.op))
 
     def _run(self, kind: RunKind, given: Sequence[Array]) -> ExactRun:
         """A run, or if it finds a difference, one with quotients, as a law of them may have been needed."""

@@ -193,8 +193,8 @@ def test_equal_elements_meet(change: tuple[str, str]) -> None:
     pairs = {name: (name, "[{}]") for name in ("%arg0", "%arg1")}
     answer = proven(SELECTED, SELECTED, pairs)
     assert answer.is_equal
-    assert "3 orders, 3 with equal inputs" in str(answer)
-    assert "6 runs" in str(answer)
+    assert "3 orders, 12 with equal inputs" in str(answer)
+    assert "24 runs" in str(answer)
     assert not proven(SELECTED, SELECTED.replace(*change), pairs).is_equal
 
 
