@@ -87,7 +87,7 @@ _ROUND = len(ORDERS) * _EACH
 _TIED = {3: Floats.PAIR, 5: Floats.UNITS, 7: Floats.CONSTANTS}
 _FEW = {0: Floats.CONSTANTS}
 """The runs of a round with equal elements: one of each order, or that in which zero is in the middle."""
-_ROUNDS = ((1 << 12, 4), (1 << 14, 2), (1 << 16, 1))
+_ROUNDS = ((1 << 12, 4), (1 << 14, 2), (1 << 17, 1))
 """Up to how many elements a program has how many rounds: a maximum shows but one of what it is taken of."""
 
 
