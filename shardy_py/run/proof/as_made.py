@@ -1,4 +1,4 @@
-"""Whether a local program is the one that its passes make, op by op.
+"""The comparison of a local program with the one that its passes make, op by op.
 
     check_as_made(partitioned)
 
