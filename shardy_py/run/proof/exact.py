@@ -18,12 +18,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from xdsl.ir import OpResult, SSAValue
 
+from shardy_py.base.errors import ShardyError
 from shardy_py.ops.compute import Array
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.answer import Answer
 from shardy_py.run.proof.exact_programs import ExactPrograms, ExactRun
 from shardy_py.run.proof.exact_runs import RunKind, leaves_nan_open, runs_of, search_of, turned
 from shardy_py.run.proof.options import ProofOptions
+
+_HIDDEN = 12
+"""The runs in which a wrong value may show in a result."""
 
 
 def prove_exactly(
@@ -48,7 +52,8 @@ def prove_exactly(
             proof.make(kind)
         if proof.doubtful:
             proof.search(search_of(rounds))
-    return proof.answer(options)
+        hidden = proof.hidden(kinds)
+    return replace(proof.answer(options), hidden=hidden)
 
 
 @dataclass(eq=False)
@@ -108,6 +113,21 @@ class _Proof:
                 if run.fault is not None and self._is_meant(run, kind):
                     self.kinds.append(kind)
                     self.runs.append(run)
+
+    def hidden(self, kinds: Sequence[RunKind]) -> int:
+        """Returns the runs in which no result differs though a value does; 0: a result differs."""
+        if not self.has_failed or self.runs[-1].wrong is None:
+            return 0
+        plain = [pair for pair in enumerate(kinds) if not (pair[1].is_cut or pair[1].nan_bits)]
+        chosen = [(self._number - 1, self.kinds[-1]), *plain[:_HIDDEN]]
+        for number, kind in chosen:
+            try:
+                run = self.programs.run(number, kind, results_only=True)
+            except ShardyError:
+                return 0
+            if run.fault is not None:
+                return 0
+        return len(chosen)
 
     def answer(self, options: ProofOptions) -> Answer:
         """Returns what was found."""
