@@ -40,12 +40,12 @@ class Form:
         """Returns the form of a region."""
         terms = _terms(plan)
         (first, *others) = terms or (0,)
-        if (
-            others
-            or not isinstance(first, RegionTerm)
-            or set(first.operands) != {0, 1}
-            or len(first.operands) != 2
-        ):
+        if others or not isinstance(first, RegionTerm) or len(first.operands) != 2:
+            return Form("", terms)
+        arguments = [
+            each for each in first.operands if isinstance(each, int)
+        ]  # others are terms, or constants
+        if sorted(arguments) != [0, 1]:
             return Form("", terms)
         record = first.record
         own = current().function_of(plan.steps[-1].op, record)

@@ -125,6 +125,7 @@ class Answer:
     exactness: how it was proven exactly; None: in floats, and `why_floats`.
     untaken: the values of the whole program that no device computed, in branches that were not taken.
     composition: how the local program is made of the ops that were proven alone; None: they were not.
+    hidden: the runs in which no result differs though the value of `fault` does; 0: a result differs.
     """
 
     fault: ValueFault | None
@@ -145,6 +146,7 @@ class Answer:
     exactness: Exactness | None = None
     why_floats: str = ""
     composition: Composition | None = None
+    hidden: int = 0
 
     @property
     def is_equal(self) -> bool:
@@ -245,6 +247,8 @@ class Answer:
                 f"{len(tally.unmatched):,} with other numbers of executions"
             )
         lines += (f"  not proven: {reason}" for reason in self.left)
+        if self.hidden:
+            lines.append(f"  no result differs in {self.hidden:,} runs: nothing reads what is wrong")
         return lines
 
     def _composed(self) -> list[str]:

@@ -20,14 +20,12 @@ from shardy_py.ops.table import row_name
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.answer import Answer
 from shardy_py.run.proof.exact import prove_exactly
+from shardy_py.run.proof.exact_runs import rounds_of
 from shardy_py.run.proof.field.facet import MEANINGS
 from shardy_py.run.proof.options import DEFAULT, ProofOptions
 from shardy_py.run.proof.proving import prove_in_floats
 from shardy_py.run.proof.widening import can_widen
 from shardy_py.run.proof.work import work_of
-
-_MANY = 1 << 16
-"""Elements of all results from which on each order of residues has one run instead of three."""
 
 
 def prove_as_is(
@@ -43,8 +41,7 @@ def prove_as_is(
     reason = "asked for" if options.floats else why_in_floats(partitioned.whole)
     if reason:
         return replace(prove_in_floats(partitioned, options, inputs), why_floats=reason)
-    is_large = work_of(partitioned.whole).elements > _MANY
-    return prove_exactly(partitioned, options, inputs, is_large=is_large)
+    return prove_exactly(partitioned, options, inputs, rounds_of(work_of(partitioned.whole).elements))
 
 
 def why_in_floats(module: ModuleOp) -> str:

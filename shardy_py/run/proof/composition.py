@@ -157,7 +157,10 @@ class _Written:
 
     def _text(self, op: Operation, numbers: dict[SSAValue, Hashable]) -> Hashable:
         """An op with its regions."""
-        parts: list[Hashable] = [_signature(op), tuple(numbers[value] for value in operands_of(op))]
+        parts: list[Hashable] = [
+            signature_without_channel(op),
+            tuple(numbers[value] for value in operands_of(op)),
+        ]
         for region in op.regions:
             for block in region.blocks:
                 for argument in block.args:
@@ -186,8 +189,8 @@ class _Written:
         return "unknown", id(value)
 
 
-def _signature(op: Operation) -> Hashable:
-    """The key of what an op computes; channels have other numbers in every program."""
+def signature_without_channel(op: Operation) -> Hashable:
+    """Returns the key of what an op computes; channels have other numbers in every program."""
     channel = op.properties.pop(_CHANNEL, None)
     try:
         return signature_of(op, number_of), channel is None
@@ -370,4 +373,4 @@ def _of_edges(op: Operation) -> list[list[SSAValue]]:
     return [[*source_values(owner), *edge_targets(owner)] for owner in edge_owners(op)]
 
 
-__all__ = ["Composition", "Key", "Piece", "Pieces", "is_control", "key_of"]
+__all__ = ["Composition", "Key", "Piece", "Pieces", "is_control", "key_of", "signature_without_channel"]

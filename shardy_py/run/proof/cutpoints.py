@@ -30,7 +30,7 @@ from shardy_py.run.proof.correspondences import Counterpart
 from shardy_py.run.proof.exact_inputs import constants_of
 from shardy_py.run.proof.field.arithmetic import FieldArithmetic, is_float
 from shardy_py.run.proof.field.hashing import mixed
-from shardy_py.run.proof.field.residues import Residues, is_finite
+from shardy_py.run.proof.field.residues import Residues
 
 _LABEL = "cut point"
 _NUMBERS = {Identity.ZERO: 0.0, Identity.ONE: 1.0}
@@ -48,7 +48,7 @@ class Cutpoints:
     def renewed(self, value: SSAValue, array: Array) -> Array | None:
         """Returns what takes the place of an array [lanes, *shape]; None: it stays.
 
-        Infinities and NaN stay: masks are made of them.
+        So does infinite and NaN: what reads one element that is NaN may be right for no other reason.
         """
         if value not in self.values or array.dtype.kind not in "fc":
             return None
@@ -63,7 +63,6 @@ class Cutpoints:
         result: Array = arithmetic.residues(bits)
         if array.dtype.kind == "c":
             result = result + 1j * arithmetic.residues(mixed(bits))
-        result = result if is_finite(array) else np.where(np.isfinite(array), result, array)
         self.keep_values(array, result)
         return result
 

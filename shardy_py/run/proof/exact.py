@@ -18,34 +18,42 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from xdsl.ir import OpResult, SSAValue
 
+from shardy_py.base.errors import ShardyError
 from shardy_py.ops.compute import Array
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.answer import Answer
 from shardy_py.run.proof.exact_programs import ExactPrograms, ExactRun
-from shardy_py.run.proof.exact_runs import RunKind, orders_nan, runs_of, search_of
+from shardy_py.run.proof.exact_runs import RunKind, leaves_nan_open, runs_of, search_of, turned
 from shardy_py.run.proof.options import ProofOptions
+
+_HIDDEN = 12
+"""The runs in which a wrong value may show in a result."""
 
 
 def prove_exactly(
-    partitioned: Partitioned, options: ProofOptions, inputs: Sequence[Array] = (), *, is_large: bool = False
+    partitioned: Partitioned, options: ProofOptions, inputs: Sequence[Array] = (), rounds: int = 1
 ) -> Answer:
     """Returns whether all devices compute what the whole program does, on its own shapes.
 
-    inputs: of the whole program; their integers are taken in one more run. is_large: fewer runs.
+    inputs: of the whole program; their integers are taken in one more run. rounds: of runs; 0: fewer than
+    one, as the program is large.
 
     Raises:
         ShardyError: one of the programs cannot run.
     """
-    kinds = runs_of((partitioned.whole, partitioned.local), is_large=is_large)
+    kinds = runs_of((partitioned.whole, partitioned.local), rounds)
     proof = _Proof(ExactPrograms(partitioned, options))
     with np.errstate(all="ignore"):
         if inputs:
             proof.make(kinds[0], inputs)
         for kind in kinds:
             proof.make(kind)
+        for kind in turned(kinds if rounds else (), bool(inputs), proof.programs.branches):
+            proof.make(kind)
         if proof.doubtful:
-            proof.search(search_of(is_large=is_large))
-    return proof.answer(options)
+            proof.search(search_of(rounds))
+        hidden = proof.hidden(kinds)
+    return replace(proof.answer(options), hidden=hidden)
 
 
 @dataclass(eq=False)
@@ -78,12 +86,12 @@ class _Proof:
             self.runs.append(run)
 
     def _is_meant(self, run: ExactRun, kind: RunKind) -> bool:
-        """Returns whether a difference counts: not where an op that is right otherwise orders NaN."""
+        """Returns whether a difference counts: not where an op that is right otherwise leaves NaN open."""
         wrong = run.wrong
         if not kind.nan_bits or wrong is None or wrong in self.doubtful:
             return True
         first = self.programs.case.found[wrong].whole[0]
-        return not (isinstance(first, OpResult) and orders_nan(first.op))
+        return not (isinstance(first, OpResult) and leaves_nan_open(first.op))
 
     def _run(self, kind: RunKind, given: Sequence[Array]) -> ExactRun:
         """A run, or if it finds a difference, one with quotients, as a law of them may have been needed."""
@@ -105,6 +113,21 @@ class _Proof:
                 if run.fault is not None and self._is_meant(run, kind):
                     self.kinds.append(kind)
                     self.runs.append(run)
+
+    def hidden(self, kinds: Sequence[RunKind]) -> int:
+        """Returns the runs in which no result differs though a value does; 0: a result differs."""
+        if not self.has_failed or self.runs[-1].wrong is None:
+            return 0
+        plain = [pair for pair in enumerate(kinds) if not (pair[1].is_cut or pair[1].nan_bits)]
+        chosen = [(self._number - 1, self.kinds[-1]), *plain[:_HIDDEN]]
+        for number, kind in chosen:
+            try:
+                run = self.programs.run(number, kind, results_only=True)
+            except ShardyError:
+                return 0
+            if run.fault is not None:
+                return 0
+        return len(chosen)
 
     def answer(self, options: ProofOptions) -> Answer:
         """Returns what was found."""

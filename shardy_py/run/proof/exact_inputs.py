@@ -30,6 +30,8 @@ from shardy_py.run.proof.field.residues import Residues
 
 _ZEROS, _EDGES, _SCALAR_EDGES = 0.12, 0.3, 0.5
 _FULL_RANGE, _NEGATIVE, _POSITIVE = 0.25, 0.75, 0.5
+_INSIDE, _LEAST = 0.35, 0.5
+"""The share of the tensors whose integers are all below one size, and how often it is the least."""
 _TIED = 0.85
 """The share of the floats of an input that are one of a few."""
 _MOST_CONSTANTS = 12
@@ -81,7 +83,7 @@ def constants_of(values: Iterable[SSAValue]) -> Iterator[Any]:
 def few_integers(random: np.random.Generator, sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Returns a few integers at the edges of ranges: many of them meet."""
     edges = {edge for size in sizes for edge in (0, 1, -1, size - 1, size, size // 2)}
-    count = int(random.integers(2, 5))
+    count = int(random.integers(1, 5))
     return tuple(random.choice(sorted(edges), count).tolist())
 
 
@@ -89,12 +91,13 @@ def few_integers(random: np.random.Generator, sizes: tuple[int, ...]) -> tuple[i
 class Inputs:
     """The source of random inputs.
 
-    sizes: numbers below which integers are drawn. ties: the floats of which many are equal; (): uniform ones.
-    few: the only integers; (): any. has_nan: whether some floats are NaN.
+    integers: the source of integers. sizes: numbers below which they are drawn. ties: the floats of which
+    many are equal; (): uniform ones. few: the only integers; (): any. has_nan: whether some floats are NaN.
     """
 
     field: Residues
     random: np.random.Generator
+    integers: np.random.Generator
     sizes: tuple[int, ...]
     ties: tuple[float, ...] = ()
     few: tuple[int, ...] = ()
@@ -108,9 +111,8 @@ class Inputs:
 
     def elements(self, dtype: AnyDtype, shape: tuple[int, ...]) -> Array:
         """Returns random elements: floats as residues in float64."""
-        random = self.random
         if dtype == np.bool_:
-            return random.random(shape) < 0.5
+            return self.integers.random(shape) < 0.5
         if dtype.kind in "iu" or "int" in dtype.name:
             return self._integers(dtype, shape)
         floats = self._floats(shape) + (1j * self._floats(shape) if dtype.kind == "c" else 0.0)
@@ -131,7 +133,7 @@ class Inputs:
         return np.where(random.random(shape) < _TIED, equal, values)
 
     def _integers(self, dtype: AnyDtype, shape: tuple[int, ...]) -> Array:
-        random, order = self.random, self.field.order
+        random, order = self.integers, self.field.order
         if dtype.kind in "iu":
             info = np.iinfo(dtype)
             low, high = int(info.min), int(info.max)
@@ -146,6 +148,10 @@ class Inputs:
             return random.integers(
                 low, high, shape, np.int64 if low < 0 else np.uint64, endpoint=True
             ).astype(dtype)
+        if random.random() < _INSIDE:
+            sizes = [size for size in self.sizes if size > 1] or [2]
+            size = min(sizes) if random.random() < _LEAST else int(random.choice(sizes))
+            return np.clip(random.integers(0, size, shape), low, high).astype(dtype)
         size = random.choice(self.sizes, shape)
         size = size + random.choice((0, 2, 10), shape)
         values = (random.random(shape) * size).astype(np.int64)

@@ -26,6 +26,7 @@ from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.lanes import TOKEN
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.interpret import Executable, Settings
+from shardy_py.run.interpret.machine import Devices
 from shardy_py.run.interpret.values import Value, is_array
 from shardy_py.run.proof.answer import ValueFault, fault_of
 from shardy_py.run.proof.case import Case, arguments_of, main_of
@@ -126,15 +127,23 @@ class ExactPrograms:
             cutpoints=cutpoints,
         )
 
-    def run(self, number: int, kind: RunKind, given: Sequence[Array] = ()) -> ExactRun:
+    def run(
+        self, number: int, kind: RunKind, given: Sequence[Array] = (), *, results_only: bool = False
+    ) -> ExactRun:
         """A run of both programs.
 
         number: chooses prime, functions and inputs. given: inputs, of which the integers are taken.
+        results_only: whether nothing else is compared.
         """
         case = self.case
+        place = number if kind.place is None else kind.place
         random, field, hashes = self._drawn(number, kind.order)
-        inputs = self._drawn_inputs(kind, field, random)
-        self._begin(number, kind, inputs, hashes)
+        integers = np.random.default_rng((self._options.seed, place, len(ORDERS)))
+        ties = self._ties(kind.floats, field, random)
+        few = few_integers(integers, self._sizes) if ties or kind.few else ()
+        given_few, has_nan = few if kind.few else (), kind.nan_bits > 0
+        inputs = Inputs(field, random, integers, self._sizes, ties, given_few, has_nan=has_nan)
+        self._begin(number, place // len(ORDERS) + place + kind.turn, kind, inputs, few, hashes)
         arrays = _arrays(case, inputs, given)
         if kind.floats is Floats.ZERO:
             arrays = [_without_floats(array) for array in arrays]
@@ -149,7 +158,7 @@ class ExactPrograms:
         comparison, parts = self._observer(expected, cut[1]), self._split(arrays, inputs)
         is_random = kind.is_bounded and not kind.is_cut
         try:
-            made = local.run(parts, comparison.observe, seed)
+            made = local.run(parts, _unseen if results_only else comparison.observe, seed)
         except WrongValue as error:
             wrong = error.wrong
             fault = fault_of(wrong, case.local, case.whole, case.sources)
@@ -180,25 +189,23 @@ class ExactPrograms:
         tensor = series[0].array if series else np.zeros(0)
         return replace(fault, origin=KnownElements(self.field, values, inputs).origin_of(got, right, tensor))
 
-    def _begin(self, number: int, kind: RunKind, inputs: Inputs, hashes: Hash) -> None:
+    def _begin(
+        self, number: int, turn: int, kind: RunKind, inputs: Inputs, few: Sequence[int], hashes: Hash
+    ) -> None:
         """Begins a run of both programs; where inputs are equal, values of functions are as well."""
         for arithmetic in (self._whole, self._local):
             arithmetic.begin(
                 inputs.field,
                 hashes,
-                number // len(ORDERS) + number,
+                turn,
                 divides=self.divides,
                 nan_bits=kind.nan_bits,
                 ties=inputs.ties,
+                few=few,
             )
         if number or self.divides:  # those of run 0 are known since the programs were built
             for executable in self._executables:
                 executable.renew()
-
-    def _drawn_inputs(self, kind: RunKind, field: Residues, random: np.random.Generator) -> Inputs:
-        ties = self._ties(kind.floats, field, random)
-        few = few_integers(random, self._sizes) if kind.few else ()
-        return Inputs(field, random, self._sizes, ties, few, has_nan=kind.nan_bits > 0)
 
     def _split(self, arrays: Sequence[Array | None], inputs: Inputs) -> list[Value]:
         """The parts of the devices, with random padding."""
@@ -225,6 +232,11 @@ class ExactPrograms:
         return (*two, field.least, field.greatest, *field.encoded(np.array(known)).tolist())
 
     @property
+    def branches(self) -> int:
+        """The most branches of a conditional that was executed; 0: there was none."""
+        return max((count for each in (self._whole, self._local) for count in each.branches), default=0)
+
+    @property
     def _has_quotients(self) -> bool:
         return self._whole.inverts or self._local.inverts
 
@@ -242,11 +254,10 @@ class ExactPrograms:
     def exactness(self, kinds: Sequence[RunKind], doubtful: Collection[SSAValue] = ()) -> Exactness:
         """How it was proven, in these runs. doubtful: values that are right for some operands only."""
         used, runs = (self._whole, self._local), len(kinds)
-        branches = {count for arithmetic in used for count in arithmetic.branches}
         return Exactness(
             runs,
             min(runs, len(ORDERS)),
-            min(max(branches, default=0), runs),
+            min(self.branches, runs),
             tuple(sorted({name for arithmetic in used for name in arithmetic.uninterpreted})),
             tuple(sorted({name for arithmetic in used for name in arithmetic.whole})),
             None if self.divides and self._has_quotients else degree_of(self.partitioned.whole),
@@ -258,6 +269,10 @@ class ExactPrograms:
             sum(kind.nan_bits > 0 for kind in kinds),
             tuple(_names(self.case.local, [value for value in doubtful if isinstance(value, OpResult)])),
         )
+
+
+def _unseen(op: Operation, devices: Devices, results: list[Value]) -> None:
+    """Compares nothing."""
 
 
 def _names(module: ModuleOp, values: Sequence[OpResult]) -> list[str]:

@@ -8,8 +8,8 @@ Not here: the elements of inputs (`exact_inputs.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from xdsl.dialects.builtin import ModuleOp
@@ -19,7 +19,7 @@ from shardy_py.mlir.dialects.stablehlo import AbsOp
 from shardy_py.mlir.ir import operands_of, type_of, walk_pre_order
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
-from shardy_py.ops import Control, Family, OpRecord
+from shardy_py.ops import Control, Family, OpRecord, TensorType
 from shardy_py.ops.table import row_name, row_of
 from shardy_py.run.proof.case import arguments_of
 from shardy_py.run.proof.facet import EXACT
@@ -50,7 +50,8 @@ class RunKind:
 
     order: of residues. floats: of inputs. is_cut: whether values are replaced after they were compared.
     few: whether integers are few, so that equal ones meet. nan_bits: functions are NaN once in two to that
-    many times, and some inputs are; 0: none.
+    many times, and some inputs are; 0: none. turn: by how many branches more conditionals are turned than in
+    run `place`, whose integers it has; None: it has its own.
     """
 
     order: Order
@@ -58,6 +59,8 @@ class RunKind:
     is_cut: bool = False
     few: bool = False
     nan_bits: int = 0
+    turn: int = 0
+    place: int | None = None
 
     @property
     def is_bounded(self) -> bool:
@@ -65,7 +68,6 @@ class RunKind:
         return self.floats is Floats.UNIFORM and not self.nan_bits
 
 
-_TIED = {3: Floats.PAIR, 5: Floats.UNITS, 7: Floats.CONSTANTS}
 _NAN = tuple((Floats.UNIFORM, bits) for bits in (2, 4, 8, 1, 3, 6))
 _WITHOUT_NAN = tuple(
     (floats, 0)
@@ -80,44 +82,97 @@ _WITHOUT_NAN = tuple(
 )
 """The floats of runs that search, and how rarely functions are NaN in them."""
 _FEWER = 6
+_MOST_BRANCHES = 8
+_ROUND = len(ORDERS) * _EACH
+_TIED = {3: Floats.PAIR, 5: Floats.UNITS, 7: Floats.CONSTANTS}
 _FEW = {0: Floats.CONSTANTS}
-"""The runs with equal elements: one of each order, or that in which zero is in the middle."""
+"""The runs of a round with equal elements: one of each order, or that in which zero is in the middle."""
+_ROUNDS = ((1 << 12, 4), (1 << 14, 2), (1 << 17, 1))
+"""Up to how many elements a program has how many rounds: a maximum shows but one of what it is taken of."""
 
 
-def runs_of(modules: Iterable[ModuleOp], *, is_large: bool) -> tuple[RunKind, ...]:
+def rounds_of(elements: int) -> int:
+    """Returns how often all kinds of runs are made of a program with so many elements; 0: it is large."""
+    return next((rounds for most, rounds in _ROUNDS if elements <= most), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    """The reasons for more runs than those of sums, products and functions alone.
+
+    depends: on integers, order or branches. ties: whether equal floats matter. integers: whether equal
+    integers do. magnitudes: whether some are taken. cancels: whether equal operands give a constant.
+    """
+
+    depends: bool
+    ties: bool
+    integers: bool
+    magnitudes: bool
+    cancels: bool
+
+    @staticmethod
+    def of(module: ModuleOp) -> _Needs:
+        types = [tensor_type(type_of(argument)) for argument in arguments_of(module)]
+        ops = [op for op in walk_pre_order(module) if op.results]
+        records = list({id(record): record for record in map(record_of, ops)}.values())
+        ties, compares = any(map(_tells_ties, records)), any(map(_tells_equal_integers, records))
+        is_given = any(type_ is not None and not is_float(type_) for type_ in types)
+        return _Needs(
+            depends=is_given or ties or any(map(_depends, records)),
+            ties=ties,
+            integers=compares and (any(map(_is_integer, types)) or any(map(_makes_integers, records))),
+            magnitudes=any(record.name == _MAGNITUDE for record in records),
+            cancels=any(map(_cancels, ops)),
+        )
+
+
+def runs_of(modules: Iterable[ModuleOp], rounds: int) -> tuple[RunKind, ...]:
     """Returns the runs of a whole and a local program.
 
-    Each order has three runs if what a run shows depends on its integers, its order or its branches; one in
-    large programs and in those of sums, products and functions alone. Zero is the only residue whose
-    magnitude is below that of 1. What cancels hides all but NaN.
+    Each order has three runs in a round if what a run shows depends on its integers, its order or its
+    branches; one in large programs and in those of sums, products and functions alone; and one with few
+    integers where they are compared. Zero is the only residue whose magnitude is below that of 1. What
+    cancels hides all but NaN.
     """
-    depends, ties, magnitudes, cancels = False, False, False, False
-    for module in modules:
-        types = (tensor_type(type_of(argument)) for argument in arguments_of(module))
-        depends |= any(type_ is not None and not is_float(type_) for type_ in types)
-        ops = [op for op in walk_pre_order(module) if op.results]
-        records = {id(record): record for record in map(record_of, ops)}
-        cancels |= any(map(_cancels, ops))
-        ties |= any(map(_tells_ties, records.values()))
-        depends |= ties or any(map(_depends, records.values()))
-        magnitudes |= any(record.name == _MAGNITUDE for record in records.values())
-    tied = (_FEW if is_large or not depends else _TIED) if ties else {}
-    count = len(ORDERS) * (1 if is_large or not depends else _EACH)
+    needs = [_Needs.of(module) for module in modules]
+    depends, is_large = any(each.depends for each in needs), not rounds
+    has_ties = any(each.ties for each in needs)
+    if is_large or not depends:
+        tied, count, rounds = _FEW if has_ties else {}, len(ORDERS), 1
+    else:
+        tied, count = _TIED if has_ties else {}, _ROUND
     first_cut = min(len(ORDERS), count - 1)
-    runs = tuple(
+    runs = [
         RunKind(
-            ORDERS[number % len(ORDERS)],
+            ORDERS[(number + turn) % len(ORDERS)],
             tied.get(number, Floats.UNIFORM),
             is_cut=number >= first_cut and number not in tied,
         )
+        for turn in range(rounds)
         for number in range(count)
+    ]
+    if any(each.integers for each in needs):
+        runs += [RunKind(order, few=True) for order in ORDERS[: 1 if is_large else None]] * rounds
+    if any(each.cancels for each in needs):
+        runs += [RunKind(ORDERS[0], nan_bits=bits) for _, bits in _NAN[: 1 if is_large else len(ORDERS)]]
+    if any(each.magnitudes for each in needs) and not is_large:
+        runs.append(RunKind("middle", Floats.ZERO))
+    return tuple(runs)
+
+
+def turned(kinds: Sequence[RunKind], first: int, branches: int) -> tuple[RunKind, ...]:
+    """Returns runs again for each further branch of conditionals, with the same integers: one takes one.
+
+    kinds: of runs that were made, from number `first` on.
+    """
+    return tuple(
+        replace(kind, turn=turn, place=number)
+        for turn in range(1, min(branches, _MOST_BRANCHES))
+        for number, kind in enumerate(kinds, first)
     )
-    if cancels:
-        runs += tuple(RunKind(ORDERS[0], nan_bits=bits) for _, bits in _NAN[: 1 if is_large else len(ORDERS)])
-    return (*runs, RunKind("middle", Floats.ZERO)) if magnitudes and not is_large else runs
 
 
-def search_of(*, is_large: bool) -> tuple[RunKind, ...]:
+def search_of(rounds: int) -> tuple[RunKind, ...]:
     """Returns more runs, for a program with an op that is right for some operands only.
 
     They try to have others reach it: equal integers and floats meet, inputs and functions are NaN.
@@ -128,14 +183,20 @@ def search_of(*, is_large: bool) -> tuple[RunKind, ...]:
             pair for pairs in zip(_NAN * 2, _WITHOUT_NAN * 2, strict=True) for pair in pairs
         )
     ]
-    return tuple(kinds[:_FEWER] if is_large else kinds)
+    return tuple(kinds * min(rounds, 2) if rounds else kinds[:_FEWER])
 
 
-def orders_nan(op: Operation) -> bool:
-    """Returns whether an op puts floats in order, which NaN have none in: their places are left open."""
+def leaves_nan_open(op: Operation) -> bool:
+    """Returns whether NaN may be elsewhere in parts of an op.
+
+    NaN have no place in an order. The parts of a kernel are padded with zeros, which XLA, too, multiplies by
+    what is beside the window.
+    """
     if op.regions:
         return any(_tells_ties(record_of(inner)) for inner in walk_pre_order(op))
     record = record_of(op)
+    if EXACT.of(row_name(record)).multiplies_padding:
+        return True
     return _tells_ties(record) and row_of(record).kind is not Family.ELEMENTWISE
 
 
@@ -159,3 +220,17 @@ def _depends(record: OpRecord) -> bool:
 
 def _tells_ties(record: OpRecord) -> bool:
     return any(map(is_float, record.operands)) and EXACT.of(row_name(record)).tells_ties_apart
+
+
+def _tells_equal_integers(record: OpRecord) -> bool:
+    return any(map(_is_integer, record.operands)) and EXACT.of(row_name(record)).tells_ties_apart
+
+
+def _makes_integers(record: OpRecord) -> bool:
+    """True if it gives integers for floats, or draws them."""
+    drawn = EXACT.of(row_name(record)).is_random or any(map(is_float, record.operands))
+    return drawn and any(map(_is_integer, record.results))
+
+
+def _is_integer(type_: TensorType | None) -> bool:
+    return type_ is not None and not is_float(type_) and type_.element != "i1"

@@ -23,6 +23,7 @@ class ExactRow:
     than the sign of a zero. orders_floats: whether its floats depend on the order of those of operands.
     tells_ties_apart: whether results differ for equal floats and for nearly equal ones. is_random: whether
     it draws numbers. cancels: whether its result is a constant for equal operands, but for NaN.
+    multiplies_padding: whether a part of it may multiply elements by zeros that the whole op does not have.
     """
 
     relate: sizes.Relate | None = None
@@ -32,6 +33,7 @@ class ExactRow:
     tells_ties_apart: bool = False
     is_random: bool = False
     cancels: bool = False
+    multiplies_padding: bool = False
 
 
 _FIXED = ExactRow(sizes.fixed)
@@ -55,8 +57,8 @@ EXACT = Facet(
         "stablehlo.dynamic_update_slice": ExactRow(sizes.dynamic_update_slice),
         "stablehlo.gather": ExactRow(sizes.gather, sizes.gather_attributes),
         "stablehlo.scatter": ExactRow(sizes.scatter),
-        "stablehlo.convolution": ExactRow(sizes.convolution),
-        "stablehlo.dynamic_conv": _FIXED,
+        "stablehlo.convolution": ExactRow(sizes.convolution, multiplies_padding=True),
+        "stablehlo.dynamic_conv": ExactRow(sizes.fixed, multiplies_padding=True),
         "stablehlo.select_and_scatter": ExactRow(sizes.select_and_scatter, tells_ties_apart=True),
         "stablehlo.fft": ExactRow(sizes.fft, sizes.fft_length),
         "chlo.top_k": ExactRow(sizes.top_k, sizes.found_count, tells_zeros_apart=True, tells_ties_apart=True),

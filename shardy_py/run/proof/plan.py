@@ -18,6 +18,7 @@ from shardy_py.ops.compute import Array
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.answer import Answer
 from shardy_py.run.proof.as_is import prove_as_is
+from shardy_py.run.proof.as_made import check_as_made, is_as_made
 from shardy_py.run.proof.case import Case
 from shardy_py.run.proof.options import DEFAULT, ProofOptions
 from shardy_py.run.proof.shrinking import Shrunk, shrunk
@@ -43,7 +44,8 @@ def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Seq
     inputs: of the whole program, instead of random ones; it is then proven on its own shapes.
 
     Raises:
-        ShardyError: one of the programs cannot run, or inputs are given for other shapes than its own.
+        ShardyError: one of the programs cannot run, inputs are given for other shapes than its own, or the
+            local program is too large to run and not what its passes make of the whole one.
     """
     shapes = options.shapes
     if inputs and shapes in ("small", "ops"):
@@ -56,6 +58,9 @@ def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Seq
         by_ops = prove_ops(case, options, lambda part: _prove_part(part, options))
         if by_ops.is_complete:
             return by_ops
+    if shapes == "auto" and not is_large(partitioned, LARGER) and not is_as_made(partitioned):
+        return _with_branches(prove_as_is(partitioned, options), options)
+    check_as_made(partitioned)
     if shapes != "ops":
         smaller = shrunk(case)
         is_same = smaller is not None and smaller.same_ops
@@ -72,6 +77,9 @@ def _with_branches(answer: Answer, options: ProofOptions) -> Answer:
     """The answer with proofs of each op that no device executed: of branches that were not taken."""
     if answer.fault is not None or not answer.untaken or answer.partitioned is None:
         return answer
+    if not is_as_made(answer.partitioned):
+        left = f"{len(answer.untaken):,} values in branches that were not taken of a changed local program"
+        return replace(answer, left=(*answer.left, left))
     case = Case.of(answer.partitioned)
     parts = prove_ops(case, options, lambda part: _prove_part(part, options), answer.untaken)
     answer = replace(answer, branches=parts.parts, left=parts.left)

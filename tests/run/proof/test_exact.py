@@ -193,8 +193,8 @@ def test_equal_elements_meet(change: tuple[str, str]) -> None:
     pairs = {name: (name, "[{}]") for name in ("%arg0", "%arg1")}
     answer = proven(SELECTED, SELECTED, pairs)
     assert answer.is_equal
-    assert "3 orders, 3 with equal inputs" in str(answer)
-    assert "6 runs" in str(answer)
+    assert "3 orders, 12 with equal inputs" in str(answer)
+    assert "24 runs" in str(answer)
     assert not proven(SELECTED, SELECTED.replace(*change), pairs).is_equal
 
 
@@ -320,3 +320,24 @@ def test_the_answer_says_what_was_shown() -> None:
     data = answer.to_json()
     assert (data["arithmetic"], data["is_equal"]) == ("exact", True)
     assert data["error"] < 1e-6
+
+
+HIDDEN = """func.func @main(%arg0: tensor<8xf32>) -> tensor<4xf32> {{
+  %0 = stablehlo.tanh %arg0 : tensor<8xf32>{wrong}
+  %1 = stablehlo.slice {read} [0:4] : (tensor<8xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}}"""
+REPEATED = """
+  %a = stablehlo.slice %0 [0:{first}] : (tensor<8xf32>) -> tensor<{first}xf32>
+  %b = stablehlo.slice %0 [0:{rest}] : (tensor<8xf32>) -> tensor<{rest}xf32>
+  %c = stablehlo.concatenate %a, %b, dim = 0 : (tensor<{first}xf32>, tensor<{rest}xf32>) -> tensor<8xf32>"""
+
+
+@pytest.mark.parametrize(("first", "is_hidden"), [(4, True), (3, False)])
+def test_the_answer_says_if_no_result_shows_a_wrong_value(first: int, is_hidden: bool) -> None:
+    """Elements from `first` on are wrong, of which results have those below 4."""
+    whole = HIDDEN.format(wrong="", read="%0")
+    local = HIDDEN.format(wrong=REPEATED.format(first=first, rest=8 - first), read="%c")
+    answer = proven(whole, local, {"%arg0": ("%arg0", "[{}]"), "%3": ("%0", "[{}]")})
+    assert not answer.is_equal
+    assert ("no result differs in" in str(answer)) == is_hidden

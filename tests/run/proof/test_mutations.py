@@ -14,7 +14,7 @@ from tests.run.proof.mutations.broken import KINDS, Subject, chosen
 from tests.run.proof.mutations.campaign import PROOFS, outcome
 from tests.run.proof.mutations.difference import DIFFERENT, EQUAL, Runs
 
-QUICK = ("embedding", "convolution", "branches", "scan", "layouts", "pooling", "layer_norm")
+QUICK = ("embedding", "convolution", "branches", "scan", "layouts", "pooling", "layer_norm", "calls")
 STRICT = tuple(name for name in PROOFS if name != "floats")
 KNOWN = {"floats": ("branches", "constant", "mask shifted", "pairs", "replica", "rounding")}
 """Programs and kinds of which a proof may miss some: it runs in f64, takes one branch, has small

@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 
 from shardy_py import Program, propagate
+from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.ir import walk_pre_order
-from shardy_py.run.proof import ProofOptions, plan, prove
+from shardy_py.run.proof import ProofOptions, Shapes, plan, prove
+from shardy_py.run.proof.as_made import check_as_made
 from shardy_py.run.proof.case import Case
 from shardy_py.run.proof.plan import is_large, work_of
 from shardy_py.run.proof.resizing import Resizing
 from shardy_py.run.proof.shrinking import shrunk
 from tests.run.interpret.custom_functions import register
+from tests.run.proof.mutations.broken import Subject
 
 MESH = 'sdy.mesh @mesh = <["x"=4, "y"=2]>\n'
 ROWS = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}'
@@ -202,3 +205,26 @@ def test_a_program_whose_ops_change_with_its_sizes_runs_as_it_is(
     answer = local.prove()
     assert answer.is_equal
     assert bool(answer.sizes) == same_ops
+
+
+LARGE = f"""{MESH}func.func @main(%x: tensor<262145x1024xf32> {ROWS}) -> tensor<262144x1024xf32> {{
+  %a = stablehlo.tanh %x : tensor<262145x1024xf32>
+  %s = stablehlo.slice %a [1:262145, 0:1024] : (tensor<262145x1024xf32>) -> tensor<262144x1024xf32>
+  return %s : tensor<262144x1024xf32>
+}}"""
+
+
+@pytest.mark.parametrize("kind", ["slice start", "pairs", "halo", "results"])
+@pytest.mark.parametrize("shapes", ["auto", "small", "ops"])
+def test_smaller_sizes_are_no_proof_of_a_local_program_that_was_changed(kind: str, shapes: Shapes) -> None:
+    """Smaller sizes are about what the passes make, and a changed program may have the same ops."""
+    mutant = Subject("large", LARGE).broken(kind, 0)
+    assert mutant is not None
+    with pytest.raises(ShardyError, match="the local program is not what its passes make"):
+        prove(mutant.partitioned, ProofOptions(shapes=shapes))
+
+
+def test_a_local_program_is_what_its_passes_make() -> None:
+    made = Subject("large", LARGE).partitioned()
+    check_as_made(made)
+    assert prove(made).is_equal

@@ -136,13 +136,15 @@ class FieldArithmetic(Arithmetic):
         divides: bool = False,
         nan_bits: int = 0,
         ties: Sequence[float] = (),
+        few: Sequence[int] = (),
     ) -> None:
         """Begins another run: ops that were built before compute in its field.
 
         divides: whether quotients are those of the field; else the inverse is a function like any other, so
         that all values are polynomials. nan_bits: functions are NaN once in two to that many times; 0: never.
-        ties: residues that every other value of a function is one of, so that equal ones meet.
+        ties, few: residues and integers of which many values of functions are, so that equal ones meet.
         """
+        self._few: Array = np.array(few, np.int64).view(np.uint64)
         self._ties: Array = np.array(ties, np.float64)
         self._nan = np.uint64((1 << nan_bits) - 1)
         self.field, self.hashes, self.turn, self.divides = field, hashes, turn, divides
@@ -259,6 +261,13 @@ class FieldArithmetic(Arithmetic):
             chosen = self._ties[((bits >> np.uint64(1)) % np.uint64(self._ties.size)).astype(np.int64)]
             result = np.where(bits & np.uint64(1), result, chosen)
         return np.where(bits & self._nan, result, np.nan) if self._nan else result
+
+    def with_few(self, bits: Array) -> Array:
+        """Returns random bits; in some runs most of them one of a few integers."""
+        if not self._few.size:
+            return bits
+        chosen = self._few[((bits >> np.uint64(3)) % np.uint64(self._few.size)).astype(np.int64)]
+        return np.where(bits & np.uint64(7), chosen, bits)
 
     def codes(self, array: Array) -> list[Array]:
         """Returns what hashes take: one array, or two of complex numbers."""

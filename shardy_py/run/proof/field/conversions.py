@@ -172,6 +172,7 @@ def bitcast(arithmetic: FieldArithmetic, site: FieldSite) -> Compute | None:
 
     def compute(record: OpRecord, operand: Array) -> Array:
         hashed = arithmetic.hashes.of(label, *arithmetic.codes(operand))
+        hashed = arithmetic.with_few(hashed)
         if bits < 64:
             hashed = hashed & np.uint64((1 << bits) - 1)
         hashed = np.where(operand == 0, np.uint64(0), hashed)

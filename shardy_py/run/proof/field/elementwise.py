@@ -85,7 +85,9 @@ def uninterpreted(
     elif dtype == np.bool_:
         return (bits & np.uint64(1)) != 0
     else:
-        return ((bits % np.uint64(_COUNT)).astype(np.int64) + _LEAST).astype(dtype)
+        plain = bits % np.uint64(_COUNT) + np.uint64(_LEAST % (1 << 64))
+        few = arithmetic.with_few(bits)
+        return np.where(few == bits, plain, few).view(np.int64).astype(dtype)
     return _with_known_values(arithmetic, record, operands, result)
 
 

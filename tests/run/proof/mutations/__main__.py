@@ -2,7 +2,7 @@
 
     python -m tests.run.proof.mutations --count 2 --seed 0          2 changes of each kind in each program
     python -m tests.run.proof.mutations --program embedding --kind 'index offset'
-    python -m tests.run.proof.mutations --random 20                 in 20 random programs
+    python -m tests.run.proof.mutations --random 20 --repeat 3      in 20 random programs, 3 proofs of each
     python -m tests.run.proof.mutations --right 100                 random programs as they are: all are right
 
 A mutant is different if a device returns another result for one of many inputs (`difference.py`). One that
@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 
 from shardy_py.base.errors import ShardyError
 from tests.run.proof.mutations.broken import KINDS, NAMES, RANDOM, Subject
-from tests.run.proof.mutations.campaign import PROOFS, Table, outcome, outcomes
+from tests.run.proof.mutations.campaign import PROOFS, Prove, Table, outcome, outcomes, proof_by
 from tests.run.proof.mutations.difference import TIMES, Runs
 
 
@@ -26,13 +27,14 @@ def main() -> int:
     """Prints the table."""
     options = _parser().parse_args()
     proofs = {name: PROOFS[name] for name in options.prove or PROOFS}
+    proofs |= {f"seed {seed}": proof_by(seed=seed) for seed in range(1, options.repeat)}
     if options.right:
-        return _right(range(options.seed, options.seed + options.right), tuple(proofs))
+        return _right(range(options.seed, options.seed + options.right), proofs)
     names = options.program or [*NAMES]
     if options.random:
         names = [f"{RANDOM}{seed}" for seed in range(options.seed, options.seed + options.random)]
     if options.site is not None:
-        return _one(names[0], options.kind[0], options.site, tuple(proofs))
+        return _one(names[0], options.kind[0], options.site, proofs)
     strict = [proof for proof in proofs if proof != "floats"] or [*proofs]
     table, rejected = Table(tuple(proofs)), 0
     for name in names:
@@ -59,19 +61,19 @@ def main() -> int:
     return int(rejected > 0 or any(missed[proof] for proof in strict))
 
 
-def _one(name: str, kind: str, number: int, proofs: tuple[str, ...]) -> int:
+def _one(name: str, kind: str, number: int, proofs: Mapping[str, Prove]) -> int:
     subject = Subject.named(name)
     mutant = subject.broken(kind, number)
     if mutant is None:
         print("invalid")
         return 1
     print(subject.whole.local, mutant.partitioned.local, sep="\n")
-    found = outcome(subject, Runs.of(subject.whole), mutant, {proof: PROOFS[proof] for proof in proofs})
+    found = outcome(subject, Runs.of(subject.whole), mutant, proofs)
     print(found)
     return int(any(found.is_missed(proof) for proof in proofs))
 
 
-def _right(seeds: range, proofs: tuple[str, ...]) -> int:
+def _right(seeds: range, proofs: Mapping[str, Prove]) -> int:
     """Proves programs that nothing was done to."""
     proven, refused, faults = 0, 0, 0
     for seed in seeds:
@@ -80,8 +82,8 @@ def _right(seeds: range, proofs: tuple[str, ...]) -> int:
         except ShardyError:
             refused += 1
             continue
-        for proof in proofs:
-            text = PROOFS[proof](made)
+        for proof, verdict in proofs.items():
+            text = verdict(made)
             proven += not text
             if text.startswith("cannot run"):
                 refused += 1
@@ -104,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--prove", action="append", choices=tuple(PROOFS))
     parser.add_argument("--site", type=int, help="the place of one mutant, which is printed")
     parser.add_argument("--inputs", type=int, default=TIMES, help="on which equal mutants are equal")
+    parser.add_argument("--repeat", type=int, default=1, help="seeds of exact proofs of each mutant")
     parser.add_argument("--random", type=int, metavar="N", help="mutants of N random programs")
     parser.add_argument("--right", type=int, metavar="N", help="N random programs as they are")
     return parser

@@ -26,18 +26,21 @@ from shardy_py.mlir.movements import recorded
 from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.passes.partitioned import Partitioned
 from tests.reshard.random import program
+from tests.run.proof.mutations.attributes import ATTRIBUTES
+from tests.run.proof.mutations.by_device import BY_DEVICE
 from tests.run.proof.mutations.communication import COMMUNICATION
 from tests.run.proof.mutations.edits import Site
 from tests.run.proof.mutations.flow import FLOW
 from tests.run.proof.mutations.movement import MOVEMENT
-from tests.run.proof.mutations.values import BY_DEVICE, VALUES
+from tests.run.proof.mutations.uses import USES
+from tests.run.proof.mutations.values import VALUES
 
 FOLDER = Path(__file__).parent / "programs"
 RANDOM = "random:"
 """Programs of that name and a seed are those of `tests/reshard/random.py`."""
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.mlir")))
-KINDS = (*COMMUNICATION, *FLOW, *MOVEMENT, *VALUES, *BY_DEVICE)
-_EVERYWHERE = {**COMMUNICATION, **FLOW, **MOVEMENT, **VALUES}
+_EVERYWHERE = {**COMMUNICATION, **FLOW, **MOVEMENT, **VALUES, **USES, **ATTRIBUTES}
+KINDS = (*_EVERYWHERE, *BY_DEVICE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +97,9 @@ class Subject:
         before = tuple(walk_pre_order(made.local))
         site = next(site for at, site in enumerate(_sites(kind, made)) if at == number)
         what = _text(made, site)
-        with recorded() as events:
-            site.apply()
         try:
+            with recorded() as events:
+                site.apply()
             verify_module(made.local)
         except ShardyError:
             return None

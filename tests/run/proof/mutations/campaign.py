@@ -23,7 +23,7 @@ Prove = Callable[[Partitioned], str]
 """Returns why a program is rejected; "": it is accepted."""
 
 
-def _by(**options: Any) -> Prove:
+def proof_by(**options: Any) -> Prove:
     """The proof with these options, on the program's own shapes."""
 
     def verdict(partitioned: Partitioned) -> str:
@@ -38,7 +38,7 @@ def _by(**options: Any) -> Prove:
     return verdict
 
 
-PROOFS: dict[str, Prove] = {"exact": _by(), "floats": _by(floats=True)}
+PROOFS: dict[str, Prove] = {"exact": proof_by(), "floats": proof_by(floats=True)}
 
 
 @dataclass(frozen=True)

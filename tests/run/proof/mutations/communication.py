@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from shardy_py.mlir.cloning import clone
-from shardy_py.mlir.ir import operands_of, place_before, set_type, terminator_of, type_of
+from shardy_py.mlir.ir import operands_of, place_before, replace_operand, set_type, terminator_of, type_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, resized
 from tests.run.proof.mutations.edits import (
     Site,
@@ -137,6 +137,19 @@ def dimensions(module: ModuleOp) -> Iterator[Site]:
                     yield _along(op, what, made, split_dimension=split, concat_dimension=concat)
 
 
+def repeated(module: ModuleOp) -> Iterator[Site]:
+    """A collective that keeps the type of its operand runs twice: a sum is summed again, a part moves on."""
+    for op in ops(module, *GROUPED, "collective_permute"):
+        if len(operands_of(op)) == 1 and type_of(operands_of(op)[0]) == type_of(op.results[0]):
+            yield Site(op, "twice", partial(_repeat, op))
+
+
+def _repeat(op: Operation) -> None:
+    first = clone(op, {})
+    place_before(first, op)
+    replace_operand(op, 0, first.results[0])
+
+
 def _sizes(op: Operation) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return shape(operands_of(op)[0]), shape(op.results[0])
 
@@ -161,6 +174,7 @@ def _change_dimension(op: Operation, sizes: list[int], values: dict[str, int]) -
 
 COMMUNICATION = {
     "collective dropped": dropped,
+    "collective repeated": repeated,
     "groups": groups,
     "reduction": combiners,
     "pairs": pairs,

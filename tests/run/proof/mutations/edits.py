@@ -3,7 +3,7 @@
     for site in SITES["slice start"](module):   # nothing is changed yet
         site.apply()
 
-Not here: the kinds of changes (`communication.py`, `movement.py`, `values.py`, `masks.py`, `control.py`).
+Not here: the kinds of changes (`communication.py`, `movement.py`, `values.py`, `uses.py`, `flow.py`, ...).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from shardy_py.mlir.ir import (
     replace_uses,
     type_of,
     user_of,
+    walk_pre_order,
 )
 from shardy_py.mlir.movements import Copies, note
 from shardy_py.mlir.plain import plain, tensor_type
@@ -57,6 +58,17 @@ Sites = Callable[[ModuleOp], Iterator[Site]]
 def ops(module: ModuleOp, *names: str) -> list[Operation]:
     """The ops of StableHLO of these names."""
     return find_ops(module, *(f"stablehlo.{name}" for name in names))
+
+
+def ops_in_functions(module: ModuleOp) -> list[Operation]:
+    """All ops but those of the module itself."""
+    return [op for op in walk_pre_order(module) if op is not module and op.parent_op() is not module]
+
+
+def ops_with_one_result(module: ModuleOp) -> list[Operation]:
+    """The ops of StableHLO with one result."""
+    found = ops_in_functions(module)
+    return [op for op in found if op.name.startswith("stablehlo.") and len(op.results) == 1]
 
 
 def short(op: Operation) -> str:

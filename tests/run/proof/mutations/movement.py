@@ -44,19 +44,20 @@ def slice_starts(module: ModuleOp) -> Iterator[Site]:
 
 
 def dynamic_starts(module: ModuleOp) -> Iterator[Site]:
-    """A dynamic slice begins one element earlier or later."""
+    """A dynamic slice begins one element, or one part, earlier or later."""
     return _starts(module, "dynamic_slice", 1)
 
 
 def update_starts(module: ModuleOp) -> Iterator[Site]:
-    """An update begins one element earlier or later."""
+    """An update begins one element, or one part, earlier or later."""
     return _starts(module, "dynamic_update_slice", 2)
 
 
 def _starts(module: ModuleOp, name: str, first: int) -> Iterator[Site]:
     for op in ops(module, name):
+        sizes = shape(op.results[0] if first == 1 else operands_of(op)[1])
         for index in range(first, len(operands_of(op))):
-            for by in (-1, 1):
+            for by in sorted({-1, 1, -sizes[index - first], sizes[index - first]} - {0}):
                 what = f"dimension {index - first} by {by:+d}"
                 yield Site(op, what, partial(at_operand, op, index, plus(by)))
 
@@ -152,6 +153,20 @@ def orders(module: ModuleOp) -> Iterator[Site]:
             yield Site(op, f"operands {index}, {index + 1} swapped", partial(swapped, op, index, index + 1))
 
 
+def concatenations(module: ModuleOp) -> Iterator[Site]:
+    """Parts are put together along another dimension, and a reshape keeps the type."""
+    for op in ops(module, "concatenate"):
+        at, sizes = value_of(op, "dimension"), [shape(value) for value in operands_of(op)]
+        for other in range(len(sizes[0])):
+            if other != at and len({(*size[:other], *size[other + 1 :]) for size in sizes}) == 1:
+                yield Site(op, f"along {other}", partial(_concatenated, op, other))
+
+
+def _concatenated(op: Operation, at: int) -> None:
+    build = StablehloBuilder(op)
+    instead(op, build.reshape(build.concatenate(operands_of(op), at), shape(op.results[0])))
+
+
 def reversals(module: ModuleOp) -> Iterator[Site]:
     """A reversal is left out, or added to what is put together."""
     for op in ops(module, "reverse"):
@@ -228,6 +243,7 @@ MOVEMENT = {
     "index offset": index_offsets,
     "transposition": transpositions,
     "order of parts": orders,
+    "concatenation": concatenations,
     "reversal": reversals,
     "padding": pad_amounts,
     "pad value": pad_values,
