@@ -26,6 +26,7 @@ from shardy_py.mlir.typed import integer_of
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.passes.import_.constants import constant_or_scalar_splitter
 from shardy_py.sharding import Axes
+from tests.differential.cut_padding import cutting
 from tests.differential.removal import dead_in, without_ops
 
 SEVERAL, UNKNOWN = "several of these", "unknown"
@@ -83,12 +84,17 @@ def _is_plain_convolution(op: Operation) -> bool:
     return isinstance(op, ConvolutionOp) and len(shape_of(op.results[0])) == 2
 
 
+def _is_complex(op: Operation) -> bool:
+    return any("complex<" in str(value.type) for value in (*op.operands, *op.results))
+
+
 CRASH_CAUSES: tuple[CrashCause, ...] = (
     CrashCause("dead op with a priority", _without_priorities_of_the_dead),
     CrashCause("unreduced axes over different meshes", _without_second_mesh),
     CrashCause("results that disagree in unreduced axes", _with_agreeing_results),
     CrashCause("priority of a dimension whose axes have size one", _without_priorities_of_nothing),
     CrashCause("padding of a convolution without spatial dimensions", without_ops(_is_plain_convolution)),
+    CrashCause("padding of complex numbers, of which it makes no zero", without_ops(_is_complex)),
     CrashCause("results of CHLO that it does not pad", without_ops(lambda op: op.name.startswith("chlo."))),
 )
 
@@ -101,6 +107,11 @@ CHECKS = {
     "inShardings[0] == outShardings[0]": "a pad or slice resharded without halo exchange",
     "isFullyReplicated(inSharding) == isFullyReplicated(outSharding)": "a reshape of which only "
     "operand or result is sharded, which explicit reshards left",
+    "(inSharding != nullptr) == (outSharding != nullptr)": "a reshape of which only operand or result is "
+    "sharded, which explicit reshards left",
+    "getOrderedNormalizedAxes(inSharding) == getOrderedNormalizedAxes(outSharding)": "a reshape whose operand "
+    "and result are sharded along other axes, which explicit reshards left",
+    "Failed to compute local type due to non-divisible sharding": "uneven dimensions that its padding left",
     "Padding value must be zero for sharded contracting": "a contraction of a tensor that the program pads",
     "isCommunicationFreeSliceDim": "padding of a slice whose elements are of other devices",
 }
@@ -214,6 +225,14 @@ IMITATIONS = (
                 "stablehlo.collective_permute": None,
             }
         ),
+    ),
+    Imitation(
+        "its padding leaves ops that it has no types for, which end the next pass",
+        cutting,
+    ),
+    Imitation(
+        "its per-instruction partitioning leaves what is in the padding that it hands on",
+        lambda: mock.patch("shardy_py.localize.per_instruction._computes_with_padding", return_value=True),
     ),
     Imitation(
         "its all-reduces sum along axes that their operand is not unreduced along",
