@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.localize.facet import LOCAL, Form
 from shardy_py.localize.identities import identity
+from shardy_py.localize.padded_ops import Padded
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.dialects.stablehlo import ConvolutionOp
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, shape_of
@@ -25,9 +27,9 @@ from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.mlir.typed import integer_of
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.passes.import_.constants import constant_or_scalar_splitter
-from shardy_py.sharding import Axes
+from shardy_py.sharding import Axes, TensorSharding
 from tests.differential.cut_padding import cutting
-from tests.differential.removal import dead_in, without_ops
+from tests.differential.removal import dead_in, through_ops, without_ops
 
 SEVERAL, UNKNOWN = "several of these", "unknown"
 _MESH = re.compile(r'"(\w+)"=(\d+)')
@@ -95,6 +97,10 @@ CRASH_CAUSES: tuple[CrashCause, ...] = (
     CrashCause("priority of a dimension whose axes have size one", _without_priorities_of_nothing),
     CrashCause("padding of a convolution without spatial dimensions", without_ops(_is_plain_convolution)),
     CrashCause("padding of complex numbers, of which it makes no zero", without_ops(_is_complex)),
+    CrashCause(
+        "barriers, after whose refusal others follow",
+        through_ops(lambda op: op.name == "sdy.propagation_barrier"),
+    ),
     CrashCause("results of CHLO that it does not pad", without_ops(lambda op: op.name.startswith("chlo."))),
 )
 
@@ -109,8 +115,10 @@ CHECKS = {
     "operand or result is sharded, which explicit reshards left",
     "(inSharding != nullptr) == (outSharding != nullptr)": "a reshape of which only operand or result is "
     "sharded, which explicit reshards left",
-    "getOrderedNormalizedAxes(inSharding) == getOrderedNormalizedAxes(outSharding)": "a reshape whose operand "
-    "and result are sharded along other axes, which explicit reshards left",
+    "getOrderedNormalizedAxes(inSharding) == getOrderedNormalizedAxes(outSharding)": "a reshape whose "
+    "operand and result are sharded along other axes, which explicit reshards left",
+    "resSharding.getUnreducedAxes() == expectedAxes": "a product that is unreduced along other axes than "
+    "it contracts",
     "Failed to compute local type due to non-divisible sharding": "uneven dimensions that its padding left",
     "Padding value must be zero for sharded contracting": "a contraction of a tensor that the program pads",
     "isCommunicationFreeSliceDim": "padding of a slice whose elements are of other devices",
@@ -181,6 +189,18 @@ def _with_forms(forms: dict[str, Form | None]) -> Callable[[], AbstractContextMa
     return lambda: mock.patch.dict(LOCAL.rows, rows)
 
 
+def _sharding_in_main(_view: Padded, value: SSAValue) -> TensorSharding | None:
+    """The sharding of a value, but of what collectives of other functions make."""
+    maker = value.owner
+    if isinstance(maker, Operation) and maker.name.startswith("sdy.all_"):
+        outer: Operation | None = maker
+        while outer is not None and not isinstance(outer, FuncOp):
+            outer = outer.parent_op()
+        if outer is not None and outer.sym_name.data != "main":
+            return None
+    return ShardingReader().of(value)
+
+
 _EXTREMES = {"stablehlo.maximum": -1, "stablehlo.minimum": +1}
 
 
@@ -229,6 +249,10 @@ IMITATIONS = (
     Imitation(
         "its padding leaves ops that it has no types for, which end the next pass",
         cutting,
+    ),
+    Imitation(
+        "its padding slices what is gathered in other functions than main without a sharding",
+        lambda: mock.patch.object(Padded, "sharding", _sharding_in_main),
     ),
     Imitation(
         "its per-instruction partitioning leaves what is in the padding that it hands on",

@@ -36,7 +36,8 @@ _TYPES = (
     r"(inferred|output) (shape|type\(s\)) [^\n]* (is|are) incompatible with return type"
     r"|requires compatible types|rhs group dimension is expected"
     r"|Expects that for each dim in operand_batching_dims|contracting dimension sizes must match"
-    r"|size of operand dimension \d+ \(\d+\) is not compatible with|op operand and body argument \d+ are incompat"
+    r"|size of operand dimension \d+ \(\d+\) is not compatible with"
+    r"|has slice size \d+ greater than dimension size|op operand and body argument \d+ are incompatible"
 )
 _CASTS = "found unrealized_conversion_cast after pad-for-div"
 REFUSAL_CAUSES = (
@@ -136,6 +137,14 @@ INVALID: tuple[tuple[str, Callable[[str], bool]], ...] = (
     (
         "its padding slices what a collective takes, without a sharding",
         lambda message: "op collective on operand without sharding" in message,
+    ),
+    (
+        "its calls have other parts than the results of their callees",
+        lambda message: "'func.call' op result type mismatch" in message,
+    ),
+    (
+        "its partitioner gives operands of loops other parts than their arguments have",
+        lambda message: "expect operands to be compatible with condition block arguments" in message,
     ),
     (
         "its per-instruction partitioning parts calls from their callees",
