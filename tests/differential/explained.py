@@ -6,7 +6,7 @@ A cause is proved, not guessed: the program without it does not crash, is not re
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,7 +29,7 @@ from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.passes.import_.constants import constant_or_scalar_splitter
 from shardy_py.sharding import Axes, TensorSharding
 from tests.differential.cut_padding import cutting
-from tests.differential.removal import dead_in, through_ops, without_ops
+from tests.differential.removal import dead_in, without_ops
 
 SEVERAL, UNKNOWN = "several of these", "unknown"
 _MESH = re.compile(r'"(\w+)"=(\d+)')
@@ -99,7 +99,7 @@ CRASH_CAUSES: tuple[CrashCause, ...] = (
     CrashCause("padding of complex numbers, of which it makes no zero", without_ops(_is_complex)),
     CrashCause(
         "barriers, after whose refusal others follow",
-        through_ops(lambda op: op.name == "sdy.propagation_barrier"),
+        without_ops(lambda op: op.name == "sdy.propagation_barrier"),
     ),
     CrashCause("results of CHLO that it does not pad", without_ops(lambda op: op.name.startswith("chlo."))),
 )
@@ -119,11 +119,14 @@ CHECKS = {
     "operand and result are sharded along other axes, which explicit reshards left",
     "resSharding.getUnreducedAxes() == expectedAxes": "a product that is unreduced along other axes than "
     "it contracts",
-    "Failed to compute local type due to non-divisible sharding": "uneven dimensions that its padding left",
     "Padding value must be zero for sharded contracting": "a contraction of a tensor that the program pads",
     "isCommunicationFreeSliceDim": "padding of a slice whose elements are of other devices",
 }
 """What a check says that is meant to end C++ for good, and what it is about."""
+LAST_CHECKS = {
+    "Failed to compute local type due to non-divisible sharding": "uneven dimensions that its padding left",
+}
+"""The same, of checks whose cause may be among the others."""
 
 
 def crash_cause(text: str, last_words: str, crash: Callable[[str], str]) -> str:
@@ -131,7 +134,7 @@ def crash_cause(text: str, last_words: str, crash: Callable[[str], str]) -> str:
 
     Unless what C++ says at last tells. crash: its last words on another program; empty if it survives.
     """
-    if found := _told(last_words):
+    if found := _told(CHECKS, last_words):
         return found
     for cause in CRASH_CAUSES:
         saved = cause.without(text)
@@ -140,11 +143,11 @@ def crash_cause(text: str, last_words: str, crash: Callable[[str], str]) -> str:
     for cause in CRASH_CAUSES:
         text = cause.without(text)
     words = crash(text)
-    return SEVERAL if not words or _told(words) else UNKNOWN
+    return SEVERAL if not words or _told(CHECKS, words) else _told(LAST_CHECKS, last_words) or UNKNOWN
 
 
-def _told(last_words: str) -> str:
-    return next((cause for words, cause in CHECKS.items() if words in last_words), "")
+def _told(checks: Mapping[str, str], last_words: str) -> str:
+    return next((cause for words, cause in checks.items() if words in last_words), "")
 
 
 def _is_size_of_sharded(op: Operation) -> bool:
