@@ -242,7 +242,8 @@ class _Partitioning:
             of_kind(inner, Operation).location = op.location
         is_reduced = any(True for _ in find_ops(module, *_REDUCTIONS))
         counts = {name: getattr(self._options, name) for name in ("replica_count", "partition_count")}
-        halo, masks = self._options.enable_halo_exchange, not Behaviour.OPS_ARE_PADDED_INSIDE.holds
+        halo, is_inner = self._options.enable_halo_exchange, Behaviour.OPS_ARE_PADDED_INSIDE.holds
+        masks = not (is_inner or _computes_with_padding(op))
         reshards = pass_call(
             "sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=is_reduced
         )
@@ -257,7 +258,7 @@ class _Partitioning:
             *(() if is_first else (reshards,)),
             pass_call("sdy-reshard-to-collectives"),
             *((pass_call("sdy-optimize-collectives"),) if Behaviour.EXPORT_OPTIMIZES.holds else ()),
-            *((pass_call("canonicalize", enable_patterns=("sdy-collective",)),) if not masks else ()),
+            *((pass_call("canonicalize", enable_patterns=("sdy-collective",)),) if is_inner else ()),
             pass_call("sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=masks),
             pass_call("sdy-convert-global-to-local", **counts),
             *((pass_call("sdy-drop-sharding-and-mesh"),) if callees else ()),

@@ -97,10 +97,7 @@ CRASH_CAUSES: tuple[CrashCause, ...] = (
     CrashCause("priority of a dimension whose axes have size one", _without_priorities_of_nothing),
     CrashCause("padding of a convolution without spatial dimensions", without_ops(_is_plain_convolution)),
     CrashCause("padding of complex numbers, of which it makes no zero", without_ops(_is_complex)),
-    CrashCause(
-        "barriers, after whose refusal others follow",
-        without_ops(lambda op: op.name == "sdy.propagation_barrier"),
-    ),
+    CrashCause("slices of sharded dimensions", without_ops(lambda op: op.name == "stablehlo.slice")),
     CrashCause("results of CHLO that it does not pad", without_ops(lambda op: op.name.startswith("chlo."))),
 )
 
@@ -117,6 +114,7 @@ CHECKS = {
     "sharded, which explicit reshards left",
     "getOrderedNormalizedAxes(inSharding) == getOrderedNormalizedAxes(outSharding)": "a reshape whose "
     "operand and result are sharded along other axes, which explicit reshards left",
+    "result to have unreduced axes sharding": "a sum along sharded dimensions that is not marked as partial",
     "resSharding.getUnreducedAxes() == expectedAxes": "a product that is unreduced along other axes than "
     "it contracts",
     "Padding value must be zero for sharded contracting": "a contraction of a tensor that the program pads",

@@ -37,7 +37,7 @@ _TYPES = (
     r"|requires compatible types|rhs group dimension is expected"
     r"|Expects that for each dim in operand_batching_dims|contracting dimension sizes must match"
     r"|size of operand dimension \d+ \(\d+\) is not compatible with"
-    r"|has slice size \d+ greater than dimension size|op operand and body argument \d+ are incompatible"
+    r"|has negative size index to dynamic slice|has slice size \d+ greater than dimension size|op operand and body argument \d+ are incompatible"
 )
 _CASTS = "found unrealized_conversion_cast after pad-for-div"
 REFUSAL_CAUSES = (
@@ -68,6 +68,7 @@ REFUSAL_CAUSES = (
             "stablehlo.einsum",
             "stablehlo.broadcast",
             "sdy.propagation_barrier",
+            "stablehlo.set_dimension_size",
         ),
     ),
     RefusalCause(
@@ -137,6 +138,10 @@ INVALID: tuple[tuple[str, Callable[[str], bool]], ...] = (
     (
         "its padding slices what a collective takes, without a sharding",
         lambda message: "op collective on operand without sharding" in message,
+    ),
+    (
+        "its exchange of parts makes a manual computation that does not verify",
+        lambda message: "'sdy.manual_computation' op result shape, corresponding sharding" in message,
     ),
     (
         "its calls have other parts than the results of their callees",
