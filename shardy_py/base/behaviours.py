@@ -206,13 +206,24 @@ class Behaviour(Enum):
     OPS_ARE_PADDED_INSIDE = ReferenceChange(
         JAX_0_12,
         "sdy-per-instruction-partitioning slices padded operands and pads results within the computation of "
-        "an op of main, and hands padded results on; before, the op itself was padded, of any function",
+        "an op of main; before, the op itself was padded, of any function",
         "tests/localize/test_releases.py",
     )
-    CALLS_AND_COLLECTIVES_ARE_PARTITIONED = ReferenceChange(
+    PADDED_RESULTS_ARE_HANDED_ON = ReferenceChange(
+        JAX_0_11,
+        "computations of sdy-per-instruction-partitioning take the padded results of those before; before, "
+        "these were cut and padded again",
+        "tests/localize/test_per_instruction.py",
+    )
+    COLLECTIVES_ARE_PARTITIONED = ReferenceChange(
+        JAX_0_11,
+        "sdy-per-instruction-partitioning partitions collectives; before, they stay",
+        "tests/localize/test_per_instruction.py",
+    )
+    CALLS_AND_SUMS_ARE_PARTITIONED = ReferenceChange(
         JAX_0_12,
-        "sdy-per-instruction-partitioning partitions calls, with copies of their callees, and collectives, "
-        "an all-reduce with the convolution before it; before, both stay",
+        "sdy-per-instruction-partitioning partitions calls, with copies of their callees, and an all-reduce "
+        "with the convolution before it; before, calls stay",
         "tests/localize/test_per_instruction.py",
     )
     CONVOLUTION_GROUPS_ARE_WHOLE = ReferenceChange(
@@ -226,6 +237,11 @@ class Behaviour(Enum):
         "sdy-pad-for-divisibility replaces padding that a reduce reads by its initial value, makes groups of "
         "padded features and batches, slices all that is gathered from uneven dimensions, and limits "
         "indices of gathers to what is not padding",
+        "tests/localize/test_padding.py",
+    )
+    PRODUCTS_MAKE_ZEROS = ReferenceChange(
+        JAX_0_11,
+        "sdy-pad-for-divisibility makes a zero at products of padded operands, also where it is not used",
         "tests/localize/test_padding.py",
     )
     LAYOUTS_MERGE_SUB_AXES = ReferenceChange(
@@ -259,6 +275,17 @@ class Behaviour(Enum):
         JAX_0_11,
         "sdy-export-pipeline and sdy-per-instruction-partitioning optimize the collectives that they insert",
         "tests/passes/test_pipelines.py",
+    )
+    UNEVEN_SUMS_STAY = ReferenceChange(
+        JAX_0_11,
+        "canonicalize leaves an all-reduce and the all-slice after it where parts are uneven; before, they "
+        "became a reduce-scatter",
+        "tests/passes/test_releases.py",
+    )
+    UNEVEN_SUMS_ARE_SCATTERED = ReferenceChange(
+        JAX_0_12,
+        "canonicalize makes reduce-scatters of uneven parts again",
+        "tests/passes/test_releases.py",
     )
     GROUPS_ARE_AXES = ReferenceChange(
         JAX_0_11,

@@ -84,7 +84,7 @@ class Padded:
             return
         true, sizes = self.true_shape(value), shape_of(value)
         if all(true[d] == sizes[d] for d in mask.dimensions):
-            if mask.fill is Identity.ZERO and self.adapts:
+            if mask.fill is Identity.ZERO and not self.masks_all and Behaviour.PRODUCTS_MAKE_ZEROS.holds:
                 scalar(StablehloBuilder(op), mask.fill, element_of(value))  # Shardy makes it, and leaves it
             return
         sharding = self.sharding(value)

@@ -141,12 +141,12 @@ class _Partitioning:
             self._padded(v.type, s) if shape is None else ranked_tensor(shape, element_of(v))
             for v, s in zip((*values, *last.results), shardings, strict=True)
         ]
-        is_inside, hands_on = _is_padded_inside(op), Behaviour.OPS_ARE_PADDED_INSIDE.holds
+        is_inside, hands_on = _is_padded_inside(op), Behaviour.PADDED_RESULTS_ARE_HANDED_ON.holds
         operands = [
             (_before_slice(value, type_) if hands_on else None) or self._pad(value, type_, sharding, op)
             for value, type_, sharding in zip(values, padded_types, ins, strict=False)
         ]
-        is_padded = shape is not None or is_inside
+        is_padded = is_inside or _computes_with_padding(op)
         types = padded_types if is_padded else [v.type for v in (*values, *last.results)]
         ops = (op,) if op is last else (op, last)
         try:
@@ -231,7 +231,7 @@ class _Partitioning:
         else:
             for result, type_ in zip(copy.results, outputs, strict=True):
                 ir.set_type(result, type_)
-        initial = _with_constants(copy, op) if is_inside and _starts_from_nothing(op) else ()
+        initial = _with_constants(copy, op) if _starts_from_nothing(op) else ()
         callees = callees_of(op, self._module)
         name = unused_name("partitioned", callees)
         function = FuncOp(name, FunctionType.from_lists(inputs, outputs), Region(block))
@@ -242,7 +242,8 @@ class _Partitioning:
             of_kind(inner, Operation).location = op.location
         is_reduced = any(True for _ in find_ops(module, *_REDUCTIONS))
         counts = {name: getattr(self._options, name) for name in ("replica_count", "partition_count")}
-        halo, masks = self._options.enable_halo_exchange, not Behaviour.OPS_ARE_PADDED_INSIDE.holds
+        halo, is_inner = self._options.enable_halo_exchange, Behaviour.OPS_ARE_PADDED_INSIDE.holds
+        masks = not (is_inner or _computes_with_padding(op))
         reshards = pass_call(
             "sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=is_reduced
         )
@@ -257,7 +258,7 @@ class _Partitioning:
             *(() if is_first else (reshards,)),
             pass_call("sdy-reshard-to-collectives"),
             *((pass_call("sdy-optimize-collectives"),) if Behaviour.EXPORT_OPTIMIZES.holds else ()),
-            *((pass_call("canonicalize", enable_patterns=("sdy-collective",)),) if is_inside else ()),
+            *((pass_call("canonicalize", enable_patterns=("sdy-collective",)),) if is_inner else ()),
             pass_call("sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=masks),
             pass_call("sdy-convert-global-to-local", **counts),
             *((pass_call("sdy-drop-sharding-and-mesh"),) if callees else ()),
@@ -287,8 +288,8 @@ def _cut(op: Operation, argument: SSAValue, type_: Attribute, sharding: TensorSh
 
 
 def _partitions_all() -> bool:
-    """True if calls and collectives are partitioned, too."""
-    return Behaviour.CALLS_AND_COLLECTIVES_ARE_PARTITIONED.holds
+    """True if calls are partitioned, too, and all-reduces with the convolutions before them."""
+    return Behaviour.CALLS_AND_SUMS_ARE_PARTITIONED.holds
 
 
 def _sum_of(op: Operation) -> Operation | None:
@@ -302,7 +303,7 @@ def _sum_of(op: Operation) -> Operation | None:
 
 def _is_partitioned_collective(op: Operation) -> bool:
     """True if `op` is a collective that is partitioned by itself."""
-    if not isinstance(op, _COLLECTIVES) or not _partitions_all():
+    if not isinstance(op, _COLLECTIVES) or not Behaviour.COLLECTIVES_ARE_PARTITIONED.holds:
         return False
     maker = operands_of(op)[0].owner
     return not isinstance(maker, Operation) or _sum_of(maker) is not op
@@ -311,6 +312,11 @@ def _is_partitioned_collective(op: Operation) -> bool:
 def _is_padded_inside(op: Operation) -> bool:
     """True if padding is cut off and added within the computation of `op`, rather than given to the op."""
     return Behaviour.OPS_ARE_PADDED_INSIDE.holds and not isinstance(op, _SDY)
+
+
+def _computes_with_padding(op: Operation) -> bool:
+    """True if `op` takes the padding of its operands for elements, and has it replaced nowhere."""
+    return isinstance(op, sdy.ReshardOp)
 
 
 def _starts_from_nothing(op: Operation) -> bool:

@@ -6,16 +6,18 @@ A cause is proved, not guessed: the program without it does not crash, is not re
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.localize.facet import LOCAL, Form
 from shardy_py.localize.identities import identity
+from shardy_py.localize.padded_ops import Padded
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.dialects.stablehlo import ConvolutionOp
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, shape_of
@@ -25,7 +27,8 @@ from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.mlir.typed import integer_of
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.passes.import_.constants import constant_or_scalar_splitter
-from shardy_py.sharding import Axes
+from shardy_py.sharding import Axes, TensorSharding
+from tests.differential.cut_padding import cutting
 from tests.differential.removal import dead_in, without_ops
 
 SEVERAL, UNKNOWN = "several of these", "unknown"
@@ -83,12 +86,18 @@ def _is_plain_convolution(op: Operation) -> bool:
     return isinstance(op, ConvolutionOp) and len(shape_of(op.results[0])) == 2
 
 
+def _is_complex(op: Operation) -> bool:
+    return any("complex<" in str(value.type) for value in (*op.operands, *op.results))
+
+
 CRASH_CAUSES: tuple[CrashCause, ...] = (
     CrashCause("dead op with a priority", _without_priorities_of_the_dead),
     CrashCause("unreduced axes over different meshes", _without_second_mesh),
     CrashCause("results that disagree in unreduced axes", _with_agreeing_results),
     CrashCause("priority of a dimension whose axes have size one", _without_priorities_of_nothing),
     CrashCause("padding of a convolution without spatial dimensions", without_ops(_is_plain_convolution)),
+    CrashCause("padding of complex numbers, of which it makes no zero", without_ops(_is_complex)),
+    CrashCause("slices of sharded dimensions", without_ops(lambda op: op.name == "stablehlo.slice")),
     CrashCause("results of CHLO that it does not pad", without_ops(lambda op: op.name.startswith("chlo."))),
 )
 
@@ -101,10 +110,21 @@ CHECKS = {
     "inShardings[0] == outShardings[0]": "a pad or slice resharded without halo exchange",
     "isFullyReplicated(inSharding) == isFullyReplicated(outSharding)": "a reshape of which only "
     "operand or result is sharded, which explicit reshards left",
+    "(inSharding != nullptr) == (outSharding != nullptr)": "a reshape of which only operand or result is "
+    "sharded, which explicit reshards left",
+    "getOrderedNormalizedAxes(inSharding) == getOrderedNormalizedAxes(outSharding)": "a reshape whose "
+    "operand and result are sharded along other axes, which explicit reshards left",
+    "result to have unreduced axes sharding": "a sum along sharded dimensions that is not marked as partial",
+    "resSharding.getUnreducedAxes() == expectedAxes": "a product that is unreduced along other axes than "
+    "it contracts",
     "Padding value must be zero for sharded contracting": "a contraction of a tensor that the program pads",
     "isCommunicationFreeSliceDim": "padding of a slice whose elements are of other devices",
 }
 """What a check says that is meant to end C++ for good, and what it is about."""
+LAST_CHECKS = {
+    "Failed to compute local type due to non-divisible sharding": "uneven dimensions that its padding left",
+}
+"""The same, of checks whose cause may be among the others."""
 
 
 def crash_cause(text: str, last_words: str, crash: Callable[[str], str]) -> str:
@@ -112,7 +132,7 @@ def crash_cause(text: str, last_words: str, crash: Callable[[str], str]) -> str:
 
     Unless what C++ says at last tells. crash: its last words on another program; empty if it survives.
     """
-    if found := _told(last_words):
+    if found := _told(CHECKS, last_words):
         return found
     for cause in CRASH_CAUSES:
         saved = cause.without(text)
@@ -121,11 +141,11 @@ def crash_cause(text: str, last_words: str, crash: Callable[[str], str]) -> str:
     for cause in CRASH_CAUSES:
         text = cause.without(text)
     words = crash(text)
-    return SEVERAL if not words or _told(words) else UNKNOWN
+    return SEVERAL if not words or _told(CHECKS, words) else _told(LAST_CHECKS, last_words) or UNKNOWN
 
 
-def _told(last_words: str) -> str:
-    return next((cause for words, cause in CHECKS.items() if words in last_words), "")
+def _told(checks: Mapping[str, str], last_words: str) -> str:
+    return next((cause for words, cause in checks.items() if words in last_words), "")
 
 
 def _is_size_of_sharded(op: Operation) -> bool:
@@ -168,6 +188,18 @@ def _with_forms(forms: dict[str, Form | None]) -> Callable[[], AbstractContextMa
     """Gives ops other local forms: None leaves all but types as it is."""
     rows = {name: replace(LOCAL.of(name), form=form) for name, form in forms.items()}
     return lambda: mock.patch.dict(LOCAL.rows, rows)
+
+
+def _sharding_in_main(_view: Padded, value: SSAValue) -> TensorSharding | None:
+    """The sharding of a value, but of what collectives of other functions make."""
+    maker = value.owner
+    if isinstance(maker, Operation) and maker.name.startswith("sdy.all_"):
+        outer: Operation | None = maker
+        while outer is not None and not isinstance(outer, FuncOp):
+            outer = outer.parent_op()
+        if outer is not None and outer.sym_name.data != "main":
+            return None
+    return ShardingReader().of(value)
 
 
 _EXTREMES = {"stablehlo.maximum": -1, "stablehlo.minimum": +1}
@@ -214,6 +246,18 @@ IMITATIONS = (
                 "stablehlo.collective_permute": None,
             }
         ),
+    ),
+    Imitation(
+        "its padding leaves ops that it has no types for, which end the next pass",
+        cutting,
+    ),
+    Imitation(
+        "its padding slices what is gathered in other functions than main without a sharding",
+        lambda: mock.patch.object(Padded, "sharding", _sharding_in_main),
+    ),
+    Imitation(
+        "its per-instruction partitioning leaves what is in the padding that it hands on",
+        lambda: mock.patch("shardy_py.localize.per_instruction._computes_with_padding", return_value=True),
     ),
     Imitation(
         "its all-reduces sum along axes that their operand is not unreduced along",

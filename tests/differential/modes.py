@@ -16,7 +16,7 @@ from shardy_py.cli.pass_text import build_step
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.passes.runner import run_passes
-from tests.differential.explained import UNKNOWN, crash_cause, difference_cause
+from tests.differential.explained import SEVERAL, UNKNOWN, crash_cause, difference_cause
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 from tests.differential.reference_process import CRASHED, FAILED, ReferenceProcess
@@ -42,19 +42,19 @@ class Mode:
     """One row of the table: programs and the passes that they go through on both sides.
 
     shared: passes that C++ runs for both sides first, so that what follows is compared alone.
-    is_partitioner: whether only releases with a partitioner (since 0.12) have the passes.
+    needs: a behaviour as new as the passes and their options; None if every release has them.
     """
 
     name: str
     program: Callable[[random.Random], str]
     steps: tuple[Step, ...]
     shared: tuple[Step, ...] = ()
-    is_partitioner: bool = False
+    needs: Behaviour | None = None
 
     @property
     def is_registered(self) -> bool:
         """Whether the current release has the passes."""
-        return Behaviour.POSITIONS_ARE_NARROW.holds or not self.is_partitioner
+        return self.needs is None or self.needs.holds
 
 
 def wide(width: Width) -> Callable[[random.Random], str]:
@@ -211,7 +211,17 @@ def _crash_cause(steps: tuple[Step, ...], text: str, words: str, reference: Refe
         status, output = reference.run(other, spelled(steps))
         return output if status == CRASHED else ""
 
-    return crash_cause(text, words, crash)
+    cause = crash_cause(text, words, crash)
+    if cause not in (SEVERAL, UNKNOWN) or len(steps) == 1:
+        return cause
+    for step in steps:  # what one of them makes is its cause for another
+        status, output = reference.run(text, spelled((step,)))
+        if status == CRASHED:
+            return _crash_cause((step,), text, output, reference)
+        if status == FAILED:
+            break
+        text = output
+    return cause
 
 
 def _refusal_cause(steps: tuple[Step, ...], text: str, message: str, reference: ReferenceProcess) -> str:

@@ -1,12 +1,13 @@
-"""Compares the partitioner's passes with the C++ Shardy of JAX 0.10.
+"""Compares the partitioner's passes with the C++ Shardy of JAX 0.10, or of another release.
 
-`python -m tests.differential.partitioning N [--suite SHARDY] [--seed S]`
+`python -m tests.differential.partitioning N [--release 0.11] [--suite SHARDY] [--seed S]`
 
-N random programs a pass, each brought there by our passes; with a checkout of Shardy also the programs of its
-tests of these passes. Its jaxlib has the passes `PASSES`, without the counts of replicas and partitions.
+N random programs a pass, each brought there by our passes: C++ does not get far with most. With a checkout of
+Shardy also the programs of its tests of these passes. The jaxlib of JAX 0.10 has the passes `PASSES`, without
+the counts of replicas and partitions.
 
-Programs with two results must be equal byte for byte, but for the causes of `CAUSES`. What C++ refuses, or
-does not survive, is counted by its message: it partitions few programs.
+Programs with two results must be equal byte for byte, and what C++ refuses or does not survive must be
+explained, as in the modes of `partitioner_modes.py`; what these do not explain is in `CAUSES`.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shardy_py.base import releases
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
 from shardy_py.cli.driver import split_chunks
 from shardy_py.cli.flags import SPLIT_MARKER
 from tests.differential import references
+from tests.differential.explained import UNKNOWN
 from tests.differential.meshes import Width
 from tests.differential.modes import (
     DIFFERENT,
@@ -37,6 +40,7 @@ from tests.differential.modes import (
     compare,
     run_ours,
 )
+from tests.differential.partitioner_modes import RESHARDS
 from tests.differential.programs import wide_program
 from tests.differential.reference_process import ReferenceProcess
 
@@ -55,7 +59,7 @@ STAGES: tuple[Step, ...] = (
     (PAD, ""),
     (LOCAL, ""),
 )
-"""Shardy's partitioner, with the propagation before it."""
+"""Shardy's partitioner in JAX 0.10, with the propagation before it."""
 
 TESTS = "shardy/dialect/sdy/transforms/export/test"
 WIDTH = Width(replicated=0.0, annotated=0.4)
@@ -64,12 +68,14 @@ _GATHERED = re.compile(
     r"(%\w+) = sdy\.all_(?:gather|to_all) [^\n]*\n(?:[^\n]*\n)*?[^\n]*stablehlo\.slice \1 \[[^\n]*\{\""
 )
 _PLAIN_MASK = re.compile(r"stablehlo\.compare LT, %\w+, %\w+ : ")
-_NAMES = re.compile(r'"-":\d+:\d+: |%\w+(#\d+)?|-?\d+|<[^<>]*>')
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Why results of a pass differ; `holds` for the program, our result and that of C++."""
+    """Why results of a pass differ, where no program or imitation proves it.
+
+    holds: for the program, our result and that of C++.
+    """
 
     name: str
     of: str
@@ -112,45 +118,34 @@ CAUSES = (
             and ours.count("= stablehlo.clamp") > theirs.count("= stablehlo.clamp")
         ),
     ),
-    Cause(
-        "C++ offsets indices into dimensions that a scatter updates whole",
-        LOCAL,
-        lambda text, ours, theirs: (
-            "stablehlo.scatter" in text
-            and theirs.count("= stablehlo.subtract") > ours.count("= stablehlo.subtract")
-        ),
-    ),
-    Cause(
-        "C++ pads each part by itself, though parts need elements of others; an error here",
-        LOCAL,
-        lambda text, ours, theirs: "needs elements of other devices is unsupported" in ours,
-    ),
 )
 """The causes, each looked into at a program or more. `of`: the pass."""
 
 
 def explained(name: str, outcome: Outcome) -> Outcome:
     """The outcome with its cause, if results differ and it is known; two refusals may name other ops."""
-    if outcome.kind != DIFFERENT:
+    if outcome.kind != DIFFERENT or outcome.cause not in ("", UNKNOWN):
         return outcome
     ours, _, theirs = outcome.detail.partition("\ntheirs: ")
     if not ours.startswith("ours: module") and not theirs.startswith("module"):
-        return Outcome(REFUSED, "", *_rest(outcome))
+        return replace(outcome, kind=REFUSED, cause="")
     causes = [
         cause.name for cause in CAUSES if cause.of == name and cause.holds(outcome.program, ours, theirs)
     ]
-    return Outcome(DIFFERENT, causes[0] if causes else "", *_rest(outcome))
+    return replace(outcome, cause=causes[0]) if causes else outcome
 
 
-def _rest(outcome: Outcome) -> tuple[str, str]:
-    return outcome.program, outcome.detail
+def _stages() -> tuple[Step, ...]:
+    """The stages, where releases since 0.11 need partial results marked."""
+    marked = RESHARDS if Behaviour.EXPORT_OPTIMIZES.holds else STAGES[1]
+    return (STAGES[0], marked, *STAGES[2:])
 
 
 def random_cases(count: int, seed: int = 0) -> Iterator[tuple[str, Step, str]]:
     """The name, the pass and the program before it, for each seed and pass until ours refuses it."""
     for number in range(seed, seed + count):
         text = wide_program(random.Random(number), WIDTH)
-        for step in STAGES:
+        for step in _stages():
             if step[0] in PASSES:
                 yield f"seed {number}", step, text
             try:
@@ -175,49 +170,46 @@ def suite_cases(suite: Path) -> Iterator[tuple[str, Step, str]]:
 def outcome_of(step: Step, text: str, reference: ReferenceProcess) -> Outcome:
     """How a program fares in a pass."""
     mode = Mode(step[0], lambda rng: "", (step,))
-    return explained(step[0], compare(mode, text, reference, explains=False))
+    return explained(step[0], compare(mode, text, reference))
 
 
-def _reason(outcome: Outcome) -> str:
-    """Why C++ gives no result, without names and numbers."""
-    lines = outcome.detail.removeprefix("theirs: ").splitlines() or [""]
-    line = next((line for line in lines if "error: " in line or "Check failed" in line), lines[0])
-    return _NAMES.sub("_", line.split("Check failed: ")[-1])[:110]
+def table(source: str, cases: Iterable[tuple[str, Step, str]], reference: ReferenceProcess) -> int:
+    """Prints the table of programs, and the causes; returns the number of unexplained outcomes."""
+    kinds = {name: Counter[str]() for name in PASSES}
+    causes, unexplained = Counter[str](), 0
+    for name, step, text in cases:
+        outcome = outcome_of(step, text, reference)
+        kinds[step[0]][outcome.kind] += 1
+        if not outcome.is_explained:
+            unexplained += 1
+            print(f"=== {outcome}: {name}, {step[0]}\n{outcome.program}\n{outcome.detail}", file=sys.stderr)
+        if outcome.kind not in (SAME, REFUSED):
+            causes[f"{step[0]}, {outcome}"] += 1
+    for name, counts in kinds.items():
+        print(f"{f'{source}, {name}':40}" + "".join(f"{counts[kind]:14}" for kind in OUTCOMES))
+    for cause, number in causes.most_common():
+        print(f"    {number:5} {cause}")
+    sys.stdout.flush()
+    return unexplained
 
 
 def main() -> int:
-    """Prints the table; fails if a difference is unexplained."""
-    parser = argparse.ArgumentParser()
+    """Prints the tables; fails if an outcome is unexplained."""
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--release", default="0.10", help="of JAX")
     parser.add_argument("--suite", type=Path, help="a checkout of Shardy")
     options = parser.parse_args()
-    sources = [("random", random_cases(options.count, options.seed))]
-    if options.suite:
-        sources.append(("tests", suite_cases(options.suite)))
+    release, pythons = releases.named(options.release), references.found()
+    if release not in pythons:
+        parser.error(references.missing(release))
     unexplained = 0
-    print(f"{'programs, pass':40}" + "".join(f"{name:>14}" for name in OUTCOMES))
-    pythons = references.found()
-    if releases.JAX_0_10 not in pythons:
-        parser.error(references.missing(releases.JAX_0_10))
-    with releases.of(releases.JAX_0_10), ReferenceProcess(pythons[releases.JAX_0_10]) as reference:
-        for source, cases in sources:
-            kinds = {name: Counter[str]() for name in PASSES}
-            reasons = Counter[str]()
-            for name, step, text in cases:
-                outcome = outcome_of(step, text, reference)
-                kinds[step[0]][outcome.kind] += 1
-                if outcome.kind == DIFFERENT and not outcome.cause:
-                    unexplained += 1
-                    print(f"=== {name}, {step[0]}\n{outcome.program}\n{outcome.detail}", file=sys.stderr)
-                if outcome.kind not in (SAME, REFUSED):
-                    why = outcome.cause if outcome.kind == DIFFERENT else _reason(outcome)
-                    reasons[f"{step[0]}, {outcome.kind}: {why or 'unexplained'}"] += 1
-            for name, counts in kinds.items():
-                print(f"{f'{source}, {name}':40}" + "".join(f"{counts[kind]:14}" for kind in OUTCOMES))
-            for reason, number in reasons.most_common():
-                print(f"    {number:5} {reason}")
-            sys.stdout.flush()
+    print(f"{f'{release}: programs, pass':40}" + "".join(f"{name:>14}" for name in OUTCOMES))
+    with releases.of(release), ReferenceProcess(pythons[release]) as reference:
+        unexplained += table("random", random_cases(options.count, options.seed), reference)
+        if options.suite:
+            unexplained += table("tests", suite_cases(options.suite), reference)
     return int(unexplained > 0)
 
 

@@ -36,6 +36,8 @@ _TYPES = (
     r"(inferred|output) (shape|type\(s\)) [^\n]* (is|are) incompatible with return type"
     r"|requires compatible types|rhs group dimension is expected"
     r"|Expects that for each dim in operand_batching_dims|contracting dimension sizes must match"
+    r"|size of operand dimension \d+ \(\d+\) is not compatible with"
+    r"|has negative size index to dynamic slice|has slice size \d+ greater than dimension size|op operand and body argument \d+ are incompatible"
 )
 _CASTS = "found unrealized_conversion_cast after pad-for-div"
 REFUSAL_CAUSES = (
@@ -46,9 +48,15 @@ REFUSAL_CAUSES = (
     ),
     RefusalCause(
         "its explicit reshards look through barriers, whose results then have other parts than their users",
-        f"{_TYPES}|batching dimension sizes must match|expected both lhs/rhs ranks|{_CASTS}",
+        f"{_TYPES}|batching dimension sizes must match|expected both lhs/rhs ranks|{_CASTS}"
+        "|operand and result shapes must match except",
         ("sdy.propagation_barrier",),
         through_ops,
+    ),
+    RefusalCause(
+        "its partitioner has no ops of CHLO",
+        r"failed to legalize operation 'chlo\.",
+        _CHLO,
     ),
     RefusalCause(
         "its padding leaves casts",
@@ -60,7 +68,13 @@ REFUSAL_CAUSES = (
             "stablehlo.einsum",
             "stablehlo.broadcast",
             "sdy.propagation_barrier",
+            "stablehlo.set_dimension_size",
         ),
+    ),
+    RefusalCause(
+        "it has no sharding rule for it, so that its operands are not resharded",
+        "requires the same shape for all operands and results",
+        ("stablehlo.map",),
     ),
     RefusalCause(
         "its scatters may not be sharded along dimensions that updates lack and no index addresses",
@@ -122,8 +136,36 @@ INVALID: tuple[tuple[str, Callable[[str], bool]], ...] = (
         lambda message: INVALID_COLLECTIVE in message,
     ),
     (
+        "its padding slices what a collective takes, without a sharding",
+        lambda message: "op collective on operand without sharding" in message,
+    ),
+    (
+        "its exchange of parts makes a manual computation that does not verify",
+        lambda message: "'sdy.manual_computation' op result shape, corresponding sharding" in message,
+    ),
+    (
+        "its calls have other parts than the results of their callees",
+        lambda message: "'func.call' op result type mismatch" in message,
+    ),
+    (
+        "its partitioner gives operands of loops other parts than their arguments have",
+        lambda message: "expect operands to be compatible with condition block arguments" in message,
+    ),
+    (
+        "its per-instruction partitioning parts calls from their callees",
+        lambda message: "does not reference a valid function" in message,
+    ),
+    (
+        "its per-instruction partitioning leaves values outside that regions use",
+        lambda message: "op using value defined outside the region" in message,
+    ),
+    (
         "its optimized collectives have sub-axes that are to be merged",
         lambda message: "'sdy.all_to_all' op two consecutive sub-axes can be merged" in message,
+    ),
+    (
+        "its optimized collectives move two dimensions to one",
+        lambda message: "overlapping source/target dimensions in all-to-all params" in message,
     ),
     (
         "its reshard-to-collectives slices a value of a mesh with another order of devices",

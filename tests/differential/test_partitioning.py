@@ -46,6 +46,7 @@ def test_causes() -> None:
         return Outcome(DIFFERENT, "", program, f"ours: {ours}\ntheirs: {theirs}")
 
     assert explained(PAD, outcome("module {}", "module { }")).cause == ""
+    assert explained(PAD, Outcome(DIFFERENT, "a cause", "", "")).cause == "a cause"
     assert "casts" in explained(PAD, outcome("module {}", "module {unrealized_conversion_cast}")).cause
     assert explained(RESOLVE, outcome("module {}", "module { }", "stablehlo.pad %0")).cause == ""
     assert explained(LOCAL, outcome("-:1:1: error: a", "error: b")).kind == REFUSED
@@ -156,6 +157,54 @@ def test_each_cause_of_a_difference_has_a_program(cause: str, process: Reference
         Mode(name, lambda rng: "", ((name, options),)), f"sdy.mesh @mesh = <[{axes}]>\n{body}\n", process
     )
     assert str(found) == f"different ({cause})", found.detail
+
+
+CONSTANT = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = sdy.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} dense<1.0> : tensor<3xf32>
+  %1 = sdy.all_slice [{"x"}] %a out_sharding=<@mesh, [{"x"}]> : tensor<3xf32>
+  %2 = stablehlo.add %0, %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<3xf32>
+  return %2 : tensor<3xf32>
+}
+"""
+SQUARES = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<3xf32>) {
+  %0 = sdy.reshard %a <@mesh, [{"x"}]> : tensor<3xf32>
+  %1 = stablehlo.cosine %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<3xf32>
+  %2 = stablehlo.dot_general %1, %1, contracting_dims = [0] x [0]
+    {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [], unreduced={"x"}>]>}
+    : (tensor<3xf32>, tensor<3xf32>) -> tensor<f32>
+  return
+}
+"""
+COMPLEX = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<3xcomplex<f32>>) {
+  %0 = sdy.all_slice [{"x"}] %a out_sharding=<@mesh, [{"x"}]> : tensor<3xcomplex<f32>>
+  return
+}
+"""
+BEFORE = {
+    "different (its padding leaves ops that it has no types for, which end the next pass)": (
+        PAD,
+        CONSTANT,
+        ("0.10", "0.11"),
+    ),
+    "different (its per-instruction partitioning leaves what is in the padding that it hands on)": (
+        "sdy-per-instruction-partitioning",
+        SQUARES,
+        ("0.11",),
+    ),
+    "C++ crashes (padding of complex numbers, of which it makes no zero)": (PAD, COMPLEX, ("0.10", "0.11")),
+}
+
+
+@pytest.mark.parametrize("outcome", BEFORE)
+def test_causes_before_jax_0_12(outcome: str, process: ReferenceProcess) -> None:
+    step, text, names = BEFORE[outcome]
+    if releases.current().name not in names:
+        pytest.skip(f"met with {names} only")
+    found = compare(Mode(step, lambda rng: "", ((step, ""),)), text, process)
+    assert str(found) == outcome, found.detail
 
 
 def test_results_of_chlo_that_are_not_padded_end_it(process: ReferenceProcess) -> None:

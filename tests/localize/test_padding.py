@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from shardy_py.base import releases
 from tests.differential.modes import run_ours
 
@@ -37,6 +39,22 @@ def test_zeros_are_not_masked_with_zeros() -> None:
     text = after(REDUCED.replace("1.0", "0.0").replace("multiply", "add"))
     assert "stablehlo.pad" in text
     assert "stablehlo.select" not in text
+
+
+PRODUCT = f"""func.func @main(%a: tensor<3x2xf32>, %b: tensor<2xf32>) -> tensor<3xf32> {{
+  %0 = sdy.all_slice [{{"x"}}, {{}}] %a out_sharding=<@mesh, [{{"x"}}, {{}}]> : tensor<3x2xf32>
+  %1 = stablehlo.cosine %0 {{{per_value('{"x"}, {}')}}} : tensor<3x2xf32>
+  %2 = stablehlo.dot_general %1, %b, contracting_dims = [1] x [0] {{{per_value('{"x"}')}}}
+    : (tensor<3x2xf32>, tensor<2xf32>) -> tensor<3xf32>
+  %3 = sdy.all_gather [{{"x"}}] %2 out_sharding=<@mesh, [{{}}]> : tensor<3xf32>
+  return %3 : tensor<3xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(("release", "zeros"), [("0.10", 1), ("0.11", 2), ("0.12", 2)])
+def test_products_make_zeros_that_they_do_not_use(release: str, zeros: int) -> None:
+    assert after(PRODUCT, release).count("stablehlo.constant") == zeros
 
 
 DEPTHWISE = f"""func.func @main(%a: tensor<2x3xf32>, %k: tensor<1x3xf32>) -> tensor<2x3xf32> {{

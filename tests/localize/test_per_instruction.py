@@ -69,7 +69,7 @@ def test_calls_have_copies_of_all_callees() -> None:
     assert re.findall(r" call @(\w+)", text) == ["h", "g", "g", "h_1", "g_2", "g_2"]
 
 
-@pytest.mark.parametrize("release", ["0.10", "shardy-2026-08-22"])
+@pytest.mark.parametrize("release", ["0.10", "shardy-2026-08-22", "0.11"])
 def test_calls_stay_before_jax_0_12(release: str) -> None:
     assert "func.call" not in partitioned(CALLS, release)
 
@@ -87,8 +87,9 @@ func.func @main(%a: tensor<4x4xf32> {PARTIAL}) -> tensor<4x4xf32> {{
 """
 
 
-def test_collectives_are_partitioned() -> None:
-    text = partitioned(COLLECTIVES)
+@pytest.mark.parametrize("release", ["0.11", "0.12"])
+def test_collectives_are_partitioned(release: str) -> None:
+    text = partitioned(COLLECTIVES, release)
     assert text.count("sdy.manual_computation") == 5
     assert [text.count(f'"stablehlo.{name}"') for name in ("all_reduce", "all_to_all", "all_gather")] == [
         1
@@ -199,3 +200,47 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 
 def test_a_slice_of_the_program_stays_where_nothing_is_padded() -> None:
     assert "sdy.manual_computation(%0)" in partitioned(CUT_WHOLE, selected="negate")
+
+
+UNEVEN = """sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<6xf32>) -> tensor<6xf32> {
+  %0 = sdy.reshard %a <@mesh, [{"x"}]> : tensor<6xf32>
+  %1 = sdy.reshard %0 <@mesh, [{}]> : tensor<6xf32>
+  return %1 : tensor<6xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("release", "padded"), [("shardy-2026-08-22", 2), ("0.11", 1), ("0.12", 1)])
+def test_padding_is_handed_on(release: str, padded: int) -> None:
+    assert partitioned(UNEVEN, release).count("stablehlo.pad") == padded
+
+
+TURNED = """sdy.mesh @mesh = <["c"=2, "d"=4]>
+func.func @main(%a: tensor<16x16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"c", "d"}, {}]>}) {
+  %0 = sdy.reshard %a <@mesh, [{"c"}, {}, {"d":(1)2}]> : tensor<16x16x8xf32>
+  return
+}
+"""
+
+
+@pytest.mark.parametrize(("release", "exchanges"), [("0.11", 3), ("0.12", 2)])
+def test_collectives_of_a_reshard_are_merged(release: str, exchanges: int) -> None:
+    assert partitioned(TURNED, release).count('"stablehlo.all_to_all"') == exchanges
+
+
+SUM = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+  %0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.reduce(%a init: %0) applies stablehlo.add across dimensions = [0]
+    {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [], unreduced={"x"}>]>}
+    : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+  return
+}
+"""
+
+
+@pytest.mark.parametrize("release", ["shardy-2026-08-22", "0.11", "0.12"])
+def test_parts_start_from_neutral_values(release: str) -> None:
+    assert "partition_id" not in partitioned(SUM, release)
+    assert "partition_id" in partitioned(SUM.replace("dense<0.0>", "dense<1.0>"), release)

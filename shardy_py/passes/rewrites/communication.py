@@ -14,18 +14,19 @@ from typing import Any
 
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.ir import build_operation, erase, operands_of, place_before
 from shardy_py.mlir.movements import note_moved, replace_by_values, replace_op
-from shardy_py.mlir.plain import plain
+from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.symbols import meshes_of, module_of
 from shardy_py.mlir.text.location_syntax import fuse
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.passes.rewrites.driver import Rewrite
-from shardy_py.reshard.collectives import scatter_fusion
+from shardy_py.reshard.collectives import ScatterFusion, scatter_fusion
 from shardy_py.reshard.compare import is_equivalent
 from shardy_py.sharding import Axes, Mesh, TensorSharding
-from shardy_py.sharding.axis_lists import sort_and_merge
+from shardy_py.sharding.axis_lists import sort_and_merge, total_size
 from shardy_py.sharding.meshes import mesh_of
 
 LABEL = "sdy-collective"
@@ -100,6 +101,20 @@ def _collective(
     return made
 
 
+def _fuses_uneven() -> bool:
+    return Behaviour.UNEVEN_SUMS_ARE_SCATTERED.holds or not Behaviour.UNEVEN_SUMS_STAY.holds
+
+
+def _is_even(fusion: ScatterFusion, value: SSAValue, mesh: Mesh) -> bool:
+    """True if the dimensions that are scattered have equal parts."""
+    tensor = tensor_type(value.type)
+    shape = () if tensor is None else tensor.shape
+    return all(
+        not axes or (size is not None and size % total_size(dimension.axes, mesh) == 0)
+        for size, axes, dimension in zip(shape, fusion.axes, fusion.sharding.dimensions, strict=True)
+    )
+
+
 class _Round:
     """Facts on the module that the rewrites share until the next round."""
 
@@ -155,7 +170,7 @@ class _Round:
         mesh = mesh_of(_data(reduce, "out_sharding"), self._meshes(op))
         given = self._reader.of(source) or TensorSharding.fully_closed(mesh, target.rank)
         fusion = scatter_fusion(_data(reduce, "reduction_axes"), given, axes, target, mesh)
-        if fusion is None:
+        if fusion is None or not (_fuses_uneven() or _is_even(fusion, source, mesh)):
             return False
         properties: dict[str, Attribute] = {"reduce_scatter_axes": sdy.ListOfAxisRefListsAttr(fusion.axes)}
         if "reduction_op" in reduce.properties:
