@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shardy_py.ops import TABLE, Control
+from shardy_py.xla.buffers.host_equal import merged
 from shardy_py.xla.buffers.host_fusion import FusedOps, HostFusion
 from shardy_py.xla.buffers.host_program import HostOp, HostProgram, is_in_place
+from shardy_py.xla.buffers.host_transposes import without_transposes
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 
@@ -16,7 +18,9 @@ def host_events(program: HostProgram, returned: Sequence[Name]) -> list[Event]:
 
     returned: the values that the block returns.
     """
-    listed = _live(program.ops, returned)
+    listed = without_transposes(_live(program.ops, returned), returned, program.alias)
+    listed = merged(_live(listed, returned), program.types, program.alias, program.apart)
+    returned = [*map(program.stored, returned)]
     found: list[Event] = []
     for group in HostFusion(listed, program.types, returned).groups():
         op = listed[group.root]
@@ -53,4 +57,5 @@ def _event(program: HostProgram, op: HostOp, group: FusedOps) -> Event:
     )
     if is_in_place(op) and op.kind != "sort" and op.reads:
         over = tuple(dict.fromkeys((program.stored(op.reads[0]), *over)))
-    return Event(step, reads, op.makes, op.sent, over=over)
+    is_update = is_loop or (is_in_place(op) and op.kind != "sort")
+    return Event(step, reads, op.makes, op.sent, over=over, is_update=is_update)

@@ -38,6 +38,12 @@ class HostSteps:
 
     def add(self, step: PlannedOp, captured: Iterable[Name]) -> None:
         """Adds the ops of a step; captured: what its regions read."""
+        before = len(self.program.ops)
+        self._add(step, captured)
+        if self.program.barriers and any(map(self.program.is_behind_barrier, step.operands)):
+            self.program.apart.update(name for op in self.program.ops[before:] for name in op.makes)
+
+    def _add(self, step: PlannedOp, captured: Iterable[Name]) -> None:
         original = self.originals.get(id(step), id(step))
         planned, again = self.sent.get(original, ()), self.merged.get(original, ())
         operands = [self.program.stored(name) for name in step.operands]
@@ -76,7 +82,7 @@ class HostSteps:
         result = self.program.types.get(step.results[0]) if len(step.results) == 1 else None
         is_written = TABLE[step.record.name].collective is not None
         last = moved[-1] if moved and not is_written else None
-        if result is not None and last is not None and last.collective.made_shape == result.shape:
+        if result is not None and last is not None and _large(last.collective.made_shape) == _large(result.shape):
             while before and before[-1].operand < 0:
                 after.insert(0, before.pop().collective)
         return before, after
@@ -255,6 +261,11 @@ class HostSteps:
         dimensions = zip(given.shape, made.shape, source.shape, strict=True)
         whole = replace(type_, shape=tuple(local if old == new else new for old, new, local in dimensions))
         return whole if elements(whole) > elements(type_) else None
+
+
+def _large(shape: Iterable[int | None]) -> tuple[int | None, ...]:
+    """The sizes that are not 1."""
+    return tuple(size for size in shape if size != 1)
 
 
 def _is_whole(step: PlannedOp) -> bool:

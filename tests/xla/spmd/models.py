@@ -26,6 +26,7 @@ SETS = {
     "equinox": ("equinox", "optax"),
     "parallel": ("optax",),
     "kinds": ("optax",),
+    "varied": ("optax",),
 }
 """The sets of programs (`tests/spmd/SET_models.py`), and the packages that they need beside JAX."""
 
