@@ -43,7 +43,7 @@ class Assignment:
 
     def temporaries(self) -> tuple[int, tuple[Buffer, ...]]:
         """The bytes of values beyond arguments and results, and what is alive when most is."""
-        slots = [HeldMemory(size, [], order=position) for position, size in enumerate(self.memory)]
+        slots = [HeldMemory(size, []) for size in self.memory]
         holding = _Holding()
         holding.hold(self, slots, -1, 0)
         held = [each for each in holding.found if each.periods]
@@ -120,7 +120,9 @@ class _Holding:
         block = _Block(of, start)
         first, self._count = self._count, self._count + len(of.events)
         orders = _post_order(of.events, of.results)
-        roots = {name: slot for name, slot in zip(of.results[::-1], slots[::-1], strict=False)}
+        if start == 0 and before < 0:
+            _order_results(of, slots, orders)
+        roots = dict(zip(of.results[::-1], slots[::-1], strict=False)) if slots else {}
         holders: dict[Name, HeldMemory] = {}
         for name, made, slot in zip(of.carried, of.results, slots, strict=False):
             if name is not None:
@@ -149,20 +151,23 @@ class _Holding:
         event, sizes, moment = block.of.events[number], block.of.sizes, block.moments[number]
         dying = [n for n in dict.fromkeys(event.reads) if block.last[n] == moment and n in holders]
         found: list[HeldMemory] = []
-        for made in event.makes:
+        is_part = len(event.makes) > 1
+        for position, made in enumerate(event.makes):
             if made in block.of.alias:
                 found.append(HeldMemory(0, []))
                 continue
             finish = block.end if made in roots else block.last.get(made, moment)
             if event.sent is not None and (needed := block.of.until(event.sent)) >= 0:
                 finish = max(finish, block.moments[needed])
-            over = tuple(name for name in event.over if sizes.get(name) == sizes[made])
+            is_aligned = is_part and (not event.is_update or len(event.over) == len(event.makes))
+            given = event.over[position : position + 1] if is_aligned else event.over
+            over = tuple(name for name in given if sizes.get(name) == sizes[made])
             taken = next((name for name in over if name in dying), None) if event.is_update else None
             if taken is not None:
                 dying.remove(taken)
                 held = holders.pop(taken)
             else:
-                held = HeldMemory(sizes[made], [], order, event.step)
+                held = HeldMemory(sizes[made], [], order, event.step, is_part=is_part)
                 self.found.append(held)
             held.is_shared = held.is_shared or event.is_update
             if block.starts[number] and event.is_update:
@@ -184,6 +189,19 @@ def _enter_loop(held: HeldMemory, name: Name, starts: Sequence[int]) -> None:
             held.periods[number] = period._replace(end=starts[-1])
             return
     held.periods.append(Period(starts[0], starts[-1]))
+
+
+def _order_results(of: Assignment, slots: Sequence[HeldMemory], orders: Sequence[int]) -> None:
+    """Notes the places of results in the program, or of the arguments in whose memory they are."""
+    made: dict[Name, int] = {}
+    read: dict[Name, int] = {}
+    for event, order in zip(of.events, orders, strict=True):
+        made |= dict.fromkeys(event.makes, order)
+        for name in event.reads:
+            read[name] = min(order, read.get(name, order))
+    for position, (name, slot) in enumerate(zip(of.results, slots, strict=False)):
+        carried = of.carried[position] if position < len(of.carried) else None
+        slot.order = made.get(name, len(orders)) if carried is None else read.get(carried, -1)
 
 
 def _post_order(events: Sequence[Event], results: Sequence[Name]) -> list[int]:
@@ -215,7 +233,8 @@ def _written_over(held: Sequence[HeldMemory]) -> list[HeldMemory]:
         period = each.periods[0]
         for name in period.over:
             other = single.get(name)
-            if other is not None and other.periods[-1].end == period.start and other.size == each.size:
+            is_free = other is not None and not other.is_part and other.periods[-1].end == period.start
+            if is_free and other.size == each.size:
                 each.move_to(other)
                 single[period.name] = other
                 del single[name]

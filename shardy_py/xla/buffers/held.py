@@ -36,7 +36,8 @@ class HeldMemory:
     """Memory for values.
 
     order: the place of the first of them in the program. step: what it is for. is_shared: whether its values
-    are in one memory in any case, as those that a loop carries.
+    are in one memory in any case, as those that a loop carries. is_part: whether an op makes it with others:
+    then XLA's heap puts nothing over it.
     """
 
     size: int
@@ -44,6 +45,7 @@ class HeldMemory:
     order: int = 0
     step: PlannedOp | None = None
     is_shared: bool = False
+    is_part: bool = False
 
     def move_to(self, other: HeldMemory) -> None:
         """Puts the values into other memory."""

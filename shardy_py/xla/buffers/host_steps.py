@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from shardy_py.indexing.layout import element_type
-from shardy_py.ops import TABLE, TensorType
+from shardy_py.ops import TABLE, Storage, TensorType
 from shardy_py.xla.buffers.canonical import is_narrowed_after, is_widened
 from shardy_py.xla.buffers.facet import STORED, host_row
 from shardy_py.xla.buffers.host_compute import compute
@@ -212,6 +212,10 @@ class HostSteps:
             compute(program, step, operands, others, step.results)
             return
         made = [program.named(program.types[name] if whole is None else whole) for name in step.results]
+        if sums and TABLE[step.record.name].storage is Storage.IN_PLACE:
+            # Only the first device has what is updated; the others start with what changes no sum.
+            first, *rest = operands
+            operands = [program.made("select", (first,), program.types[made[0]], step), *rest]
         compute(program, step, operands, others, made)
         if sums:
             is_last = whole is None and not after

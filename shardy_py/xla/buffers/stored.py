@@ -17,7 +17,7 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Memory, Storage, TensorType, row_of
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.canonical import Added, canonical, is_narrowed_after
-from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
+from shardy_py.xla.buffers.carried import copied, copy_of, with_copies, with_copies_for_loops
 from shardy_py.xla.buffers.events import events_of
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.fusion import Fusion
@@ -228,7 +228,11 @@ class StoredBlock:
         results: the sizes of the memory for results. carried: for each the argument that is in it at first;
         None for none.
         """
-        events = self._ordered(self._on_host(results) if self.setting.on_host else self.scheduled()[0])
+        if self.setting.on_host:
+            events = with_copies_for_loops(self._on_host(results), self.sizes, {*carried})
+        else:
+            events = self.scheduled()[0]
+        events = self._ordered(events)
         taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}
         copies = copied(events, taken)
         if copies:
