@@ -56,6 +56,10 @@ def compute(
         is_known = reads[1] in program.constants
         program.add("slice" if is_known else "dynamic_slice", reads[: 2 - is_known], made, step)
         return
+    if kind == "concatenate":
+        program.joined[makes[0]] = tuple(reads), int(step.record.attributes["dimension"])
+    if kind == "reduce" and reads[0] in program.joined and _by_parts(program, step, reads, makes):
+        return
     if kind == "reduce" and len(makes) == 1:
         if _is_reduced_by_library(program, step, reads[0]):
             kind = LIBRARY_REDUCTION
@@ -137,6 +141,30 @@ def _product(program: HostProgram, step: PlannedOp, operands: Sequence[Name], ma
 
 def _flat(type_: TensorType) -> TensorType:
     return TensorType((elements(type_),), type_.element)
+
+
+def _by_parts(program: HostProgram, step: PlannedOp, reads: Sequence[Name], makes: Sequence[Name]) -> bool:
+    """Reduces equal parts of a concatenation along its dimension one by one; False if it does not.
+
+    Source: openxla/xla, xla/hlo/transforms/simplifiers/algebraic_simplifier.cc (HandleReduce).
+    """
+    (*parts,), axis = program.joined[reads[0]]
+    reduced = integers(step.record.attributes, "dimensions")
+    first = program.types[parts[0]]
+    if len(makes) > 1 or axis not in reduced or any(program.types[part] != first for part in parts):
+        return False
+    is_reshape = all(first.shape[d] == 1 for d in reduced)
+    type_ = program.types[makes[0]]
+    found: list[Name] = []
+    for part in parts:
+        kind, given = ("reshape", [part]) if is_reshape else ("reduce", [part, *reads[1:]])
+        found.append(program.made(kind, given, type_, step))
+    for number, part in enumerate(found[1:], 2):
+        into = makes[0] if number == len(found) else None
+        found[0] = program.made("add", (found[0], part), type_, step, into)
+    if len(found) == 1:
+        program.add("reshape", found, makes, step)
+    return True
 
 
 def _is_reduced_by_library(program: HostProgram, step: PlannedOp, name: Name) -> bool:

@@ -17,7 +17,7 @@ from shardy_py.xla.buffers.canonical import is_narrowed_after, is_widened
 from shardy_py.xla.buffers.facet import STORED, host_row
 from shardy_py.xla.buffers.host_compute import compute
 from shardy_py.xla.buffers.host_program import HostProgram, elements, kind_of
-from shardy_py.xla.buffers.host_sends import cut, halo_axis, masked, sent, with_halo
+from shardy_py.xla.buffers.host_sends import cut, halo_axis, masked, sent, with_halo, within_windows
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
@@ -109,7 +109,7 @@ class HostSteps:
                 axis = self._axis(step, collective, operands[last], None)
             made = sent(program, collective, operands[last], step, original=each.collective)
             if axis is None:
-                operands[last] = made
+                operands[last] = within_windows(program, made, step) if each.operand == last else made
             else:
                 pieces.append(made)
                 halo = axis
