@@ -1,16 +1,20 @@
-"""The buffers of a computation whose ops are in order: which values share memory, and how long they need it.
+"""The memory of a computation whose ops are in order: which values share it, and how long they need it.
 
-An op may write over an operand that dies. A buffer that is not needed at the same time as a result may be in
-the memory of that result. Not here: orders (`schedule.py`), places (`packing.py`).
+Loops and branches are parts of the computation around them, where their ops have moments of their own. Values
+that loops carry, and what is updated in place, are in one memory. The memory of results holds other values
+while it is free; of what is left, an op may write over an operand that dies. Source: openxla/xla,
+xla/service/buffer_assignment.cc, xla/hlo/utils/hlo_live_range.cc, xla/service/heap_simulator. Not here: orders
+(`schedule.py`), places (`packing.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from functools import cached_property
 
-from shardy_py.xla.buffers.packing import Buffer, HeldMemory, MemorySlot, packed
+from shardy_py.xla.buffers.held import HeldMemory, Period, ResultMemory
+from shardy_py.xla.buffers.packing import MOST_PLACED, Buffer, packed, summed
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name
@@ -21,10 +25,10 @@ class Assignment:
     """Assigns memory to the values that events make.
 
     events: in their order. sizes: bytes of values. results: the values that are returned; memory: the bytes
-    of the memory for each. carried: for each the argument that is in it at first; None for none. alias: the
-    values that are others under another name. inner: the temporaries of the regions of an event, and those
-    alive when most are; None if it has none. until: the event up to which what a collective receives is
-    needed, at least. together: for what is received by one op with others, that op.
+    of the memory for each; none in branches that return others. carried: for each the argument that is in it
+    at first; None for none. alias: the values that are others under another name. inner: the computations
+    that an event runs, one after the other. until: the number of the event up to which what a collective
+    receives is needed, at least. together: for what is received by one op with others, that op.
     """
 
     events: Sequence[Event]
@@ -33,94 +37,206 @@ class Assignment:
     memory: Sequence[int]
     carried: Sequence[Name | None]
     alias: Mapping[Name, Name]
-    inner: Callable[[Event], tuple[int, tuple[Buffer, ...]] | None]
-    until: Callable[[PlannedCollective, int], int] = lambda sent, moment: moment
+    inner: Callable[[Event], Sequence[Assignment]]
+    until: Callable[[PlannedCollective], int] = lambda sent: -1
     together: Callable[[Event], Hashable] = lambda event: None
-    _holders: dict[Name, HeldMemory] = field(default_factory=dict[Name, HeldMemory], init=False)
 
     def temporaries(self) -> tuple[int, tuple[Buffer, ...]]:
         """The bytes of values beyond arguments and results, and what is alive when most is."""
-        moments = moments_of(self.events)
-        timed = dict(zip(moments, self.events, strict=False))
-        last = {name: moment for moment, event in timed.items() for name in event.reads}
-        slots = self._slots(timed, last)
-        roots: dict[Name, int] = {}
-        for position, name in enumerate(self.results):
-            roots.setdefault(name, position)
-        first: dict[Hashable, int] = {}
-        for moment, event in timed.items():
-            op = self.together(event)
-            if op is not None:
-                first.setdefault(op, moment)
-        buffers: list[Buffer] = []
-        for moment, event in timed.items():
-            op = self.together(event)
-            # What one op sends is received at once.
-            since = moment if op is None else first[op]
-            inside = self.inner(event)
-            if inside is not None:
-                buffers.append(Buffer(inside[0], moment, moment, event.step, inside[1]))
-            self._hold(event, moment, since, last, roots, moments[-1])
-        distinct = {id(holder): holder for holder in self._holders.values()}
-        for holder in distinct.values():
-            slot = slots[holder.root] if 0 <= holder.root < len(slots) else None
-            if slot is None or not slot.take(holder.start, holder.end):
-                buffers.append(Buffer(holder.size, holder.start, holder.end, holder.step))
-        return packed(buffers, slots)
-
-    def _slots(self, timed: Mapping[int, Event], last: Mapping[Name, int]) -> list[MemorySlot]:
-        """The memory for results, taken by the arguments that are in it until their last use."""
-        slots = [MemorySlot(size) for size in self.memory]
-        for slot, name, made in zip(slots, self.carried, self.results, strict=False):
-            if name is not None:
-                until = last.get(name, -1)
-                over = until >= 0 and name != made and self._becomes(name, made, timed, last)
-                slot.busy.append((-1, until - over))
-        return slots
-
-    def _becomes(self, name: Name, made: Name, timed: Mapping[int, Event], last: Mapping[Name, int]) -> bool:
-        """True if the last op that reads an argument makes the result, or what is written over to make it."""
-        event = timed[last[name]]
-        while made not in event.makes:
-            same = [each for each in event.makes if self.sizes[each] == self.sizes[name]]
-            if name not in event.over or not same or same[0] not in last:
-                return False
-            name = same[0]
-            event = timed[last[name]]
-        return True
-
-    def _hold(
-        self,
-        event: Event,
-        moment: int,
-        since: int,
-        last: Mapping[Name, int],
-        roots: Mapping[Name, int],
-        end: int,
-    ) -> None:
-        """Gives memory to what an event makes: that of an operand that dies, or new."""
-        holders, sizes = self._holders, self.sizes
-        dying = [name for name in dict.fromkeys(event.reads) if last[name] == moment and name in holders]
-        for made in event.makes:
-            if made in self.alias:
-                continue
-            finish = end if made in roots else last.get(made, moment)
-            if event.sent is not None:
-                finish = self.until(event.sent, finish)
-            size = sizes[made]
-            fitting = (name for name in dying if holders[name].size == size and name in event.over)
-            reused = next(fitting, None)
-            if reused is not None and event.sent is None:
-                dying.remove(reused)
-                holder = holders.pop(reused)
-                holder.end = finish
+        slots = [HeldMemory(size, []) for size in self.memory]
+        holding = _Holding()
+        holding.hold(self, slots, -1, 0)
+        held = [each for each in holding.found if each.periods]
+        if len(held) > MOST_PLACED:
+            return summed(held, slots)
+        results = ResultMemory(slots)
+        inside = {period.name: slot for slot in slots for period in slot.periods}
+        left: list[HeldMemory] = []
+        for each in sorted(held, key=lambda each: (-each.size, each.order)):
+            preferred = [inside[name] for name in each.periods[0].over if name in inside]
+            slot = results.take(each, preferred) if each.size else None
+            if slot is None:
+                left.append(each)
             else:
-                holder = HeldMemory(size, since, finish, step=event.step)
-            holders[made] = holder
-            holder.root = roots.get(made, holder.root)
+                inside |= dict.fromkeys((period.name for period in each.periods), slot)
+        return packed(_written_over(left))
+
+    @cached_property
+    def regions(self) -> list[Sequence[Assignment]]:
+        """The computations that each event runs."""
+        return [self.inner(event) for event in self.events]
+
+    @cached_property
+    def length(self) -> int:
+        """The number of moments."""
+        inner = sum(region.length for regions in self.regions for region in regions)
+        return inner + sum(map(_moments, self.events))
 
 
-def moments_of(events: Sequence[Event]) -> list[int]:
-    """When each event runs, and the end: after one that makes several values, XLA takes them one by one."""
-    counts = (1 + (len(event.makes) if len(event.makes) > 1 else 0) for event in events)
-    return [0, *accumulate(counts)]
+def _moments(event: Event) -> int:
+    """The moments of an event: after one that makes several values, XLA takes them one by one."""
+    return 1 + (len(event.makes) if len(event.makes) > 1 else 0)
+
+
+@dataclass
+class _Block:
+    """A computation with the moments of its events, of the starts of what each runs, and of its end.
+
+    last: the moment at which a value is read last.
+    """
+
+    of: Assignment
+    start: int
+    moments: list[int] = field(init=False, default_factory=list[int])
+    starts: list[list[int]] = field(init=False, default_factory=list["list[int]"])
+    end: int = field(init=False)
+    last: dict[Name, int] = field(init=False, default_factory=dict[Name, int])
+
+    def __post_init__(self) -> None:
+        self.end = self.start
+        for event, regions in zip(self.of.events, self.of.regions, strict=True):
+            starts: list[int] = []
+            for region in regions:
+                starts.append(self.end)
+                self.end += region.length
+            self.starts.append(starts)
+            self.moments.append(self.end)
+            self.last |= dict.fromkeys(event.reads, self.end)
+            self.end += _moments(event)
+
+
+@dataclass
+class _Holding:
+    """The memory of the values of computations, beside that of the results of the outermost."""
+
+    found: list[HeldMemory] = field(default_factory=list[HeldMemory])
+    _count: int = 0
+
+    def hold(self, of: Assignment, slots: Sequence[HeldMemory], before: int, start: int) -> None:
+        """Notes the memory of what a computation makes.
+
+        slots: the memory of its results. before, start: when the arguments are there, and its first moment.
+        """
+        block = _Block(of, start)
+        first, self._count = self._count, self._count + len(of.events)
+        orders = _post_order(of.events, of.results)
+        if start == 0 and before < 0:
+            _order_results(of, slots, orders)
+        roots = dict(zip(of.results[::-1], slots[::-1], strict=False)) if slots else {}
+        holders: dict[Name, HeldMemory] = {}
+        for name, made, slot in zip(of.carried, of.results, slots, strict=False):
+            if name is not None:
+                until = block.end if name == made else block.last.get(name, before)
+                slot.periods.append(Period(before, until, name))
+                holders[name] = slot
+        together: dict[Hashable, int] = {}
+        for number, event in enumerate(of.events):
+            moment = block.moments[number]
+            op = of.together(event)
+            since = moment if op is None else together.setdefault(op, moment)
+            made = self._made(block, number, since, roots, holders, first + orders[number])
+            for region, at in zip(of.regions[number], block.starts[number], strict=True):
+                self.hold(region, made if region.memory else (), at, at)
+
+    def _made(
+        self,
+        block: _Block,
+        number: int,
+        since: int,
+        roots: Mapping[Name, HeldMemory],
+        holders: dict[Name, HeldMemory],
+        order: int,
+    ) -> list[HeldMemory]:
+        """Gives memory to what an event makes: that of the result or of an operand, or new."""
+        event, sizes, moment = block.of.events[number], block.of.sizes, block.moments[number]
+        dying = [n for n in dict.fromkeys(event.reads) if block.last[n] == moment and n in holders]
+        found: list[HeldMemory] = []
+        is_part = len(event.makes) > 1
+        for position, made in enumerate(event.makes):
+            if made in block.of.alias:
+                found.append(HeldMemory(0, []))
+                continue
+            finish = block.end if made in roots else block.last.get(made, moment)
+            if event.sent is not None and (needed := block.of.until(event.sent)) >= 0:
+                finish = max(finish, block.moments[needed])
+            is_aligned = is_part and (not event.is_update or len(event.over) == len(event.makes))
+            given = event.over[position : position + 1] if is_aligned else event.over
+            over = tuple(name for name in given if sizes.get(name) == sizes[made])
+            taken = next((name for name in over if name in dying), None) if event.is_update else None
+            if taken is not None:
+                dying.remove(taken)
+                held = holders.pop(taken)
+            else:
+                held = HeldMemory(sizes[made], [], order, event.step, is_part=is_part)
+                self.found.append(held)
+            held.is_shared = held.is_shared or event.is_update
+            if block.starts[number] and event.is_update:
+                _enter_loop(held, taken, block.starts[number])
+            held.periods.append(Period(since, finish, made, over))
+            slot = roots.get(made)
+            if slot is not None and slot is not held:
+                held.move_to(slot)
+                held = slot
+            holders[made] = held
+            found.append(held)
+        return found
+
+
+def _enter_loop(held: HeldMemory, name: Name, starts: Sequence[int]) -> None:
+    """Ends what a loop starts with, or a copy of it, where its body starts."""
+    for number, period in enumerate(held.periods):
+        if period.name == name:
+            held.periods[number] = period._replace(end=starts[-1])
+            return
+    held.periods.append(Period(starts[0], starts[-1]))
+
+
+def _order_results(of: Assignment, slots: Sequence[HeldMemory], orders: Sequence[int]) -> None:
+    """Notes the places of results in the program, or of the arguments in whose memory they are."""
+    made: dict[Name, int] = {}
+    read: dict[Name, int] = {}
+    for event, order in zip(of.events, orders, strict=True):
+        made |= dict.fromkeys(event.makes, order)
+        for name in event.reads:
+            read[name] = min(order, read.get(name, order))
+    for position, (name, slot) in enumerate(zip(of.results, slots, strict=False)):
+        carried = of.carried[position] if position < len(of.carried) else None
+        slot.order = made.get(name, len(orders)) if carried is None else read.get(carried, -1)
+
+
+def _post_order(events: Sequence[Event], results: Sequence[Name]) -> list[int]:
+    """The place of each event among those that the results need, each after what it reads."""
+    makers = {name: number for number, event in enumerate(events) for name in event.makes}
+    orders = [-1] * len(events)
+    count = 0
+    wanted = [*range(len(events) - 1, -1, -1), *(makers[name] for name in results[::-1] if name in makers)]
+    entered = [False] * len(events)
+    while wanted:
+        number = wanted.pop()
+        if orders[number] >= 0:
+            continue
+        if entered[number]:
+            orders[number] = count
+            count += 1
+            continue
+        entered[number] = True
+        wanted.append(number)
+        reads = (makers.get(name, number) for name in reversed(events[number].reads))
+        wanted += (each for each in reads if not entered[each])
+    return orders
+
+
+def _written_over(held: Sequence[HeldMemory]) -> list[HeldMemory]:
+    """The memory of values of which some are written over others, whose last readers they are."""
+    single = {each.periods[0].name: each for each in held if len(each.periods) == 1 and not each.is_shared}
+    for each in sorted(single.values(), key=lambda each: (each.periods[0].start, each.periods[0].end)):
+        period = each.periods[0]
+        for name in period.over:
+            other = single.get(name)
+            is_free = other is not None and not other.is_part and other.periods[-1].end == period.start
+            if is_free and other.size == each.size:
+                each.move_to(other)
+                single[period.name] = other
+                del single[name]
+                break
+    return [each for each in held if each.periods]

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
-from shardy_py.base.behaviours import Behaviour
 from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.dialects.stablehlo import (
     ConvertOp,
@@ -27,21 +25,8 @@ from shardy_py.mlir.dialects.stablehlo import (
 from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.library import copied_order, is_in_library
 from shardy_py.xla.spmd.program import Name, PlannedOp
-
-
-def copied_order(
-    rank: int, batch: Sequence[int], contracting: Sequence[int], *, is_lhs: bool
-) -> tuple[int, ...] | None:
-    """The order in which an operand is copied for a product; None if it is used as it is.
-
-    >>> copied_order(2, (), (0,), is_lhs=True), copied_order(3, (), (0, 1), is_lhs=True)
-    (None, (2, 0, 1))
-    """
-    free = [i for i in range(rank) if i not in batch and i not in contracting]
-    is_canonical = list(batch) == list(range(len(batch))) and len(free) <= 1 and len(contracting) <= 1
-    wanted = (*batch, *free, *contracting) if is_lhs else (*batch, *contracting, *free)
-    return None if is_canonical or wanted == tuple(range(rank)) else wanted
 
 
 _NARROW = frozenset(("bf16", "f16"))
@@ -50,41 +35,7 @@ _NARROW = frozenset(("bf16", "f16"))
 def is_widened(step: PlannedOp) -> bool:
     """True if the host computes a product in f32 instead of fewer bits."""
     type_ = step.record.operands[0] if STORED.of(step.record.name).is_product else None
-    return type_ is not None and type_.element in _NARROW and not _is_by_library(step)
-
-
-def _is_by_library(step: PlannedOp) -> bool:
-    """True if a library computes a product of bf16 on the host as it is.
-
-    Not of a vector, nor of few elements, nor where rows of the first operand are contracted, nor of what a
-    transpose made (`inferred_layouts.py`). Source: openxla/xla, xla/backends/cpu/ynn_support.cc.
-    """
-    record = step.record
-    lhs, rhs = record.operands[:2]
-    made = record.results[0]
-    if (
-        record.name != DotGeneralOp.name
-        or not step.reads_in_order
-        or lhs is None
-        or rhs is None
-        or made is None
-    ):
-        return False
-    made_by_library = ("f32", "bf16") if Behaviour.PRODUCTS_STAY_NARROW.holds else ("f32",)
-    if lhs.element != "bf16" or rhs.element != "bf16" or made.element not in made_by_library:
-        return False
-    numbers = DotDimensions.of(record.attributes)
-    batch, contracting = numbers.batching[0], numbers.contracting[0]
-    is_copied = copied_order(lhs.rank, batch, contracting, is_lhs=True) is not None
-    if not is_copied and tuple(contracting) != (lhs.rank - 1,):
-        return False
-    shared = prod(lhs.shape[d] or 0 for d in contracting)
-    rows, columns = (
-        prod(size or 0 for d, size in enumerate(type_.shape) if d not in (*outer, *inner))
-        for type_, outer, inner in zip((lhs, rhs), numbers.batching, numbers.contracting, strict=True)
-    )
-    longest = max(rows, columns)
-    return min(rows, columns) > 1 and min(shared, longest) >= 4 and max(shared, longest) >= 8
+    return type_ is not None and type_.element in _NARROW and not is_in_library(step)
 
 
 def is_narrowed_after(step: PlannedOp) -> bool:

@@ -2,7 +2,8 @@
 
 A result can be written over an argument if all that reads the argument has run before, whatever the order.
 If an op that reads it does not come before the result in the graph, the argument is copied first, and the
-copy is read. Source: openxla/xla, xla/service/copy_insertion.cc, which removes copies by dependencies.
+copy is read. So are the values with which a loop starts, unless it is the last that reads them. Source: openxla/xla,
+xla/service/copy_insertion.cc, which removes copies by dependencies.
 
 >>> update = Event("update", ("w", "g"), ("new",), over=("w",))
 >>> gradient = Event("gradient", ("w", "dy"), ("dx",))
@@ -13,7 +14,7 @@ copy is read. Source: openxla/xla, xla/service/copy_insertion.cc, which removes 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
@@ -75,3 +76,35 @@ def with_copies(events: Sequence[Event], names: Mapping[Name, object]) -> list[E
             for each in events
         ),
     ]
+
+
+def with_copies_for_loops(
+    events: Sequence[Event], sizes: dict[Name, int], own: Collection[Name]
+) -> list[Event]:
+    """The events with copies of what loops start with, where that is an argument or read elsewhere.
+
+    sizes: of values; receives those of copies. own: arguments whose memory results take.
+    """
+    last: dict[Name, int] = {}
+    for number, event in enumerate(events):
+        last |= dict.fromkeys(event.reads, number)
+    made = {name for event in events for name in event.makes}
+    found: list[Event] = []
+    for number, event in enumerate(events):
+        if event.is_update and len(event.over) == len(event.makes) and event.step is not None and event.step.blocks:
+            kept = set[Name]()
+            over: list[Name] = []
+            for position, name in enumerate(event.over):
+                is_free = name in own or (name in made and last[name] == number)
+                if sizes.get(name) and not (is_free and name not in kept):
+                    copy = ("copy", name, number, position)
+                    sizes[copy] = sizes[name]
+                    found.append(Event(None, (name,), (copy,)))
+                    over.append(copy)
+                else:
+                    kept.add(name)
+                    over.append(name)
+            copies = [name for name in over if name not in kept]
+            event = event._replace(reads=(*event.reads, *copies), over=tuple(over))
+        found.append(event)
+    return found

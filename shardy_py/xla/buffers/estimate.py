@@ -145,9 +145,10 @@ def _estimated(
         body = compiled_body(block, plan, compiler)
         computation = GpuComputation(body, limits=compiler.limits)
         given_names = [None if number is None else computation.graph.arguments[number] for number in carried]
-        held, alive = computation.temporaries(results, given_names)
+        assignment = computation.assignment(results, given_names)
     else:
-        held, alive = stored.temporaries(results, names)
+        assignment = stored.assignment(results, names)
+    held, alive = assignment.temporaries()
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
     entries = program.values.by_value
     live: list[LiveTensor] = []
@@ -207,12 +208,9 @@ def _aliasing(function: FuncOp) -> dict[int, int]:
 
 def _live(alive: Iterable[Buffer]) -> Iterator[LiveTensor]:
     for each in alive:
-        if each.inside:
-            yield from _live(each.inside)
-        else:
-            op: Any = None if each.step is None else each.step.source
-            name = "" if each.step is None else each.step.record.name
-            yield LiveTensor(each.size, name, "" if op is None else location_text(op.location))
+        op: Any = None if each.step is None else each.step.source
+        name = "" if each.step is None else each.step.record.name
+        yield LiveTensor(each.size, name, "" if op is None else location_text(op.location))
 
 
 def _dictionaries(function: FuncOp, attributes: str) -> list[Mapping[str, Attribute]]:

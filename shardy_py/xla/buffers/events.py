@@ -43,7 +43,9 @@ def _events(block: StoredBlock, step: PlannedOp, needs: list[Name]) -> list[Even
         events.append(Event(None, reads, (joined,)))
         reads = (joined, *needs[1:])
     over = tuple(name for name in _written_over(step, reads, sent) if name not in transposed)
-    events.append(Event(step, reads, tuple(parts), over=over))
+    row = TABLE[step.record.name]
+    is_update = row.storage is Storage.IN_PLACE or row.control is Control.LOOP
+    events.append(Event(step, reads, tuple(parts), over=over, is_update=is_update))
     if sums:
         events.append(_sum(block, step, sums, tuple(parts)))
     return events

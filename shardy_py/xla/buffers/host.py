@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from shardy_py.ops import TABLE, Control
+from shardy_py.xla.buffers.host_equal import merged
 from shardy_py.xla.buffers.host_fusion import FusedOps, HostFusion
 from shardy_py.xla.buffers.host_program import HostOp, HostProgram, is_in_place
+from shardy_py.xla.buffers.host_transposes import without_transposes
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 
@@ -16,14 +19,20 @@ def host_events(program: HostProgram, returned: Sequence[Name]) -> list[Event]:
 
     returned: the values that the block returns.
     """
-    listed = _live(program.ops, returned)
+    listed = without_transposes(_live(program.ops, returned), returned, program.alias)
+    listed = merged(_live(listed, returned), program.types, program.alias, program.apart)
+    returned = [*map(program.stored, returned)]
     found: list[Event] = []
-    for group in HostFusion(listed, program.types, returned).groups():
+    groups = HostFusion(listed, program.types, returned, program.by_library).groups()
+    readers = Counter(name for group in groups for name in group.reads)
+    for group in groups:
         op = listed[group.root]
         if all(listed[member].kind == "reshape" for member in group.members):
             program.alias[op.makes[0]] = next(iter(group.reads))  # the same memory under another shape
         else:
-            found.append(_event(program, op, group))
+            if op.kind == "constant":
+                program.sizes[op.makes[0]] = 0  # part of the code
+            found.append(_event(program, op, group, readers))
     return found
 
 
@@ -38,7 +47,7 @@ def _live(ops: Sequence[HostOp], returned: Sequence[Name]) -> list[HostOp]:
     return found[::-1]
 
 
-def _event(program: HostProgram, op: HostOp, group: FusedOps) -> Event:
+def _event(program: HostProgram, op: HostOp, group: FusedOps, readers: Mapping[Name, int]) -> Event:
     reads = tuple(dict.fromkeys(map(program.stored, group.reads)))
     if op.sums:
         first = op.sums[0]
@@ -46,11 +55,14 @@ def _event(program: HostProgram, op: HostOp, group: FusedOps) -> Event:
         return Event(None, reads, op.makes, kind=kind, sums=op.sums)
     step = op.computed or (None if op.step is not None and op.step.blocks else op.step)
     is_loop = step is not None and TABLE[step.record.name].control is Control.LOOP
-    over = (
-        reads
-        if is_loop or op.kind == "sort"
-        else tuple(program.stored(name) for name, direct in group.reads.items() if direct)
-    )
-    if is_in_place(op) and op.kind != "sort" and op.reads:
-        over = tuple(dict.fromkeys((program.stored(op.reads[0]), *over)))
-    return Event(step, reads, op.makes, op.sent, over=over)
+    if is_loop:
+        over = tuple(map(program.stored, op.reads[: len(op.makes)]))
+    elif op.kind == "sort":
+        # What it sorts, each in the place of its own, if nothing else reads that.
+        over = tuple(program.stored(name) if readers[name] == 1 else None for name in op.reads)
+    else:
+        over = tuple(program.stored(name) for name, direct in group.reads.items() if direct)
+        if is_in_place(op) and op.reads:
+            over = tuple(dict.fromkeys((program.stored(op.reads[0]), *over)))
+    is_update = is_loop or (is_in_place(op) and op.kind != "sort")
+    return Event(step, reads, op.makes, op.sent, over=over, is_update=is_update)

@@ -9,9 +9,9 @@ from xdsl.ir import Operation
 
 from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import TABLE, TensorType
-from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.ops.dimensions import DotDimensions, GatherDimensions
 from shardy_py.ops.reads import integers
-from shardy_py.xla.buffers.facet import host_row
+from shardy_py.xla.buffers.facet import STORED, host_row
 from shardy_py.xla.buffers.host_program import (
     LIBRARY_REDUCTION,
     HostOp,
@@ -20,6 +20,7 @@ from shardy_py.xla.buffers.host_program import (
     is_pointwise,
     kind_of,
 )
+from shardy_py.xla.buffers.library import is_in_library
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
 _WINDOW = 32
@@ -39,6 +40,10 @@ def compute(
 ) -> None:
     """Adds the op of a step; others: what it reads beside its operands."""
     kind, reads, made = kind_of(step), [*operands], [*makes]
+    if _is_constant(program, step, reads, makes):
+        program.constants.update(makes)
+        program.ops.append(HostOp("constant", (), tuple(makes), step, computed=step if not reads else None))
+        return
     if kind == "top_k" and len(makes) > 1:
         _top_k(program, step, reads, makes)
         return
@@ -47,8 +52,16 @@ def compute(
         return
     if kind == "pad" and program.types.get(reads[0]) == program.types[makes[0]]:
         kind = "reshape"  # all that is padded was padded before it was masked
+    if kind == "gather" and _slices(program, step, reads[1]) == 1:
+        is_known = reads[1] in program.constants
+        program.add("slice" if is_known else "dynamic_slice", reads[: 2 - is_known], made, step)
+        return
+    if kind == "concatenate":
+        program.joined[makes[0]] = tuple(reads), int(step.record.attributes["dimension"])
+    if kind == "reduce" and reads[0] in program.joined and _by_parts(program, step, reads, makes):
+        return
     if kind == "reduce" and len(makes) == 1:
-        if _is_by_library(program, step, reads[0]):
+        if _is_reduced_by_library(program, step, reads[0]):
             kind = LIBRARY_REDUCTION
         elif (partial := _windows(program, step, reads[0])) is not None:
             reads[0] = program.made("reduce_window", (reads[0],), partial, step)
@@ -62,10 +75,29 @@ def compute(
         made = [_wide(program, name) for name in makes]
     if not reads and not others and len(makes) == 1 and _is_known(program, step, makes[0]):
         return
+    if STORED.of(step.record.name).is_product and is_in_library(step):
+        program.by_library.update(made)
     program.ops.append(HostOp(kind, (*reads, *others), tuple(made), step, computed=step))
     for source, name in zip(made, makes, strict=True):
         if source != name:
             program.add("convert", (source,), (name,), step)
+
+
+def _is_constant(
+    program: HostProgram, step: PlannedOp, reads: Sequence[Name], makes: Sequence[Name]
+) -> bool:
+    """True if an op makes one element, which is known."""
+    if len(makes) != 1 or makes[0] not in program.types or elements(program.types[makes[0]]) != 1:
+        return False
+    kind = kind_of(step)
+    is_folded = host_row(kind).is_movable or is_pointwise(HostOp(kind, (), tuple(makes), computed=step))
+    return kind == "constant" or (bool(reads) and is_folded and program.constants.issuperset(reads))
+
+
+def _slices(program: HostProgram, step: PlannedOp, indices: Name) -> int:
+    """The number of slices of a gather. One is a slice. Source: openxla/xla, xla/service/gather_expander.cc."""
+    numbers = GatherDimensions.of(step.record.attributes)
+    return elements(program.types[indices]) // max(len(numbers.index_map), 1)
 
 
 def _wide(program: HostProgram, name: Name) -> Name:
@@ -100,6 +132,8 @@ def _product(program: HostProgram, step: PlannedOp, operands: Sequence[Name], ma
         is_reshaped = free > 1 or contracted > 1 or is_one
         given.append(program.made("reshape", (name,), _flat(type_), step) if is_reshaped else name)
     made = [*makes] if is_plain else [program.named(_flat(program.types[name])) for name in makes]
+    if is_in_library(step):
+        program.by_library.update(made)
     program.ops.append(HostOp("dot_general", tuple(given), tuple(made), step, computed=step))
     if not is_plain:
         program.add("reshape", made, makes, step)
@@ -109,7 +143,31 @@ def _flat(type_: TensorType) -> TensorType:
     return TensorType((elements(type_),), type_.element)
 
 
-def _is_by_library(program: HostProgram, step: PlannedOp, name: Name) -> bool:
+def _by_parts(program: HostProgram, step: PlannedOp, reads: Sequence[Name], makes: Sequence[Name]) -> bool:
+    """Reduces equal parts of a concatenation along its dimension one by one; False if it does not.
+
+    Source: openxla/xla, xla/hlo/transforms/simplifiers/algebraic_simplifier.cc (HandleReduce).
+    """
+    (*parts,), axis = program.joined[reads[0]]
+    reduced = integers(step.record.attributes, "dimensions")
+    first = program.types[parts[0]]
+    if len(makes) > 1 or axis not in reduced or any(program.types[part] != first for part in parts):
+        return False
+    is_reshape = all(first.shape[d] == 1 for d in reduced)
+    type_ = program.types[makes[0]]
+    found: list[Name] = []
+    for part in parts:
+        kind, given = ("reshape", [part]) if is_reshape else ("reduce", [part, *reads[1:]])
+        found.append(program.made(kind, given, type_, step))
+    for number, part in enumerate(found[1:], 2):
+        into = makes[0] if number == len(found) else None
+        found[0] = program.made("add", (found[0], part), type_, step, into)
+    if len(found) == 1:
+        program.add("reshape", found, makes, step)
+    return True
+
+
+def _is_reduced_by_library(program: HostProgram, step: PlannedOp, name: Name) -> bool:
     """True if a library reduces an operand: of floats, to sums, minima or maxima, of some size.
 
     Source: openxla/xla, xla/backends/cpu/ynn_support.cc.

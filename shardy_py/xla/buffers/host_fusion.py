@@ -17,7 +17,7 @@ xla/service/cpu/cpu_instruction_fusion.cc, xla/backends/cpu/transforms/library_r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -90,20 +90,23 @@ class _Growing:
 class HostFusion:
     """The fusion of a list of ops, each after those that it reads.
 
-    types: of values on a device. returned: the values that are stored in any case. numbers: of values, for
+    types: of values on a device. returned: the values that are stored in any case. by_library: products of a
+    library, whose reductions take them in. numbers: of values, for
     which the others are lists. makers: the op that makes a value, -1 for none. reads: what each op reads,
-    once. users: of each op, those that are left. shared: whether it had several. read_by: how many members of
+    once. users: of each op, those that are left. first_users: those before
+    any was fused. read_by: how many members of
     a group read a value.
     """
 
     ops: Sequence[HostOp]
     types: Mapping[Name, TensorType]
     returned: Sequence[Name]
+    by_library: Set[Name] = frozenset()
     numbers: dict[Name, int] = field(init=False, default_factory=dict[Name, int])
     makers: list[int] = field(init=False, default_factory=list[int])
     reads: list[tuple[int, ...]] = field(init=False, default_factory=list["tuple[int, ...]"])
     users: list[dict[int, None]] = field(init=False)
-    shared: list[bool] = field(init=False)
+    first_users: list[Set[int]] = field(init=False)
     read_by: dict[tuple[int, int], int] = field(init=False, default_factory=dict[tuple[int, int], int])
     _names: list[Name] = field(init=False)
     _types: list[TensorType | None] = field(init=False)
@@ -132,7 +135,7 @@ class HostFusion:
         stored = {self.makers[value] for value in values if self.makers[value] >= 0}
         for number in stored:
             self.users[number][_OUTSIDE] = None
-        self.shared = [len(users) > 1 for users in self.users]
+        self.first_users = [frozenset(users) for users in self.users]
         self._pointwise = [*map(is_pointwise, self.ops)]
         self._rows = [host_row(op.kind) for op in self.ops]
         kinds = zip(self.ops, self._pointwise, self._rows, strict=True)
@@ -213,7 +216,8 @@ class HostFusion:
                 group.places[value], group.readers[value], group.orders[value] = at, 1, own
                 group.reads[value] = is_direct or value == changed
                 maker = self.makers[value]
-                if maker >= 0 and self._fusible[maker]:
+                is_by_library = self.ops[group.root].kind == LIBRARY_REDUCTION and self._is_by_library(maker)
+                if maker >= 0 and (self._fusible[maker] or is_by_library):
                     heappush(group.waiting, -maker)
 
     def _keeps_index(self, number: int, value: int) -> bool:
@@ -235,7 +239,7 @@ class HostFusion:
     def _joins(self, group: _Growing, number: int) -> bool:
         """True if an op becomes a member of a group that reads what it makes."""
         kind = self.ops[number].kind
-        if not self._takes(group.root, number, group.orders[self._results[number]]):
+        if not self._takes(group.root, number, group.orders[self._results[number]], group.members.keys()):
             return False
         if kind == "reduce" and group.reductions > _MOST_REDUCTIONS:
             return False
@@ -257,13 +261,17 @@ class HostFusion:
         others = sum(self.read_by.get((value, user), 1) for user in self.users[number] if user != group.root)
         return count > 1 or group.readers[value] + others > 1
 
-    def _takes(self, root: int, number: int, order: int) -> bool:
-        """True if a group with a root may have an op that makes what it reads in an order."""
+    def _takes(self, root: int, number: int, order: int, members: Set[int] | None = None) -> bool:
+        """True if a group with a root may have an op that makes what it reads in an order.
+
+        members: of the group; None: only the root.
+        """
         op, last = self.ops[number], self.ops[root]
         if last.kind == LIBRARY_REDUCTION:
             is_in_library = self._rows[number].is_in_library
             is_known = self._pointwise[number] and len(op.reads) <= 2
-            return not self.shared[number] and (is_known if is_in_library is None else is_in_library)
+            is_known = self._is_by_library(number) or (is_known if is_in_library is None else is_in_library)
+            return self.first_users[number] <= (members or {root}) and is_known
         if self._is_copied(number) or self._is_copied(root):
             return False
         if self._expensive[number] and (order == _REPEATED or len(self.users[number]) > 1):
@@ -271,6 +279,10 @@ class HostFusion:
         # A slice of what is written over is that of its place: others would read what is new.
         is_changed = is_in_place(last) and last.reads[:1] and last.reads[0] in op.reads
         return not is_changed or self._pointwise[number] or op.kind in ("slice", "dynamic_slice")
+
+    def _is_by_library(self, number: int) -> bool:
+        """True if an op is a product of the library."""
+        return number >= 0 and self.by_library.issuperset(self.ops[number].makes)
 
     def _is_copied(self, number: int) -> bool:
         """True if an op puts together many operands, or long rows: then it is a copy, and not fused."""

@@ -71,6 +71,9 @@ class HostProgram:
 
     types, sizes: of values, as each device has them. alias: the value whose memory a value shares. measure:
     the bytes of a type. known: what equal ops made before, and what was sent, by the key of the collective.
+    by_library: products that a library computes.
+    joined: by concatenation, what it puts together along which dimension. constants: single elements that are known. barriers: values behind optimization barriers; apart: those computed of them, which are not merged with
+    equal ones.
     """
 
     types: dict[Name, TensorType]
@@ -79,12 +82,25 @@ class HostProgram:
     measure: Callable[[TensorType], int]
     ops: list[HostOp] = field(default_factory=list[HostOp])
     known: dict[Hashable, Name] = field(default_factory=dict[Hashable, Name])
+    joined: dict[Name, tuple[tuple[Name, ...], int]] = field(
+        default_factory=dict[Name, "tuple[tuple[Name, ...], int]"]
+    )
+    by_library: set[Name] = field(default_factory=set[Name])
+    constants: set[Name] = field(default_factory=set[Name])
+    barriers: set[Name] = field(default_factory=set[Name])
+    apart: set[Name] = field(default_factory=set[Name])
 
     def stored(self, name: Name) -> Name:
         """The value whose memory holds a value."""
         while name in self.alias:
             name = self.alias[name]
         return name
+
+    def is_behind_barrier(self, name: Name) -> bool:
+        """True if a value is another one behind an optimization barrier."""
+        while name in self.alias and name not in self.barriers:
+            name = self.alias[name]
+        return name in self.barriers
 
     def add(
         self,

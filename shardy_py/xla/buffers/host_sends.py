@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from shardy_py.ops import TensorType
+from shardy_py.ops.dimensions import own_windows
 from shardy_py.xla.buffers.host_program import HostProgram, elements
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -46,7 +48,7 @@ def sent(
         arrived = TensorType(_made_shape(collective), collective.element_type)
         if collective.kind == "all_to_all" and 1 < collective.group_size <= _MOST_PIECES:
             made = _exchanged(program, original, source, step, held, arrived, into)
-        elif collective.is_strided:
+        elif collective.is_strided or _scatters_columns(collective):
             given = program.made("copy", (source,), held, step)
             strided = program.named(arrived)
             program.add(collective.kind, (given,), (strided,), step, sent=original)
@@ -57,6 +59,16 @@ def sent(
     if original.key is not None:
         program.known[original.key] = made
     return made
+
+
+def _scatters_columns(collective: PlannedCollective) -> bool:
+    """True if a reduce-scatter keeps parts that are not one behind the other in row-major order.
+
+    Source: openxla/xla, xla/service/cpu/cpu_layout_assignment.cc.
+    """
+    shrinks = [made < held for held, made in zip(collective.held_shape, collective.made_shape, strict=False)]
+    first = shrinks.index(True) if True in shrinks else 0
+    return collective.kind == "reduce_scatter" and prod(collective.held_shape[:first]) > 1
 
 
 def _exchanged(
@@ -119,6 +131,27 @@ def cut(program: HostProgram, joined: Name, size: int, axis: int, step: PlannedO
     type_ = program.types[joined]
     shape = (*(size if d == axis else own for d, own in enumerate(type_.shape)),)
     return program.made("dynamic_slice", (joined,), replace(type_, shape=shape), step)
+
+
+def within_windows(program: HostProgram, gathered: Name, step: PlannedOp) -> Name:
+    """The part of a gathered operand that the windows of a device's elements read, padded, or all of it.
+
+    Windows that reach further than to the neighbours read an operand that is gathered whole.
+    """
+    made, given = program.types.get(step.results[0]), program.types[gathered]
+    sizes = step.record.attributes.get("window_dimensions")
+    if sizes is None or made is None or len(made.shape) != len(given.shape) or len(step.results) != 1:
+        return gathered
+    windows = own_windows(step.record.attributes, len(given.shape))
+    shape = (
+        *(
+            ((new or 0) - 1) * window.stride + window.dilated_size if (old or 0) > (new or 0) * window.stride else old
+            for window, old, new in zip(windows, given.shape, made.shape, strict=True)
+        ),
+    )
+    if shape == tuple(given.shape):
+        return gathered
+    return program.made("dynamic_slice", (gathered,), replace(given, shape=shape), step)
 
 
 def masked(program: HostProgram, joined: Name, axis: int, step: PlannedOp) -> Name:

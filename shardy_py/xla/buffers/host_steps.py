@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from shardy_py.indexing.layout import element_type
-from shardy_py.ops import TABLE, TensorType
+from shardy_py.ops import TABLE, Storage, TensorType
 from shardy_py.xla.buffers.canonical import is_narrowed_after, is_widened
 from shardy_py.xla.buffers.facet import STORED, host_row
 from shardy_py.xla.buffers.host_compute import compute
 from shardy_py.xla.buffers.host_program import HostProgram, elements, kind_of
-from shardy_py.xla.buffers.host_sends import cut, halo_axis, masked, sent, with_halo
+from shardy_py.xla.buffers.host_sends import cut, halo_axis, masked, sent, with_halo, within_windows
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
@@ -38,6 +38,12 @@ class HostSteps:
 
     def add(self, step: PlannedOp, captured: Iterable[Name]) -> None:
         """Adds the ops of a step; captured: what its regions read."""
+        before = len(self.program.ops)
+        self._add(step, captured)
+        if self.program.barriers and any(map(self.program.is_behind_barrier, step.operands)):
+            self.program.apart.update(name for op in self.program.ops[before:] for name in op.makes)
+
+    def _add(self, step: PlannedOp, captured: Iterable[Name]) -> None:
         original = self.originals.get(id(step), id(step))
         planned, again = self.sent.get(original, ()), self.merged.get(original, ())
         operands = [self.program.stored(name) for name in step.operands]
@@ -76,7 +82,7 @@ class HostSteps:
         result = self.program.types.get(step.results[0]) if len(step.results) == 1 else None
         is_written = TABLE[step.record.name].collective is not None
         last = moved[-1] if moved and not is_written else None
-        if result is not None and last is not None and last.collective.made_shape == result.shape:
+        if result is not None and last is not None and _large(last.collective.made_shape) == _large(result.shape):
             while before and before[-1].operand < 0:
                 after.insert(0, before.pop().collective)
         return before, after
@@ -103,7 +109,7 @@ class HostSteps:
                 axis = self._axis(step, collective, operands[last], None)
             made = sent(program, collective, operands[last], step, original=each.collective)
             if axis is None:
-                operands[last] = made
+                operands[last] = within_windows(program, made, step) if each.operand == last else made
             else:
                 pieces.append(made)
                 halo = axis
@@ -206,6 +212,10 @@ class HostSteps:
             compute(program, step, operands, others, step.results)
             return
         made = [program.named(program.types[name] if whole is None else whole) for name in step.results]
+        if sums and TABLE[step.record.name].storage is Storage.IN_PLACE:
+            # Only the first device has what is updated; the others start with what changes no sum.
+            first, *rest = operands
+            operands = [program.made("select", (first,), program.types[made[0]], step), *rest]
         compute(program, step, operands, others, made)
         if sums:
             is_last = whole is None and not after
@@ -255,6 +265,11 @@ class HostSteps:
         dimensions = zip(given.shape, made.shape, source.shape, strict=True)
         whole = replace(type_, shape=tuple(local if old == new else new for old, new, local in dimensions))
         return whole if elements(whole) > elements(type_) else None
+
+
+def _large(shape: Iterable[int | None]) -> tuple[int | None, ...]:
+    """The sizes that are not 1."""
+    return tuple(size for size in shape if size != 1)
 
 
 def _is_whole(step: PlannedOp) -> bool:

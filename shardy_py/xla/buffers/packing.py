@@ -1,118 +1,110 @@
-"""Places buffers in memory: those of results first, then each where it fits, as XLA's heap simulator does.
+"""Places buffers in memory, each where it fits, as XLA's heap simulator does.
 
 Source: openxla/xla, `GlobalDecreasingSizeBestFitHeap` in xla/service/heap_simulator. Not here: which values
-have buffers (`estimate.py`).
+have buffers (`assignment.py`), and what is in the memory of results (`held.py`).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from shardy_py.xla.buffers.held import HeldMemory, Period
 from shardy_py.xla.spmd.program import PlannedOp
 
-_MOST_PLACED = 2_000
+MOST_PLACED = 2_000
 """Buffers of larger programs are summed up instead of given places, which would take quadratic time."""
 
 
 class Buffer(NamedTuple):
-    """Memory that is needed from one event to another, for a step; inside: of a loop, what it holds."""
+    """Memory at the peak, for a step."""
 
     size: int
-    start: int
-    end: int
-    step: PlannedOp | None = None
-    inside: tuple[Buffer, ...] = ()
-
-
-@dataclass
-class HeldMemory:
-    """Memory for values, from a step to another; root: the result that is in it in the end, -1 for none."""
-
-    size: int
-    start: int
-    end: int
-    root: int = -1
     step: PlannedOp | None = None
 
 
-@dataclass
-class MemorySlot:
-    """The memory of a result and the periods in which it is taken."""
-
-    size: int
-    busy: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-
-    def take(self, start: int, end: int) -> bool:
-        """Takes it for a period, if it is free."""
-        if any(start <= until and since <= end for since, until in self.busy):
-            return False
-        self.busy.append((start, end))
-        return True
-
-
-def packed(buffers: Sequence[Buffer], slots: Sequence[MemorySlot]) -> tuple[int, tuple[Buffer, ...]]:
-    """The bytes of buffers that do not fit into the memory of results, and those alive when most are."""
-    if len(buffers) > _MOST_PLACED:
-        return _summed(buffers, slots)
-    by_size = sorted(slots, key=lambda slot: slot.size)
-    sizes = [slot.size for slot in by_size]
-    left: list[Buffer] = []
-    for each in sorted(buffers, key=lambda each: -each.size):
-        fitting = reversed(by_size[bisect_left(sizes, each.size) :])
-        if each.size and not any(slot.take(each.start, each.end) for slot in fitting):
-            left.append(each)
-    moment = _most_alive(left)
-    return _best_fit(left), tuple(each for each in left if each.start <= moment <= each.end)
-
-
-def _summed(buffers: Sequence[Buffer], slots: Sequence[MemorySlot]) -> tuple[int, tuple[Buffer, ...]]:
-    """As `packed`, with what is alive at the same time summed up instead of given places.
-
-    Buffers of at most the size of the largest slot fill all slots that are free.
-    """
-    largest = max((slot.size for slot in slots), default=0)
-    small = _held([(each.start, each.end, each.size) for each in buffers if each.size <= largest])
-    large = _held([(each.start, each.end, each.size) for each in buffers if each.size > largest])
-    taken = _held([(start, end, slot.size) for slot in slots for start, end in slot.busy])
-    total = sum(slot.size for slot in slots)
-    held, held_large, busy = 0, 0, 0
-    peak = at = 0
-    for moment in sorted({*small, *large, *taken}):
-        held += small.get(moment, 0)
-        held_large += large.get(moment, 0)
-        busy += taken.get(moment, 0)
-        needed = held_large + max(0, held - (total - busy))
-        if needed > peak:
-            peak, at = needed, moment
-    return peak, tuple(each for each in buffers if each.size and each.start <= at <= each.end)
-
-
-def _best_fit(buffers: Sequence[Buffer]) -> int:
-    """The end of the memory in which each buffer has a place, as XLA gives them places.
+def packed(held: Sequence[HeldMemory]) -> tuple[int, tuple[Buffer, ...]]:
+    """The bytes of memory beside that of results, and what is alive when most is.
 
     XLA takes the better of two orders: the largest first, and those that are needed longest first.
     """
-    by_size = sorted(buffers, key=lambda b: (-b.size, b.start - b.end, b.start))
-    by_time = sorted(buffers, key=lambda b: (b.start - b.end, -b.size, b.start))
-    return min(_placed(by_size), _placed(by_time))
+    needed = [each for each in held if each.size]
+    moment, _ = _most_alive([(p.start, p.end, each.size) for each in needed for p in each.periods])
+    alive = [each for each in needed if any(p.start <= moment <= p.end for p in each.periods)]
+    lengths = _lengths(needed)
+
+    def by_size(each: HeldMemory) -> tuple[int, int, int]:
+        return -each.size, -lengths[id(each.periods[0])], each.order
+
+    def by_time(each: HeldMemory) -> tuple[int, int, int]:
+        return -lengths[id(each)], -each.size, each.order
+
+    total = min(_placed(sorted(needed, key=by_size)), _placed(sorted(needed, key=by_time)))
+    return total, tuple(Buffer(each.size, each.step) for each in alive)
 
 
-def _placed(ordered: Sequence[Buffer]) -> int:
+def summed(held: Sequence[HeldMemory], slots: Sequence[HeldMemory]) -> tuple[int, tuple[Buffer, ...]]:
+    """As `packed`, with what is alive at the same time summed up instead of given places.
+
+    Values of at most the size of the largest slot fill all slots that are free.
+    """
+    largest = max((slot.size for slot in slots), default=0)
+    small = _changes([(p.start, p.end, each.size) for each in held if each.size <= largest for p in each.periods])
+    large = _changes([(p.start, p.end, each.size) for each in held if each.size > largest for p in each.periods])
+    taken = _changes([(p.start, p.end, slot.size) for slot in slots for p in slot.periods])
+    total = sum(slot.size for slot in slots)
+    held_small = held_large = busy = peak = at = 0
+    for moment in sorted({*small, *large, *taken}):
+        held_small += small.get(moment, 0)
+        held_large += large.get(moment, 0)
+        busy += taken.get(moment, 0)
+        needed = held_large + max(0, held_small - (total - busy))
+        if needed > peak:
+            peak, at = needed, moment
+    alive = (each for each in held if each.size and any(p.start <= at <= p.end for p in each.periods))
+    return peak, tuple(Buffer(each.size, each.step) for each in alive)
+
+
+def _lengths(held: Sequence[HeldMemory]) -> dict[int, int]:
+    """For how long each memory is needed, and the first value of each, by the clock of XLA's heap.
+
+    The clock counts what is taken and freed: at each event first what that makes, then what it reads last.
+    """
+    periods = [(period, each) for each in held for period in each.periods]
+    ticks = [(p.start, 0, p.end, each.order, n, True) for n, (p, each) in enumerate(periods)]
+    ticks += [(p.end, 1, p.start, each.order, n, False) for n, (p, each) in enumerate(periods)]
+    starts, ends = [0] * len(periods), [0] * len(periods)
+    for tick, (*_, number, is_start) in enumerate(sorted(ticks)):
+        (starts if is_start else ends)[number] = tick
+    found: dict[int, int] = {}
+    number = 0
+    for each in held:
+        numbers = range(number, number := number + len(each.periods))
+        found[id(each)] = max(ends[n] for n in numbers) - min(starts[n] for n in numbers)
+        found[id(each.periods[0])] = ends[numbers[0]] - starts[numbers[0]]
+    return found
+
+
+def _placed(ordered: Sequence[HeldMemory]) -> int:
     """The end of the memory for buffers that get places in this order.
 
     Each is where the least is left free beside those that are alive at the same time.
     """
-    sizes, starts, ends = (np.array([b[i] for b in ordered], np.int64) for i in range(3))
+    owners = np.array([n for n, each in enumerate(ordered) for _ in each.periods], np.int64)
+    starts = np.array([p.start for each in ordered for p in each.periods], np.int64)
+    ends = np.array([p.end for each in ordered for p in each.periods], np.int64)
+    sizes = np.array([each.size for each in ordered], np.int64)
     places = np.zeros(len(ordered), np.int64)
-    total = 0
+    total = count = 0
     for i, each in enumerate(ordered):
-        busy = np.flatnonzero((starts[:i] <= each.end) & (ends[:i] >= each.start))
+        alive = np.zeros(count, bool)
+        for period in each.periods:
+            alive |= (starts[:count] <= period.end) & (ends[:count] >= period.start)
+        busy = np.unique(owners[:count][alive])
+        count += len(each.periods)
         if busy.size:
             busy = busy[np.argsort(places[busy], kind="stable")]
             low, high = places[busy], np.maximum.accumulate(places[busy] + sizes[busy])
@@ -124,18 +116,18 @@ def _placed(ordered: Sequence[Buffer]) -> int:
     return total
 
 
-def _most_alive(buffers: Sequence[Buffer]) -> int:
-    """The event at which the buffers that are alive at the same time have the most bytes."""
-    changes = _held([(each.start, each.end, each.size) for each in buffers])
+def _most_alive(periods: Iterable[tuple[int, int, int]]) -> tuple[int, int]:
+    """The event at which the buffers that are alive at the same time have the most bytes, and these."""
+    changes = _changes(periods)
     held = peak = at = 0
     for moment in sorted(changes):
         held += changes[moment]
         if held > peak:
             peak, at = held, moment
-    return at
+    return at, peak
 
 
-def _held(periods: Iterable[tuple[int, int, int]]) -> dict[int, int]:
+def _changes(periods: Iterable[tuple[int, int, int]]) -> dict[int, int]:
     """By event, by how much what is held grows: of periods from an event to another, with bytes."""
     changes: dict[int, int] = defaultdict(int)
     for start, end, size in periods:

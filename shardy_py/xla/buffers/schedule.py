@@ -24,7 +24,8 @@ class Event(NamedTuple):
     """A step that runs, a collective `sent` on an operand of it, or a sum of results: then step is None.
 
     reads, makes: names of stored values. kind: sums of equal kind may be combined. sums: their collectives.
-    over: what is read in whose memory the result may be.
+    over: what is read in whose memory the result may be, or each of several results; is_update: whether it is in that memory in any case,
+    which is copied before if need be.
     """
 
     step: Any
@@ -34,6 +35,7 @@ class Event(NamedTuple):
     kind: Hashable = None
     sums: tuple[PlannedCollective, ...] = ()
     over: tuple[Name, ...] = ()
+    is_update: bool = False
 
 
 def breadth_first(events: Sequence[Event]) -> list[Event]:

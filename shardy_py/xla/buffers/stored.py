@@ -15,9 +15,9 @@ from functools import partial
 from shardy_py.indexing.layout import element_type
 from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Memory, Storage, TensorType, row_of
-from shardy_py.xla.buffers.assignment import Assignment, moments_of
+from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.canonical import Added, canonical, is_narrowed_after
-from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
+from shardy_py.xla.buffers.carried import copied, copy_of, with_copies, with_copies_for_loops
 from shardy_py.xla.buffers.events import events_of
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.fusion import Fusion
@@ -26,7 +26,6 @@ from shardy_py.xla.buffers.host_program import HostProgram
 from shardy_py.xla.buffers.host_steps import HostSteps
 from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
-from shardy_py.xla.buffers.packing import Buffer
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
@@ -77,6 +76,7 @@ class StoredBlock:
     joined: Mapping[int, int] = field(default_factory=dict[int, int])
     _passed: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     """By the result of a step that holds back what reads it: the name of no bytes that it makes."""
+    _barriers: set[Name] = field(default_factory=set[Name], init=False)
     _copies: dict[Hashable, tuple[Name, ...]] = field(
         default_factory=dict[Hashable, "tuple[Name, ...]"], init=False
     )
@@ -117,8 +117,10 @@ class StoredBlock:
                 self.alias |= zip(step.results, inner.results, strict=False)
             elif self._is_alias(step):
                 self.alias |= zip(step.results, step.operands, strict=False)
-                holds_back = STORED.of(step.record.name).holds_back and not self.setting.on_host
-                if holds_back:
+                holds_back = STORED.of(step.record.name).holds_back
+                if holds_back and self.setting.on_host:
+                    self._barriers.update(step.results)
+                elif holds_back:
                     self._passed |= dict.fromkeys(step.results, self._passing(step))
                 if holds_back or (row.storage is Storage.ALIAS and not row.is_wire):
                     self.steps.append(step)
@@ -205,7 +207,7 @@ class StoredBlock:
         is_renamed = STORED.of(step.record.name).is_free and not self.setting.on_host
         is_free = row.is_wire or row.storage is Storage.ALIAS or is_renamed
         pairs = zip(step.operands, step.results, strict=False)
-        same = all(self.sizes.get(name) == self.sizes[result] for name, result in pairs)
+        same = all(self.sizes.get(self.stored_name(name)) == self.sizes[result] for name, result in pairs)
         return is_free and same and not self.sent_for(step) and bool(step.results)
 
     def scheduled(self) -> tuple[list[Event], dict[int, list[PlannedOp]]]:
@@ -220,23 +222,24 @@ class StoredBlock:
         needs = {number: group.needs for number, group in groups.items()}
         return events_of(self, stored, needs), {number: group.members for number, group in groups.items()}
 
-    def temporaries(
-        self, results: Sequence[int], carried: Sequence[Name | None] = ()
-    ) -> tuple[int, tuple[Buffer, ...]]:
-        """The bytes of values beyond arguments and results, and what is alive when most is.
+    def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
+        """The values in memory, beyond arguments and results.
 
         results: the sizes of the memory for results. carried: for each the argument that is in it at first;
         None for none.
         """
-        events = self._ordered(self._on_host(results) if self.setting.on_host else self.scheduled()[0])
+        if self.setting.on_host:
+            events = with_copies_for_loops(self._on_host(results), self.sizes, {*carried})
+        else:
+            events = self.scheduled()[0]
+        events = self._ordered(events)
         taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}
         copies = copied(events, taken)
         if copies:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
-        timed = zip(moments_of(events), events, strict=False)
-        moments = {id(event.step): moment for moment, event in timed if event.sent is None}
-        moments |= {self.originals[step]: moments[step] for step in self.originals if step in moments}
+        numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
+        numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
         return Assignment(
             events,
             self.sizes,
@@ -244,15 +247,15 @@ class StoredBlock:
             results,
             carried,
             self.alias,
-            self._inner_of,
-            lambda sent, moment: self._needed_until(sent, moment, moments),
+            self._inner,
+            lambda sent: numbers.get(self.again.get(sent.key, 0), -1),
             lambda event: self.joined.get(id(event.sent)),
-        ).temporaries()
+        )
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
         """The events on the host, in program order; notes which values the results are."""
         measure = partial(measured, target=self.setting.target)
-        program = HostProgram(self.types, self.sizes, self.alias, measure)
+        program = HostProgram(self.types, self.sizes, self.alias, measure, barriers=self._barriers)
         steps = HostSteps(program, self.sent, self.merged, self.originals)
         live = self._live()
         for step in self.steps:
@@ -271,10 +274,6 @@ class StoredBlock:
         if self.setting.on_host:
             return breadth_first_combined(events)
         return least_memory(events, self.sizes)
-
-    def _needed_until(self, sent: PlannedCollective, moment: int, moments: Mapping[int, int]) -> int:
-        """The event up to which the buffer of a collective is needed."""
-        return max(moment, moments.get(self.again.get(sent.key, 0), 0))
 
     def _live(self) -> set[Name]:
         live = set[Name](self.results)
@@ -304,14 +303,12 @@ class StoredBlock:
                     yield self._passed[name]
                 name = self.alias[name]
 
-    def _inner_of(self, event: Event) -> tuple[int, tuple[Buffer, ...]] | None:
-        """The temporaries of the regions of an event; None if it has none."""
+    def _inner(self, event: Event) -> list[Assignment]:
+        """The regions of an event, which run one after the other."""
         step = event.step
-        return self._inner(step) if step is not None and step.blocks and event.sent is None else None
-
-    def _inner(self, step: PlannedOp) -> tuple[int, tuple[Buffer, ...]]:
-        """The temporaries of the regions of a step, one of which runs at a time."""
-        return max((self._region(step, inner) for inner in step.blocks), key=lambda found: found[0])
+        if step is None or not step.blocks or event.sent is not None:
+            return []
+        return [self._region(step, inner) for inner in step.blocks]
 
     def inside(self, inner: Block) -> StoredBlock:
         """A region of a step of the block, with what is known of the values from outside that it reads."""
@@ -329,13 +326,12 @@ class StoredBlock:
             joined=self.joined,
         )
 
-    def _region(self, step: PlannedOp, inner: Block) -> tuple[int, tuple[Buffer, ...]]:
-        body = self.inside(inner)
-        sizes = [self.sizes[name] for name in step.results]
-        is_loop = TABLE[step.record.name].control is Control.LOOP
+    def _region(self, step: PlannedOp, inner: Block) -> Assignment:
+        is_condition = TABLE[step.record.name].control is Control.LOOP and inner is not step.blocks[-1]
+        is_loop = TABLE[step.record.name].control is Control.LOOP and not is_condition
+        returns = [] if is_condition else [self.sizes[name] for name in step.results]
         carried = [value.name for value in inner.arguments] if is_loop else []
-        returns = sizes if len(inner.results) == len(sizes) else []
-        return body.temporaries(returns, carried if returns else ())
+        return self.inside(inner).assignment(returns, carried)
 
 
 def _captured(block: Block) -> Iterable[Name]:

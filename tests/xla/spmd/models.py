@@ -26,6 +26,8 @@ SETS = {
     "equinox": ("equinox", "optax"),
     "parallel": ("optax",),
     "kinds": ("optax",),
+    "varied": ("optax",),
+    "unseen": ("optax",),
 }
 """The sets of programs (`tests/spmd/SET_models.py`), and the packages that they need beside JAX."""
 

@@ -1,6 +1,6 @@
 """The memory of a computation on a GPU: its kernels in order, and their buffers.
 
-    GpuComputation(body, limits=limits).temporaries(memory, carried)
+    GpuComputation(body, limits=limits).assignment(memory, carried).temporaries()
 
 Not here: donation and sizes of arguments (`xla/buffers/estimate.py`).
 """
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shardy_py.mlir.dialects.stablehlo import SortOp
-from shardy_py.ops import TABLE, Control, TensorType
+from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
 from shardy_py.xla.buffers.facet import STORED
@@ -22,7 +22,6 @@ from shardy_py.xla.buffers.gpu.kernels import KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
 from shardy_py.xla.buffers.gpu.order import in_least_memory
 from shardy_py.xla.buffers.gpu.products import with_products
-from shardy_py.xla.buffers.packing import Buffer
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.combining import CombinerLimits, combined
@@ -147,7 +146,8 @@ class GpuComputation:
             places = ("places", number)
             self.sizes[places] = 4 * graph.elements(reads[0])
             makes = (*makes, places)
-        return Event(step, reads, makes, over=over)
+        is_update = node is not None and is_loop(node)
+        return Event(step, reads, makes, over=over, is_update=is_update)
 
     def _renamed(self, event: Event) -> Event:
         if not self.alias:
@@ -165,10 +165,8 @@ class GpuComputation:
             name = self.alias[name]
         return name
 
-    def temporaries(
-        self, memory: Sequence[int], carried: Sequence[Name | None] = ()
-    ) -> tuple[int, tuple[Buffer, ...]]:
-        """The bytes beyond arguments and results, and what is alive when most is.
+    def assignment(self, memory: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
+        """The values in memory, beyond arguments and results.
 
         memory: the bytes of the memory for each result. carried: for each the argument that is in it at
         first; None for none.
@@ -182,7 +180,7 @@ class GpuComputation:
             events = with_copies(events, copies)
         return Assignment(
             self._ordered(events), self.sizes, results, memory, carried, self.alias, self._inner
-        ).temporaries()
+        )
 
     def _ordered(self, events: Sequence[Event]) -> list[Event]:
         kept = [self.stored(each) for each in self.graph.results]
@@ -212,13 +210,12 @@ class GpuComputation:
         reads = event.makes if event.over else (*event.reads, *event.makes)
         return Event(None, reads, ())
 
-    def _inner(self, event: Event) -> tuple[int, tuple[Buffer, ...]] | None:
+    def _inner(self, event: Event) -> list[Assignment]:
         node = self.nodes.get(id(event.step))
         if node is None:
-            return None
+            return []
         types = {**self.around, **{number: each.type for number, each in self.body.nodes.items()}}
-        found = (_region(inner, node, types, self.limits) for inner in node.bodies)
-        return max(found, key=lambda each: each[0])
+        return [_region(inner, node, types, self.limits) for inner in node.bodies]
 
 
 def _region(
@@ -226,13 +223,12 @@ def _region(
     node: DeviceNode,
     types: Mapping[int, TensorType | None],
     limits: CombinerLimits | None,
-) -> tuple[int, tuple[Buffer, ...]]:
+) -> Assignment:
     inner = GpuComputation(body, types, limits)
     graph = inner.graph
-    is_loop = TABLE[node.name].control is Control.LOOP
-    whole = is_loop and len(graph.arguments) == len(graph.results)
-    sizes = [graph.sizes[number] for number in graph.results] if whole else []
-    return inner.temporaries(sizes, graph.arguments if whole else ())
+    is_condition = is_loop(node) and body is not node.bodies[-1]
+    sizes = [] if is_condition else [graph.sizes[number] for number in graph.results]
+    return inner.assignment(sizes, graph.arguments if is_loop(node) and not is_condition else ())
 
 
 def _pruned(graph: GpuGraph, needed: Sequence[bool]) -> GpuGraph:

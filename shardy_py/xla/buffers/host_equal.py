@@ -1,0 +1,80 @@
+"""Equal ops on the host, of which XLA keeps one: of a kind, with equal attributes and regions, of the same values.
+
+Not merged: what is computed again behind an optimization barrier, ops that run computations, and those with
+effects. Source: openxla/xla, xla/service/hlo_cse.cc, which runs before ops are fused.
+
+>>> from shardy_py.ops import TensorType
+>>> ops = [HostOp("reshape", ("x",), ("a",)), HostOp("reshape", ("x",), ("b",)), HostOp("sort", ("b",), ("y",))]
+>>> alias: dict[Name, Name] = {}
+>>> [op.reads for op in merged(ops, dict.fromkeys("abxy", TensorType((4,))), alias, set())], alias
+([('x',), ('a',)], {'b': 'a'})
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence, Set
+
+from xdsl.ir import Operation
+
+from shardy_py.mlir.dialects.traits import is_dead_when_unused
+from shardy_py.ops import TABLE, Family, TensorType
+from shardy_py.xla.buffers.host_program import HostOp
+from shardy_py.xla.spmd.program import Name, PlannedOp
+
+_BY_TYPE = frozenset(("convert", "reshape"))
+"""The ops added beside steps that the types of what they read and make determine."""
+_BY_STEP = frozenset(("reduce_window",))
+"""Those that these and the step determine."""
+
+
+def merged(
+    ops: Sequence[HostOp], types: Mapping[Name, TensorType], alias: dict[Name, Name], apart: Set[Name]
+) -> list[HostOp]:
+    """Returns one op of each set of equal ones; alias: receives values that are others.
+
+    apart: values that are computed again on purpose.
+    """
+    firsts: dict[Hashable, list[HostOp]] = defaultdict(list)
+    found: list[HostOp] = []
+    for each in ops:
+        op = each._replace(reads=tuple(alias.get(name, name) for name in each.reads)) if alias else each
+        if op.reads and (op.computed is not None or op.sums or op.kind in _BY_TYPE | _BY_STEP):
+            known = firsts[op.kind, op.reads] if apart.isdisjoint(op.makes) else []
+            first = next((other for other in known if _are_equal(op, other, types)), None)
+            if first is not None:
+                alias |= zip(op.makes, first.makes, strict=True)
+                continue
+            known.append(op)
+        found.append(op)
+    return found
+
+
+def _are_equal(op: HostOp, other: HostOp, types: Mapping[Name, TensorType]) -> bool:
+    """True if ops of one kind that read the same values make the same."""
+    if [*map(types.get, op.makes)] != [*map(types.get, other.makes)]:
+        return False
+    if op.sums or other.sums:
+        return _summed(op) == _summed(other)
+    step, first = op.computed, other.computed
+    if op.kind in _BY_STEP:
+        step, first = step or op.step, first or other.step
+    if step is None or first is None:
+        return step is first
+    if step.record is not first.record and step.record.attributes != first.record.attributes:
+        return False
+    if not isinstance(step.source, Operation) or not isinstance(first.source, Operation):
+        return _is_plain(step)
+    return is_dead_when_unused(step.source) and all(
+        one.is_structurally_equivalent(two)
+        for one, two in zip(step.source.regions, first.source.regions, strict=True)
+    )
+
+
+def _summed(op: HostOp) -> list[Hashable]:
+    return [(each.kind, each.element_type, each.group, each.group_size) for each in op.sums]
+
+
+def _is_plain(step: PlannedOp) -> bool:
+    """True if the record of an op says all that it does."""
+    return TABLE[step.record.name].family in (Family.ELEMENTWISE, Family.MOVEMENT, Family.PRODUCT)

@@ -1,0 +1,89 @@
+"""The products and convolutions that a library (YNNPACK) computes on the host, by types and dimensions.
+
+Of bf16 it computes some as they are; others are of f32. A sum of the library takes in what it sums. Source:
+openxla/xla, xla/backends/cpu/ynn_support.cc. Not here: reductions (`host_compute.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from shardy_py.base.behaviours import Behaviour
+from shardy_py.mlir.dialects.stablehlo import ConvolutionOp, DotGeneralOp
+from shardy_py.ops import OpRecord
+from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions, windows_of
+from shardy_py.xla.spmd.program import PlannedOp
+
+_LEAST_FEATURES = 17
+"""Convolutions of fewer features are not computed by the library."""
+
+
+def copied_order(
+    rank: int, batch: Sequence[int], contracting: Sequence[int], *, is_lhs: bool
+) -> tuple[int, ...] | None:
+    """The order in which an operand is copied for a product; None if it is used as it is.
+
+    >>> copied_order(2, (), (0,), is_lhs=True), copied_order(3, (), (0, 1), is_lhs=True)
+    (None, (2, 0, 1))
+    """
+    free = [i for i in range(rank) if i not in batch and i not in contracting]
+    is_canonical = list(batch) == list(range(len(batch))) and len(free) <= 1 and len(contracting) <= 1
+    wanted = (*batch, *free, *contracting) if is_lhs else (*batch, *contracting, *free)
+    return None if is_canonical or wanted == tuple(range(rank)) else wanted
+
+
+def is_in_library(step: PlannedOp) -> bool:
+    """True if the library computes a product or convolution as it is."""
+    record = step.record
+    if any(type_ is None for type_ in (*record.operands[:2], *record.results[:1])):
+        return False
+    if record.name == DotGeneralOp.name:
+        return step.reads_in_order and _is_product(record)
+    return record.name == ConvolutionOp.name and _is_convolution(record)
+
+
+def _is_product(record: OpRecord) -> bool:
+    """Of matrices, not of vectors or few elements, nor where rows of the first operand are contracted.
+
+    Nor of what a transpose made (`inferred_layouts.py`), which the step says.
+    """
+    lhs, rhs = record.operands[:2]
+    made = record.results[0]
+    if lhs is None or rhs is None or made is None or lhs.element != rhs.element:
+        return False
+    by_library = {"f32": ("f32",), "f64": ("f64",), "bf16": ("f32",)}
+    if Behaviour.PRODUCTS_STAY_NARROW.holds:
+        by_library["bf16"] = ("f32", "bf16")
+    if made.element not in by_library.get(lhs.element, ()):
+        return False
+    numbers = DotDimensions.of(record.attributes)
+    batch, contracting = numbers.batching[0], numbers.contracting[0]
+    is_copied = copied_order(lhs.rank, batch, contracting, is_lhs=True) is not None
+    if not is_copied and tuple(contracting) != (lhs.rank - 1,):
+        return False
+    shared = prod(lhs.shape[d] or 0 for d in contracting)
+    rows, columns = (
+        prod(size or 0 for d, size in enumerate(type_.shape) if d not in (*outer, *inner))
+        for type_, outer, inner in zip((lhs, rhs), numbers.batching, numbers.contracting, strict=True)
+    )
+    longest = max(rows, columns)
+    return min(rows, columns) > 1 and min(shared, longest) >= 4 and max(shared, longest) >= 8
+
+
+def _is_convolution(record: OpRecord) -> bool:
+    """Of f32 in two dimensions, with enough features, whose result and kernel are no larger than the image."""
+    image, kernel = record.operands[:2]
+    made = record.results[0]
+    if image is None or kernel is None or made is None or image.element != "f32" or image.rank != 4:
+        return False
+    numbers = ConvolutionDimensions.of(record.attributes)
+    sizes = [size or 0 for size in image.shape]
+    made_sizes, kernel_sizes = [size or 0 for size in made.shape], [size or 0 for size in kernel.shape]
+    windows = windows_of(record.attributes, numbers.window(kernel_sizes))
+    return (
+        numbers.batch_groups == 1
+        and max(sizes[numbers.feature], made_sizes[numbers.result_feature]) >= _LEAST_FEATURES
+        and all(window.base_dilation == 1 and not window.is_reversed for window in windows)
+        and all(max(kernel_sizes[k], made_sizes[r]) <= sizes[i] for i, k, r in numbers.spatials)
+    )
