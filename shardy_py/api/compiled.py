@@ -16,7 +16,7 @@ from shardy_py.mlir.symbols import MAIN, function_name, functions_of
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.compiled import CompiledReport, compiled_report, device_of
 from shardy_py.report.verdict.causes import origins_of
-from shardy_py.xla.compiled_programs import CompiledProgram, compiled_in, compiled_module
+from shardy_py.xla.compiled_programs import CompiledInput, compiled_in, compiled_module
 from shardy_py.xla.targets.stage import CompileStage, model_of, stage_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ Compiled = str | PathLike[str] | HasHloText | HloModule
 """A compiled program: HLO as text, the path of a file or of a folder that XLA dumped, or JAX's object."""
 
 
-def read_compiled(compiled: Compiled, name: str = "") -> CompiledProgram:
+def read_compiled(compiled: Compiled, name: str = "") -> CompiledInput:
     """Returns a compiled program.
 
     name: of the module that is meant, of those that a folder has.
@@ -47,17 +47,17 @@ def read_compiled(compiled: Compiled, name: str = "") -> CompiledProgram:
         ShardyError: it is none, cannot be read, or is invalid.
     """
     if isinstance(compiled, HloModule):
-        return CompiledProgram(compiled)
+        return CompiledInput(compiled)
     if isinstance(compiled, (str, PathLike)):
         text = fspath(compiled)
-        return CompiledProgram(compiled_module(text)) if "\n" in text else compiled_in(text, name)
+        return CompiledInput(compiled_module(text)) if "\n" in text else compiled_in(text, name)
     as_text = getattr(compiled, "as_text", None)
     text = as_text() if callable(as_text) else None
     if not isinstance(text, str):
         expected = "HLO text, the path of a file or folder, or a jax.stages.Compiled"
         got = f"a {type(compiled).__name__}"
         raise ShardyError.unexpected("the compiled program", expected=expected, got=got)
-    return CompiledProgram(compiled_module(text))
+    return CompiledInput(compiled_module(text))
 
 
 def module_name(module: ModuleOp) -> str:
@@ -67,7 +67,7 @@ def module_name(module: ModuleOp) -> str:
 
 def against(
     result: Result,
-    compiled: CompiledProgram,
+    compiled: CompiledInput,
     *,
     target: AxisPlacement | Hardware | str | None,
     model: CostModel | str | None,

@@ -41,7 +41,7 @@ from shardy_py.cli.understood import write_remarks
 
 if TYPE_CHECKING:
     from shardy_py.report.compiled import CompiledReport
-    from shardy_py.xla.compiled_programs import CompiledProgram
+    from shardy_py.xla.compiled_programs import CompiledInput
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -91,7 +91,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
-    from shardy_py.xla.compiled_programs import CompiledProgram
+    from shardy_py.xla.compiled_programs import CompiledInput
     from shardy_py.xla.hlo_programs import hlo_module
 
     compiled = options.program if options.compiled is None else options.compiled
@@ -101,14 +101,14 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     if holds_hlo(source.content):
         first = hlo_module(source.content, source.file)
         if first.is_scheduled:
-            return _versions(CompiledProgram(first), _compiled(compiled, files), options, files)
+            return _versions(CompiledInput(first), _compiled(compiled, files), options, files)
     return _joined(source, compiled, options, files)
 
 
-def _compiled(path: str, files: Files, name: str = "") -> CompiledProgram:
+def _compiled(path: str, files: Files, name: str = "") -> CompiledInput:
     """The compiled program in a file or folder."""
     from shardy_py.xla.compiled_programs import (
-        CompiledProgram,
+        CompiledInput,
         assigned_memory,
         compiled_files,
         compiled_module,
@@ -127,16 +127,14 @@ def _compiled(path: str, files: Files, name: str = "") -> CompiledProgram:
         write_remarks((found.remark,), found.hlo, log)
     read = files.read(found.hlo)
     try:
-        return CompiledProgram(compiled_module(read.content, read.file), memory)
+        return CompiledInput(compiled_module(read.content, read.file), memory)
     except ShardyError as error:
         if error.first.where is not None:
             raise
         raise ShardyError(Diagnostic(error.first.message, WHOLE_FILE)) from None
 
 
-def _versions(
-    before: CompiledProgram, after: CompiledProgram, options: argparse.Namespace, files: Files
-) -> int:
+def _versions(before: CompiledInput, after: CompiledInput, options: argparse.Namespace, files: Files) -> int:
     from shardy_py.report.compiled import versions_of
 
     if options.csv or options.sarif:

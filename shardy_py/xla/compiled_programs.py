@@ -18,7 +18,7 @@ from shardy_py.base.errors import ShardyError, WholeFile, located
 from shardy_py.base.inputs.files import source_in
 from shardy_py.base.inputs.folders import chosen_file, last_stage
 from shardy_py.base.inputs.formats import holds_hlo
-from shardy_py.hlo.buffers import HeldMemory, read_assignment
+from shardy_py.hlo.buffers import AllocatedMemory, read_assignment
 from shardy_py.hlo.text import HloModule
 from shardy_py.xla.hlo_programs import hlo_module
 
@@ -38,11 +38,11 @@ class CompiledFiles:
 
 
 @dataclass(frozen=True)
-class CompiledProgram:
+class CompiledInput:
     """A compiled program. memory: as XLA assigned it; None: that is not known."""
 
     module: HloModule
-    memory: HeldMemory | None = None
+    memory: AllocatedMemory | None = None
 
 
 def compiled_files(path: str, name: str = "") -> CompiledFiles:
@@ -70,7 +70,7 @@ def _beside(file: str) -> str:
     return str(found) if stem and found.is_file() and found.stat().st_size <= _LARGEST else ""
 
 
-def assigned_memory(files: CompiledFiles) -> HeldMemory | None:
+def assigned_memory(files: CompiledFiles) -> AllocatedMemory | None:
     """Returns the memory of a compiled program by its buffer assignment; None if there is none.
 
     Raises:
@@ -99,7 +99,7 @@ def compiled_module(content: str | bytes, file: str = "-") -> HloModule:
     return hlo_module(content, file)
 
 
-def compiled_in(path: str, name: str = "") -> CompiledProgram:
+def compiled_in(path: str, name: str = "") -> CompiledInput:
     """Returns the compiled program in a file or folder.
 
     Raises:
@@ -109,4 +109,4 @@ def compiled_in(path: str, name: str = "") -> CompiledProgram:
         files = compiled_files(path, name)
     except OSError as error:
         raise ShardyError(f"cannot open input file '{path}': {error.strerror or error}") from None
-    return CompiledProgram(compiled_module(source_in(files.hlo).content, files.hlo), assigned_memory(files))
+    return CompiledInput(compiled_module(source_in(files.hlo).content, files.hlo), assigned_memory(files))

@@ -7,7 +7,7 @@ Not here: what was estimated (`xla/buffers/`).
 """
 
 from shardy_py.hlo.buffers.assignment import read_assignment
-from shardy_py.hlo.buffers.model import HeldBuffer, HeldMemory
+from shardy_py.hlo.buffers.model import AllocatedMemory, HeldBuffer
 from shardy_py.hlo.buffers.schedule import memory_of
 
-__all__ = ["HeldBuffer", "HeldMemory", "memory_of", "read_assignment"]
+__all__ = ["AllocatedMemory", "HeldBuffer", "memory_of", "read_assignment"]

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.hlo.buffers.model import HeldBuffer, HeldMemory
+from shardy_py.hlo.buffers.model import AllocatedMemory, HeldBuffer
 
 _ALLOCATION = re.compile(r"allocation \d+: size (\d{1,18})(?:, (.*))?")
 _VALUE = re.compile(r"\s*value: <\d+ ([^\s{>]+)\S* @\d+> \(size=(\d{1,18}),offset=(\d{1,18})\)")
@@ -43,14 +43,14 @@ class _Allocation:
 
     @property
     def is_counted(self) -> bool:
-        """Whether it is in the memory of the device, and of this program alone."""
+        """True if it is in the memory of the device, and of this program alone."""
         color = _COLOR.search(self.words)
         return (
             not self.has("constant") and not self.has("thread-local") and (color is None or color[1] == "0")
         )
 
 
-def read_assignment(text: str) -> HeldMemory:
+def read_assignment(text: str) -> AllocatedMemory:
     """Returns the memory of a program, given its buffer assignment.
 
     Raises:
@@ -63,7 +63,7 @@ def read_assignment(text: str) -> HeldMemory:
     live_out = [each for each in found if each.has("maybe-live-out")]
     both = sum(each.size for each in given if each.has("maybe-live-out"))
     others = [each for each in found if not each.has("parameter") and not each.has("maybe-live-out")]
-    return HeldMemory(
+    return AllocatedMemory(
         "the buffer assignment of XLA",
         sum(each.size for each in given),
         sum(each.size for each in live_out),

@@ -14,7 +14,7 @@ class HeldBuffer:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldMemory:
+class AllocatedMemory:
     """Bytes on each device, as of `MemoryEstimate`.
 
     by: what tells. largest: of the buffers that are held at one time, temporaries and results.

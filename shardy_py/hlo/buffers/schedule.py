@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from shardy_py.hlo.buffers.model import HeldBuffer, HeldMemory
+from shardy_py.hlo.buffers.model import AllocatedMemory, HeldBuffer
 from shardy_py.hlo.collectives.flow import Flow
 from shardy_py.hlo.collectives.model import shape_bytes
 from shardy_py.hlo.collectives.platform import platform_of
@@ -47,7 +47,7 @@ class _Held:
     buffers: tuple[HeldBuffer, ...] = ()
 
 
-def memory_of(module: HloModule) -> HeldMemory:
+def memory_of(module: HloModule) -> AllocatedMemory:
     """Returns the memory of a program by its schedule, without padding."""
     flow, is_device = Flow(module), platform_of(module) != "cpu"
     held: dict[str, _Held] = {}
@@ -61,7 +61,7 @@ def memory_of(module: HloModule) -> HeldMemory:
     aliased = _aliased(module, entry)
     by = "the schedule" if module.is_scheduled else "the order of instructions"
     temporaries = max(most.bytes - (results - aliased), 0)  # what is needed before is in memory of results
-    return HeldMemory(by, arguments, results, aliased, temporaries, most.buffers)
+    return AllocatedMemory(by, arguments, results, aliased, temporaries, most.buffers)
 
 
 class _Lifetimes:
@@ -139,7 +139,7 @@ class _Lifetimes:
         return leaves[first : first + _count(made.shape)]
 
     def _shares(self, made: Instruction, first: Leaves, place: int) -> bool:
-        """Whether a value is in the memory of the first operand: as an update, or as that is read last."""
+        """True if a value is in the memory of the first operand: as an update, or as that is read last."""
         if len(first) != _count(made.shape):
             return False
         inner = self.flow.fused(made)

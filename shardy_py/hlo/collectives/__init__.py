@@ -11,7 +11,7 @@ from shardy_py.hlo.collectives.model import HloCollective, Overlap, SentValue, e
 from shardy_py.hlo.collectives.places import Place
 from shardy_py.hlo.collectives.platform import Platform, platform_of
 from shardy_py.hlo.collectives.reading import KINDS, collectives_of
-from shardy_py.hlo.collectives.values import Values
+from shardy_py.hlo.collectives.values import ValueSurroundings
 
 __all__ = [
     "KINDS",
@@ -21,7 +21,7 @@ __all__ = [
     "Place",
     "Platform",
     "SentValue",
-    "Values",
+    "ValueSurroundings",
     "collectives_of",
     "element_count",
     "platform_of",

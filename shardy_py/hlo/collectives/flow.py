@@ -26,7 +26,7 @@ MOVING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class RunCount:
     """How often a computation runs; is_estimate: a trip count around it is unknown and counts as one."""
 
     times: int = 0
@@ -43,16 +43,16 @@ class Flow:
 
     def called(
         self, computation: Computation, instruction: Instruction
-    ) -> Iterator[tuple[Computation, Runs]]:
+    ) -> Iterator[tuple[Computation, RunCount]]:
         """Returns the computations that an instruction runs, with how often for one run of its own."""
         if instruction.opcode == "while":
             trips = self.trips(computation, instruction)
-            runs = Runs(1 if trips is None else trips, trips is None)
+            runs = RunCount(1 if trips is None else trips, trips is None)
             for each in ("body", "condition"):
                 yield from ((found, runs) for found in self._named(instruction, each))
             return
         for each in _CALLS:
-            yield from ((found, Runs(1)) for found in self._named(instruction, each))
+            yield from ((found, RunCount(1)) for found in self._named(instruction, each))
 
     def trips(self, computation: Computation, loop: Instruction) -> int | None:
         """Returns the trip count of a loop; None if it is unknown."""
@@ -62,19 +62,19 @@ class Flow:
         return self._loops[key]
 
     @cached_property
-    def runs(self) -> Mapping[str, Runs]:
+    def runs(self) -> Mapping[str, RunCount]:
         """How often each computation runs, by name; those that nothing runs are left out."""
-        found: dict[str, Runs] = {self.module.entry: Runs(1)}
+        found: dict[str, RunCount] = {self.module.entry: RunCount(1)}
         for computation in reversed(self.module.computations):  # each after those it calls
             own = found.get(computation.name)
             if own is None:
                 continue
             for instruction in computation.instructions:
                 for inner, runs in self.called(computation, instruction):
-                    before = found.get(inner.name, Runs())
+                    before = found.get(inner.name, RunCount())
                     times = min(before.times + own.times * runs.times, _MOST_RUNS)
                     is_estimate = before.is_estimate or own.is_estimate or runs.is_estimate
-                    found[inner.name] = Runs(times, is_estimate)
+                    found[inner.name] = RunCount(times, is_estimate)
         return found
 
     @cached_property

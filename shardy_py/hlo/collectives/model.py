@@ -45,7 +45,7 @@ class SentValue:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What runs while the data of a collective moves.
+    """The instructions that run while the data of a collective moves.
 
     is_async: it starts and ends apart; others block. count: the instructions that compute between; names: of
     the first ones. is_known: the order of instructions is that in which they run.

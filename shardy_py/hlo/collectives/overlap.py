@@ -1,4 +1,4 @@
-"""What runs between the start and the end of a collective, by the order in which instructions run.
+"""Finds what runs between the start and the end of a collective, by the order of instructions.
 
 Not here: which instructions those are (`reading.py`).
 """

@@ -1,4 +1,4 @@
-"""Where the collectives of a program stand: how many others each needs, and how many need it, in a row.
+"""The places of collectives in a program: how many others each needs, and how many need it, in a row.
 
 Compilers keep this order where they drop names and lines. Of a collective in a loop, also where the loop is.
 Not here: the collectives (`reading.py`).
@@ -25,7 +25,7 @@ class _Longest:
     whole: int
 
 
-class Places:
+class CollectivePlaces:
     """The places of instructions of a module; counts: the collectives that an instruction itself sends."""
 
     def __init__(self, flow: Flow, counts: Callable[[Instruction], int]) -> None:

@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from shardy_py.hlo.collectives.attributes import integer_rows
-from shardy_py.hlo.collectives.flow import Flow, Runs
+from shardy_py.hlo.collectives.flow import Flow, RunCount
 from shardy_py.hlo.collectives.model import Devices, HloCollective, Overlap, SentValue, element_count
 from shardy_py.hlo.collectives.overlap import Timeline
-from shardy_py.hlo.collectives.places import Place, Places
-from shardy_py.hlo.collectives.values import Values
+from shardy_py.hlo.collectives.places import CollectivePlaces, Place
+from shardy_py.hlo.collectives.values import ValueSurroundings
 from shardy_py.hlo.text import NO_ORIGIN, Computation, HloModule, Instruction, Origin, Shape
 from shardy_py.hlo.text.frontend import entries
 
@@ -74,8 +74,8 @@ class _Site:
 class _Reader:
     def __init__(self, module: HloModule) -> None:
         self.flow = Flow(module)
-        self.values = Values(self.flow)
-        self.places = Places(self.flow, self._count)
+        self.values = ValueSurroundings(self.flow)
+        self.places = CollectivePlaces(self.flow, self._count)
         self.is_scheduled = module.is_scheduled
 
     def all(self) -> Iterator[HloCollective]:
@@ -116,7 +116,7 @@ class _Reader:
     def _made(self, site: _Site, overlap: Overlap) -> HloCollective:
         sent, outer = site.sent, site.outer
         kind = KINDS[sent.opcode.removesuffix("-start")]
-        runs = self.flow.runs.get(site.around.name, Runs())
+        runs = self.flow.runs.get(site.around.name, RunCount())
         results = self._results(site)
         form = ""
         if site.is_fused and kind == "all_reduce" and _elements(results) < _elements(_leaves(sent.shape)):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from shardy_py.hlo.collectives.attributes import integer_rows
 from shardy_py.hlo.collectives.flow import MOVING, Flow
-from shardy_py.hlo.text import NO_ORIGIN, Computation, Instruction, Origin, Shape, Sources
+from shardy_py.hlo.text import NO_ORIGIN, Computation, Instruction, Origin, Shape, SourceOrigins
 
 _NEAR = 3
 """Origins that are kept on each side of a value."""
@@ -18,12 +18,12 @@ _FAR = 12
 """Instructions without metadata that are looked through on each side."""
 
 
-class Values:
+class ValueSurroundings:
     """The surroundings of values of a module."""
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
-        self.sources = Sources(flow.module)
+        self.sources = SourceOrigins(flow.module)
 
     def parts(self, computation: Computation, name: str) -> tuple[str, ...]:
         """Returns the instructions whose values an operand has, one after the other: of a concatenation

@@ -1,4 +1,4 @@
-"""What the metadata of instructions says: the name of the op, and its lines in the source program.
+"""The metadata of instructions: the name of the op, and its lines in the source program.
 
 `metadata={op_name="jit(f)/dot" stack_frame_id=5}` is the name, with the frames of the module's tables, the
 innermost first; `source_file` and `source_line` are one frame. Not here: locations of MLIR
@@ -45,7 +45,7 @@ NO_ORIGIN = Origin()
 """The origin of an instruction without metadata."""
 
 
-class Sources:
+class SourceOrigins:
     """The origins of a module's instructions."""
 
     def __init__(self, module: HloModule) -> None:

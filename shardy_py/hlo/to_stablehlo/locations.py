@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import CallSiteLoc, NameLoc, StringAttr
 from xdsl.ir import Attribute
 
 from shardy_py.base.errors import WholeFile
-from shardy_py.hlo.text import Frame, HloModule, Instruction, Sources
+from shardy_py.hlo.text import Frame, HloModule, Instruction, SourceOrigins
 from shardy_py.mlir.text.location_syntax import NONE, attribute_of, file_location
 
 
@@ -19,7 +19,7 @@ class Locations:
     """The locations of a module's instructions."""
 
     def __init__(self, module: HloModule) -> None:
-        self._sources = Sources(module)
+        self._sources = SourceOrigins(module)
         self._known: dict[tuple[Frame, ...], Attribute | None] = {}
 
     def of(self, instruction: Instruction) -> Attribute:

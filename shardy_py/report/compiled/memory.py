@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from shardy_py.base.json_values import JsonObject
-from shardy_py.hlo.buffers import HeldMemory, memory_of
-from shardy_py.hlo.collectives import Flow, Values
+from shardy_py.hlo.buffers import AllocatedMemory, memory_of
+from shardy_py.hlo.collectives import Flow, ValueSurroundings
 from shardy_py.hlo.text import Computation, HloModule
 from shardy_py.report.compiled.origins import origin_text
 from shardy_py.report.join import frame_of
@@ -28,13 +28,13 @@ class CompiledMemory:
     held: on each device. largest: of its buffers, with lines. estimate: of the program; None: there is none.
     """
 
-    held: HeldMemory
+    held: AllocatedMemory
     largest: tuple[LiveTensor, ...]
     estimate: MemoryEstimate | None = None
 
     @staticmethod
     def of(
-        module: HloModule, assigned: HeldMemory | None = None, estimate: MemoryEstimate | None = None
+        module: HloModule, assigned: AllocatedMemory | None = None, estimate: MemoryEstimate | None = None
     ) -> CompiledMemory:
         """Returns the memory of a module: as XLA assigned it if that is known, else by its schedule."""
         held = assigned or memory_of(module)
@@ -80,21 +80,21 @@ def _json(each: LiveTensor) -> JsonObject:
     return {"bytes": each.bytes, "name": each.name, "location": each.location}
 
 
-def _largest(module: HloModule, held: HeldMemory) -> Iterator[LiveTensor]:
+def _largest(module: HloModule, held: AllocatedMemory) -> Iterator[LiveTensor]:
     wanted = {each.name for each in held.largest}
     known = {
         name: computation
         for computation in module.computations
         for name in wanted.intersection(computation.by_name)
     }
-    values = Values(Flow(module))
+    values = ValueSurroundings(Flow(module))
     for each in held.largest:
         around = known.get(each.name)
         location = "" if around is None else _location(values, around, each.name)
         yield LiveTensor(each.bytes, each.name, location)
 
 
-def _location(values: Values, around: Computation, name: str) -> str:
+def _location(values: ValueSurroundings, around: Computation, name: str) -> str:
     """The line of what makes a value, else of what reads it; "" if neither is known."""
     known = chain(values.makers(around, name), values.readers(around, (name,)))
     return next((origin_text(origin) for origin in known if frame_of(origin) is not None), "")

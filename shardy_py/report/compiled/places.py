@@ -1,4 +1,4 @@
-"""Where the collectives of a forecast stand, as `hlo/collectives/places.py` has it of a compiled program."""
+"""The places of collectives in a forecast, as `hlo/collectives/places.py` has it of a compiled program."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from shardy_py.report.compiled.forecast import ForecastValue
 from shardy_py.report.compiled.memory import CompiledMemory
 from shardy_py.report.compiled.origins import origin_text
 from shardy_py.report.compiled.sent import CompiledAxes, compiled_values, cost_of
-from shardy_py.report.join import Evidence, joined
+from shardy_py.report.join import JoinEvidence, joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class JoinedCollective:
     cost: Cost
     before: tuple[CollectiveUse, ...]
     changes: tuple[ObservedChange, ...]
-    evidence: Evidence | None
+    evidence: JoinEvidence | None
     locations: tuple[str, ...]
     joined_bytes: int
 
@@ -100,9 +100,9 @@ class CompiledReport(Tabular):
         return sum((each.total for each in self.collectives if each.sent.overlap.is_exposed), Cost())
 
     @cached_property
-    def bytes_by_evidence(self) -> dict[Evidence | None, int]:
+    def bytes_by_evidence(self) -> dict[JoinEvidence | None, int]:
         """The bytes that devices send, by what they were joined with the forecast by; None: by nothing."""
-        found = dict.fromkeys((*Evidence, None), 0)
+        found = dict.fromkeys((*JoinEvidence, None), 0)
         for each in self.collectives:
             whole = each.total.bytes
             joined_part = whole * each.joined_bytes // max(each.sent.held_bytes, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from shardy_py.hlo.buffers import HeldMemory
+from shardy_py.hlo.buffers import AllocatedMemory
 from shardy_py.hlo.collectives import platform_of
 from shardy_py.hlo.text import HloModule
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
@@ -40,7 +40,7 @@ def compiled_report(
     meshes: Mapping[str, Mesh],
     arguments: int,
     *,
-    assigned: HeldMemory | None = None,
+    assigned: AllocatedMemory | None = None,
     estimate: MemoryEstimate | None = None,
     annotations: Callable[[CollectiveUse], tuple[str, ...]] | None = None,
 ) -> CompiledReport:

@@ -1,4 +1,4 @@
-"""What is not as forecast in a compiled program as SARIF, which code hosts show next to source lines.
+"""SARIF of what is not as forecast in a compiled program, which code hosts show next to source lines.
 
 Not here: the report's own JSON (`json.py`).
 """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from shardy_py.base.terminal import lines_text
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.communication.as_compiled import kind_totals
-from shardy_py.report.join import Evidence
+from shardy_py.report.join import JoinEvidence
 from shardy_py.report.tables import bytes_text, omission, seconds_text, table, type_text
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ _SHOWN = 20
 _PLACES = 4
 _NONE = "The compiled program needs no communication, and none was forecast."
 EVIDENCE = {
-    Evidence.METADATA: "its metadata",
-    Evidence.AROUND: "the ops around it",
-    Evidence.STRUCTURE: "its place and size",
-    Evidence.LINE: "its line",
+    JoinEvidence.METADATA: "its metadata",
+    JoinEvidence.AROUND: "the ops around it",
+    JoinEvidence.STRUCTURE: "its place and size",
+    JoinEvidence.LINE: "its line",
 }
-"""What a collective was joined by, as a phrase."""
+"""The evidence that a collective was joined by, as a phrase."""
 
 
 def compiled_text(report: CompiledReport, most: int = _SHOWN) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shardy_py.base.json_values import JsonObject
-from shardy_py.hlo.buffers import HeldMemory
+from shardy_py.hlo.buffers import AllocatedMemory
 from shardy_py.hlo.collectives import HloCollective, collectives_of
 from shardy_py.hlo.text import HloModule
 from shardy_py.report.compiled import versions_text
@@ -64,7 +64,7 @@ class BufferChange:
 
 @dataclass(frozen=True, eq=False)
 class VersionsReport:
-    """What differs between two compiled programs.
+    """The differences between two compiled programs.
 
     names: of the modules. collectives: of both. changes: lines whose collectives differ, most bytes first.
     """
@@ -97,7 +97,7 @@ class VersionsReport:
 def versions_of(
     before: HloModule,
     after: HloModule,
-    assigned: tuple[HeldMemory | None, HeldMemory | None] = (None, None),
+    assigned: tuple[AllocatedMemory | None, AllocatedMemory | None] = (None, None),
 ) -> VersionsReport:
     """Returns what differs between two compiled programs.
 

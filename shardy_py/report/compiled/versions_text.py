@@ -1,4 +1,4 @@
-"""What differs between two compiled programs as text and JSON. Not here: finding it (`versions.py`)."""
+"""The differences between two compiled programs as text and JSON. Not here: finding it (`versions.py`)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from shardy_py.hlo.text import Origin
-from shardy_py.report.join.model import Evidence, Join, Match, SentItem, line_of, scope_of
+from shardy_py.report.join.model import Join, JoinEvidence, Match, SentItem, line_of, scope_of
 
 _SUMS = ("all_reduce", "reduce_scatter")
 _LOOP = "/while"
@@ -82,7 +82,7 @@ def _of_loop(item: SentItem) -> tuple[Origin, ...]:
 
 
 def _around(item: SentItem) -> tuple[Origin, ...]:
-    """What is around a value without a line: of sums what makes them first, of others what reads them."""
+    """The origins around a value without a line: of sums makers first, of others readers."""
     if item.lines:
         return ()
     sides = (item.makers, item.readers) if item.kind in _SUMS else (item.readers, item.makers)
@@ -99,7 +99,7 @@ class _Rule:
     compiled, forecast: the origins of a value that count, on each side.
     """
 
-    evidence: Evidence
+    evidence: JoinEvidence
     value: Callable[[SentItem], Hashable]
     origin: Callable[[Origin], Hashable]
     compiled: Side
@@ -110,33 +110,33 @@ _VALUES = (_exact, _same_type, _same_count)
 _ORIGINS = (_named, _scoped, line_of)
 # Releases of XLA differ in whose metadata a collective has: of what requires it, or of what is sent.
 _SIDES = (
-    (Evidence.METADATA, _own, _own),
-    (Evidence.METADATA, _own, _made_by),
-    (Evidence.AROUND, _around, _own),
+    (JoinEvidence.METADATA, _own, _own),
+    (JoinEvidence.METADATA, _own, _made_by),
+    (JoinEvidence.AROUND, _around, _own),
 )
 _BOTH_SIDES = (
     *_SIDES,
-    (Evidence.METADATA, _own, _around),
-    (Evidence.AROUND, _made_by, _own),
-    (Evidence.AROUND, _around, _around),
+    (JoinEvidence.METADATA, _own, _around),
+    (JoinEvidence.AROUND, _made_by, _own),
+    (JoinEvidence.AROUND, _around, _around),
 )
-"""Of two compiled programs, the origins around values count on both sides."""
+"""The sides of two compiled programs: the origins around values count on both."""
 
 
-def _rules(sides: tuple[tuple[Evidence, Side, Side], ...]) -> tuple[_Rule, ...]:
+def _rules(sides: tuple[tuple[JoinEvidence, Side, Side], ...]) -> tuple[_Rule, ...]:
     found = tuple(
         _Rule(evidence, value, origin, compiled, forecast)
         for evidence, compiled, forecast in sides
         for value in _VALUES
         for origin in _ORIGINS
     )
-    return (*found, *(_Rule(Evidence.METADATA, value, _loop, _of_loop) for value in _VALUES))
+    return (*found, *(_Rule(JoinEvidence.METADATA, value, _loop, _of_loop) for value in _VALUES))
 
 
-def _rules_in_parts(sides: tuple[tuple[Evidence, Side, Side], ...]) -> tuple[_Rule, ...]:
+def _rules_in_parts(sides: tuple[tuple[JoinEvidence, Side, Side], ...]) -> tuple[_Rule, ...]:
     """Rules by which a value may be several of the other side: gathers in steps, or over all axes."""
     return tuple(
-        _Rule(Evidence.LINE, value, origin, compiled, forecast)
+        _Rule(JoinEvidence.LINE, value, origin, compiled, forecast)
         for value in (_same_axes, _axes, _kind)
         for _, compiled, forecast in sides
         for origin in _ORIGINS
@@ -222,7 +222,7 @@ class _State:
                 open_[value(item)].append(number)
         for key, numbers in open_.items():
             for number, found in self._pairs(numbers, waiting.get(key, [])):
-                self.matches[number] = Match((found,), Evidence.STRUCTURE)
+                self.matches[number] = Match((found,), JoinEvidence.STRUCTURE)
                 del self.left[found]
 
     def _pairs(self, numbers: Sequence[int], found: Sequence[int]) -> Iterator[tuple[int, int]]:

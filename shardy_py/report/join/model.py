@@ -68,8 +68,8 @@ class SentItem:
         return tuple(dict.fromkeys(line for line in map(line_of, self.origins) if line is not None))
 
 
-class Evidence(IntEnum):
-    """What two values were joined by, the strongest first."""
+class JoinEvidence(IntEnum):
+    """The evidence that two values were joined by, the strongest first."""
 
     METADATA = auto()
     AROUND = auto()
@@ -82,7 +82,7 @@ class Match:
     """The numbers of the forecast values that a value of a compiled program is, and what says so."""
 
     forecasts: tuple[int, ...]
-    evidence: Evidence
+    evidence: JoinEvidence
 
 
 @dataclass(frozen=True, slots=True)

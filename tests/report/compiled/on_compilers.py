@@ -31,7 +31,7 @@ from shardy_py.hlo.text import HloModule, Origin, read_module
 from shardy_py.report.compiled.forecast import forecast_values
 from shardy_py.report.compiled.reporting import device_count
 from shardy_py.report.compiled.sent import CompiledAxes, compiled_values
-from shardy_py.report.join import Evidence, Join, SentItem, joined, line_of
+from shardy_py.report.join import Join, JoinEvidence, SentItem, joined, line_of
 from shardy_py.xla.targets.compiled import compiler_of
 from tests.xla.buffers.on_targets import CHIPS, programs
 
@@ -63,9 +63,9 @@ class Tally:
             self.bytes["line in the metadata"] += size if item.lines else 0
             found = join.matches.get(number)
             self.bytes["joined"] += size if found else 0
-            self.bytes[f"joined by {Evidence(found.evidence).name.lower()}" if found else "not joined"] += (
-                size
-            )
+            self.bytes[
+                f"joined by {JoinEvidence(found.evidence).name.lower()}" if found else "not joined"
+            ] += size
             self._judge(f"{name}: joined", number, item, join, forecast, size)
             for what, other in others.items():
                 self.bytes[f"{what}: joined"] += size if number in other.matches else 0

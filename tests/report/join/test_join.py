@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shardy_py.hlo.text import Frame, Origin
-from shardy_py.report.join import Evidence, SentItem, joined
+from shardy_py.report.join import JoinEvidence, SentItem, joined
 
 SUM = SentItem("all_reduce", (("x", 8),), "f32", (16, 128), 1)
 
@@ -101,4 +101,4 @@ def test_two_compiled_programs() -> None:
     for old, new in ((before, after), (after, before)):
         join = joined(new, old, are_both_compiled=True)
         assert join.matches[0].forecasts == (0,)
-        assert join.matches[0].evidence in (Evidence.METADATA, Evidence.AROUND)
+        assert join.matches[0].evidence in (JoinEvidence.METADATA, JoinEvidence.AROUND)
