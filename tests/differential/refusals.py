@@ -37,7 +37,8 @@ _TYPES = (
     r"|requires compatible types|rhs group dimension is expected"
     r"|Expects that for each dim in operand_batching_dims|contracting dimension sizes must match"
     r"|size of operand dimension \d+ \(\d+\) is not compatible with"
-    r"|has negative size index to dynamic slice|has slice size \d+ greater than dimension size|op operand and body argument \d+ are incompatible"
+    r"|has negative size index to dynamic slice|has slice size \d+ greater than dimension size"
+    r"|op operand and body argument \d+ are incompatible"
 )
 _CASTS = "found unrealized_conversion_cast after pad-for-div"
 REFUSAL_CAUSES = (
