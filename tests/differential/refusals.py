@@ -78,6 +78,11 @@ REFUSAL_CAUSES = (
         ("stablehlo.map",),
     ),
     RefusalCause(
+        "its per-instruction partitioning inserts no reshards",
+        f"{_TYPES}|number of output elements \\(\\d+\\) doesn't match expected number",
+        ("stablehlo.batch_norm_grad", "stablehlo.batch_norm_training", "stablehlo.reshape"),
+    ),
+    RefusalCause(
         "its scatters may not be sharded along dimensions that updates lack and no index addresses",
         "that is not indexed but in inserted window dimension is not supported",
         ("stablehlo.scatter",),
