@@ -37,7 +37,8 @@ _TYPES = (
     r"|requires compatible types|rhs group dimension is expected"
     r"|Expects that for each dim in operand_batching_dims|contracting dimension sizes must match"
     r"|size of operand dimension \d+ \(\d+\) is not compatible with"
-    r"|has negative size index to dynamic slice|has slice size \d+ greater than dimension size|op operand and body argument \d+ are incompatible"
+    r"|has negative size index to dynamic slice|has slice size \d+ greater than dimension size"
+    r"|op operand and body argument \d+ are incompatible"
 )
 _CASTS = "found unrealized_conversion_cast after pad-for-div"
 REFUSAL_CAUSES = (
@@ -75,6 +76,11 @@ REFUSAL_CAUSES = (
         "it has no sharding rule for it, so that its operands are not resharded",
         "requires the same shape for all operands and results",
         ("stablehlo.map",),
+    ),
+    RefusalCause(
+        "its per-instruction partitioning inserts no reshards",
+        f"{_TYPES}|number of output elements \\(\\d+\\) doesn't match expected number",
+        ("stablehlo.batch_norm_grad", "stablehlo.batch_norm_training", "stablehlo.reshape"),
     ),
     RefusalCause(
         "its scatters may not be sharded along dimensions that updates lack and no index addresses",

@@ -270,3 +270,24 @@ def test_results_without_shardings_are_open_once_the_first_is_marked(tmp_path: P
     text = output.read_text()
     assert '<@mesh, [{}], unreduced=max{"a"}>, <@mesh, [{?}], unreduced=max{"a"}>' in text
     assert text.count("out_sharding=<@mesh, [{?}]>") == 1
+
+
+SCATTERED = """sdy.mesh @mesh = <["a"=2, "b"=2]>
+func.func @main(%a: tensor<4x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"b"}], unreduced={"a"}>},
+    %b: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}], unreduced={"a"}>}) {
+  %0 = sdy.all_reduce {"a"} %a out_sharding=<@mesh, [{}, {"b"}]> : tensor<4x3xf32>
+  %1 = sdy.all_slice [{"a"}, {}] %0 out_sharding=<@mesh, [{"a"}, {"b"}]> : tensor<4x3xf32>
+  %2 = sdy.all_reduce {"a"} %b out_sharding=<@mesh, [{"b"}]> : tensor<6xf32>
+  %3 = sdy.all_slice [{"a"}] %2 out_sharding=<@mesh, [{"b", "a"}]> : tensor<6xf32>
+  return
+}
+"""
+
+
+@pytest.mark.parametrize(("release", "scattered"), [("0.10", 2), ("0.11", 1), ("0.12", 2)])
+def test_sums_of_uneven_parts_are_scattered(release: str, scattered: int, tmp_path: Path) -> None:
+    """In JAX 0.11 dimensions that the sum is scattered along have equal parts."""
+    source, output = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    source.write_text(SCATTERED)
+    assert main([str(source), f"--jax={release}", "--canonicalize", "-o", str(output)]) == 0
+    assert output.read_text().count("sdy.reduce_scatter") == scattered

@@ -1,7 +1,8 @@
 """All sets of programs, by our whole way and by the installed XLA: bytes by kind of collective.
 
-`python -m tests.xla.spmd.survey [--set corpus] [--sample 60] [--json FILE]` prints the programs that
-differ, and for each set how many are within 2 % by kind and in total. It follows the release of the
+`python -m tests.xla.spmd.survey [--set corpus] [--sample 60] [--share 0.3 --seed 1] [--json FILE]` prints the
+programs that differ, and for each set how many are within 2 % by kind and in total; with `--share` of as many
+of each set, chosen at random. It follows the release of the
 installed jaxlib, so that another interpreter surveys another release: `PYTHONPATH=. python3.12 -m
 tests.xla.spmd.survey`.
 """
@@ -10,10 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib.util import find_spec
 from itertools import groupby
+from math import ceil
 from pathlib import Path
 
 from shardy_py.base import releases
@@ -86,11 +89,16 @@ def texts_of() -> dict[str, Callable[[], Mapping[str, str]]]:
     return {"corpus": _corpus, "examples": _examples, "report": _report, **of_models}
 
 
-def sets_of(sample: int) -> dict[str, Callable[[], Iterator[Row]]]:
-    """The sets by name; `sample`: of the random ones."""
-    texts = {**texts_of(), "updates": partial(_updates, sample)}
+def _chosen(texts: Mapping[str, str], share: float, rng: random.Random) -> Mapping[str, str]:
+    names = rng.sample(sorted(texts), ceil(share * len(texts)))
+    return {name: texts[name] for name in names}
+
+
+def sets_of(sample: int, share: float = 1, seed: int = 0) -> dict[str, Callable[[], Iterator[Row]]]:
+    """The sets by name; `sample`: of the random ones, `share`: of those that are written."""
+    texts, rng = {**texts_of(), "updates": partial(_updates, sample)}, random.Random(seed)
     found: dict[str, Callable[[], Iterator[Row]]] = {
-        name: lambda get=get: of_texts(get()) for name, get in texts.items()
+        name: lambda get=get: of_texts(_chosen(get(), share, rng)) for name, get in texts.items()
     }
     return {**found, "pairs": partial(of_pairs, sample)}
 
@@ -100,9 +108,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--set", action="append", choices=sets_of(1))
     parser.add_argument("--sample", type=int, default=60)
+    parser.add_argument("--share", type=float, default=1, help="of each set of programs")
+    parser.add_argument("--seed", type=int, default=0, help="of what is chosen")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    sets, kept, totals = sets_of(options.sample), dict[str, list[Row]](), [0, 0, 0]
+    sets = sets_of(options.sample, options.share, options.seed)
+    kept, totals = dict[str, list[Row]](), [0, 0, 0]
     print(f"{installed()}:")
     for set_ in options.set or sets:
         rows = kept[set_] = [*sets[set_]()]
