@@ -42,9 +42,8 @@ class Form:
         (first, *others) = terms or (0,)
         if others or not isinstance(first, RegionTerm) or len(first.operands) != 2:
             return Form("", terms)
-        arguments = [
-            each for each in first.operands if isinstance(each, int)
-        ]  # others are terms, or constants
+        # Operands are numbers of arguments, terms, or constants, which are arrays.
+        arguments = [operand for operand in first.operands if isinstance(operand, int)]
         if sorted(arguments) != [0, 1]:
             return Form("", terms)
         record = first.record

@@ -48,7 +48,7 @@ class Cutpoints:
     def renewed(self, value: SSAValue, array: Array) -> Array | None:
         """Returns what takes the place of an array [lanes, *shape]; None: it stays.
 
-        So does infinite and NaN: what reads one element that is NaN may be right for no other reason.
+        Infinities and NaN are replaced, too: a result that is NaN for one element hides all others.
         """
         if value not in self.values or array.dtype.kind not in "fc":
             return None
