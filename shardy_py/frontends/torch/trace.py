@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import inspect
 import operator
-import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -25,15 +24,15 @@ from pathlib import Path
 from typing import Any
 
 from shardy_py.api import ShardyError
-from shardy_py.base.errors import Diagnostic, Position
+from shardy_py.base.errors import Diagnostic, InternalError, Position
 from shardy_py.frontends.aten import find_row, keeps_whole
+from shardy_py.frontends.torch.calls import is_users, place_of, short_text
 from shardy_py.frontends.torch.multi_head import heads_apart
 from shardy_py.frontends.torch.nodes import in_phase, phase_of
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxGraph, FxModule, FxNode, TorchModule, TorchTensor
 from shardy_py.frontends.torch.whole_ops import kept_whole
 
-_HERE = str(Path(__file__).parent) + os.sep
 _STEP = str(Path(__file__).with_name("training_step.py"))
 _IGNORED = ("profiler",)
 """Namespaces of ops that compute nothing."""
@@ -84,10 +83,14 @@ def _recorded(function: Callable[..., object], inputs: Sequence[TorchTensor], pl
     try:
         with torch_module("torch.fx.traceback").preserve_node_meta(), compiling():
             return traced(*inputs)
-    except RuntimeError as error:  # of torch, for code that it cannot trace
-        if (reason := unsupported(error)) is None:
-            raise
-        raise ShardyError(Diagnostic(reason, places.last)) from None
+    except (ShardyError, InternalError):
+        raise
+    except Exception as error:  # of the user's code, and of torch for what it cannot trace
+        reason = unsupported(error) if isinstance(error, RuntimeError) else None
+        if reason is not None:
+            raise ShardyError(Diagnostic(reason, places.last)) from None
+        what = f"the step cannot be traced: {short_text(error)}"
+        raise ShardyError(Diagnostic(what, place_of(error))) from error
 
 
 def unsupported(error: RuntimeError) -> str | None:
@@ -300,14 +303,13 @@ def _mode(places: Places) -> AbstractContextManager[object]:
 
 
 def _user_line() -> Position | None:
-    """The innermost line that is neither in torch nor in this package; None if this package called torch."""
-    inside = f"{Path(torch_module('torch').__file__).parent}{os.sep}"
+    """The innermost line of the user's code; None if this package called torch."""
     frame = inspect.currentframe()
     while frame is not None:
         file = frame.f_code.co_filename
         if file == _STEP:
             return None
-        if not file.startswith((inside, _HERE, "<")):
+        if is_users(file):
             return Position(file, frame.f_lineno, 1)
         frame = frame.f_back
     return None

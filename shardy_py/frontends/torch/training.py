@@ -21,6 +21,7 @@ from xdsl.ir import Attribute
 from shardy_py.api import Mesh, Program
 from shardy_py.frontends.builder import Argument, Tensor, build, sharding_group
 from shardy_py.frontends.torch import step_names
+from shardy_py.frontends.torch.arguments import targets_of
 from shardy_py.frontends.torch.boundaries import Boundaries
 from shardy_py.frontends.torch.export import TorchGraph
 from shardy_py.frontends.torch.nodes import check, node_type
@@ -75,7 +76,8 @@ def from_training(
     Raises `ShardyError` if torch is not installed, for ops without a row, dynamic sizes, code that depends on
     the elements of tensors, unknown names, and placements that a sharding cannot express.
     """
-    step = TrainingStep.of(model, loss, optimizer, example_inputs, tuple(targets), max_norm, learning_rate)
+    given = targets_of(targets)
+    step = TrainingStep.of(model, loss, optimizer, example_inputs, given, max_norm, learning_rate)
     ours = None if mesh is None else as_mesh(mesh)
     places = Places.of(model)
     boundaries = Boundaries(

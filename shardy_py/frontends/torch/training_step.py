@@ -11,17 +11,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from shardy_py.api import ShardyError
+from shardy_py.api.arguments import expect_number
 from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.frontends.torch import step_names
 from shardy_py.frontends.torch.arguments import (
     StepArgument,
     call_of,
+    check_model,
     named_inputs,
     named_targets,
     rate_slots,
     state_slots,
 )
 from shardy_py.frontends.torch.boundaries import Boundaries
+from shardy_py.frontends.torch.calls import fitting
 from shardy_py.frontends.torch.optimizers import PreparedOptimizer, check_optimizer, updated_names
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxNode, TorchModule, TorchOptimizer, TorchTensor
@@ -55,9 +58,12 @@ class TrainingStep:
         learning_rate: bool,
     ) -> TrainingStep:
         """Raises `ShardyError` for anything but a module, and an optimizer of other parameters."""
-        torch = torch_module("torch")
-        if not isinstance(model, torch.nn.Module):
-            raise ShardyError.unexpected("", expected="a torch.nn.Module", got=type(model).__name__)
+        check_model(model)
+        if loss is not None and (isinstance(loss, type) or not callable(loss)):
+            given = f"the class {loss.__name__}" if isinstance(loss, type) else type(loss).__name__
+            raise ShardyError.unexpected("loss", expected="a function loss(output, *targets)", got=given)
+        if max_norm is not None:
+            expect_number("max_norm", max_norm)
         parameters = dict(model.named_parameters())
         names = {id(parameter): name for name, parameter in parameters.items()}
         updated = tuple(name for name, parameter in parameters.items() if parameter.requires_grad)
@@ -146,9 +152,11 @@ class TrainingStep:
         filled = [next(rest) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         arguments, targets = pytree.tree_unflatten(filled, structure)
         positional, keywords = call_of(arguments)
-        output = self.model(*positional, **keywords)
+        name, remedy = f"{type(self.model).__name__}.forward", "pass them as example_inputs"
+        with fitting(name, self.model.forward, positional, keywords, remedy):
+            output = self.model(*positional, **keywords)
         places.phase = "loss"
-        loss: Any = _loss_of(output) if self.loss is None else self.loss(output, *targets)
+        loss: Any = _loss_of(output) if self.loss is None else self._called(self.loss, output, targets)
         if isinstance(loss, torch.Tensor) and loss.numel() == 1 and loss.requires_grad:
             return loss.reshape(())
         is_tensor = isinstance(loss, torch.Tensor)
@@ -158,6 +166,14 @@ class TrainingStep:
             got=f"a tensor of shape {tuple(loss.shape)}" if is_tensor else type(loss).__name__,
             remedy="pass loss(output, *targets)",
         )
+
+    @staticmethod
+    def _called(loss: Callable[..., object], output: object, targets: Sequence[object]) -> object:
+        function = getattr(loss, "forward", loss)
+        name = getattr(loss, "__name__", type(loss).__name__)
+        remedy = "pass what it takes after the output as targets=(...,)"
+        with fitting(name, function, (output, *targets), {}, remedy):
+            return loss(output, *targets)
 
     def results(self, traced: TracedGraph, *, gradients: bool) -> tuple[StepResult, ...]:
         """The results that the program has: nodes with names, and the arguments that they replace."""

@@ -42,7 +42,10 @@ def dot_general_op() -> Any:
 
     def shape(lhs: TorchTensor, rhs: TorchTensor, *dims: Dims) -> TorchTensor:
         first, second, result = _labels(lhs.ndim, rhs.ndim, *dims)
-        sizes = dict(zip(first + second, (*lhs.shape, *rhs.shape), strict=True))
+        ours, theirs = dict(zip(first, lhs.shape, strict=True)), dict(zip(second, rhs.shape, strict=True))
+        if any(size != theirs.get(label, size) for label, size in ours.items()):
+            raise RuntimeError(f"shapes {tuple(lhs.shape)} and {tuple(rhs.shape)} cannot be multiplied")
+        sizes = ours | theirs
         return lhs.new_empty([sizes[label] for label in result])
 
     def product(lhs: TorchTensor, rhs: TorchTensor, *dims: Dims) -> TorchTensor:
