@@ -20,6 +20,7 @@ from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.frontends.torch.arguments import check_model, named_inputs
 from shardy_py.frontends.torch.calls import fitting, place_of, short_text
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.substitutes import substitutes
 
 _DEPENDS = r"data-dependent|GuardOnDataDependent|DynamicOutputShape|unbacked"
 
@@ -99,7 +100,8 @@ def export(
         named_inputs(model, given)  # refuses sparse ones, by their names
     keywords, name = dict(kwargs or {}), f"{type(model).__name__}.forward"
     try:
-        with torch.no_grad(), fitting(name, model.forward, args, keywords, "pass args=(...) and kwargs={...}"):
+        remedy = "pass args=(...) and kwargs={...}"
+        with torch.no_grad(), fitting(name, model.forward, args, keywords, remedy), substitutes():
             return torch.export.export(model, tuple(args), keywords, strict=strict)
     except ShardyError:
         raise

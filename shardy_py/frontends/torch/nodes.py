@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, NameLoc, StringAttr, UnknownLoc
@@ -41,10 +41,10 @@ def in_phase(phase: str) -> dict[str, str]:
     return {_PHASE: phase}
 
 
-_NUMBER = "data_dependent_output"
+_NUMBER, _RANDOM = "data_dependent_output", "nondeterministic_seeded"
 
 _WHY_TAGGED = {
-    "nondeterministic_seeded": "draws random numbers; export the model in evaluation (model.eval()), or pass "
+    _RANDOM: "draws random numbers; export the model in evaluation (model.eval()), or pass "
     "the numbers as an input",
     _NUMBER: "reads a number from a tensor, as item() does, which is unsupported; keep it a tensor",
 }
@@ -53,6 +53,16 @@ _WHY_TAGGED = {
 _DEPENDS_ON_VALUES = (
     "the size of its result depends on values; use an op of fixed size (torch.where, torch.topk)"
 )
+_WHY = {
+    "aten.linalg_ldl_factor_ex": "XLA has no factorization of symmetric indefinite matrices; use "
+    "torch.linalg.lu_factor, or cholesky of a positive definite one",
+    "aten.linalg_ldl_solve": "XLA has no factorization of symmetric indefinite matrices; use torch.linalg.solve",
+    "aten.bincount": "the size of its result depends on values; pass minlength to torch.bincount, and the model "
+    "to from_module",
+    "aten._ctc_loss": "its tensors have sizes that depend on lengths; pass the model to from_module, or "
+    "Program.from_torch_training",
+}
+"""Why an op is unsupported, by its name without overload."""
 _SPARSE = "sparse tensors are unsupported; compute with dense ones"
 _RUNS_OTHERS = "runs graphs or ops of its own, which is unsupported; export a model without it"
 
@@ -83,6 +93,21 @@ def is_unknown(node: FxNode) -> bool:
     if not is_op or control_of(node.target) or function_of_numbers(node.target):
         return False
     return find_row(str(node.target)) is None
+
+
+def is_constant(node: FxNode) -> bool:
+    """Returns whether an op without a row has the same result in every run, as a window of a filter.
+
+    It has no tensors as operands, and draws no random numbers; torch computes it.
+    """
+    is_plain = is_unknown(node) and not node.all_input_nodes and hasattr(node.target, "_schema")
+    return is_plain and hasattr(node.meta.get("val"), "dtype") and not _has_tag(node, _RANDOM)
+
+
+def aten_of_prim(target: Any) -> Callable[..., object] | None:
+    """The function of ATen that an op of `torch.ops.prims` stands for; None for another op."""
+    is_prim = str(target).startswith("prims.")
+    return getattr(target, "impl_aten", None) if is_prim and find_row(str(target)) is None else None
 
 
 def updates_statistics(node: FxNode) -> bool:
@@ -117,7 +142,9 @@ def _refused(node: FxNode, sizes_are_fixed: bool) -> tuple[str, str]:
     sizes = _open_sizes(value) if sizes_are_fixed else ""
     if sizes and node.op == "placeholder":
         return name, f"dynamic sizes ({sizes}) are unsupported; export without dynamic_shapes"
-    if sizes or not is_unknown(node):
+    if why := _WHY.get(_stem(name)):
+        return name, why
+    if sizes or not is_unknown(node) or is_constant(node):
         return name, _DEPENDS_ON_VALUES if sizes else ""
     if getattr(value, "layout", None) not in (None, torch_module("torch").strided) or "sparse" in name:
         return name, _SPARSE
@@ -130,12 +157,17 @@ def _refused(node: FxNode, sizes_are_fixed: bool) -> tuple[str, str]:
     return name, _no_row(name) if "." in name else _RUNS_OTHERS
 
 
+def _stem(name: str) -> str:
+    """Namespace and name of an op, without its overload."""
+    return ".".join(name.split(".")[:2])
+
+
 def _has_tag(node: FxNode, name: str) -> bool:
     return any(tag.name == name for tag in getattr(node.target, "tags", ()))
 
 
 def _no_row(name: str) -> str:
-    stem = ".".join(name.split(".")[:2])
+    stem = _stem(name)
     return (
         f'unsupported; add a row: register_aten("{stem}", row), where row(out, *arguments) '
         "returns a tensor of type out (shardy_py.frontends.torch)"

@@ -28,9 +28,10 @@ from shardy_py.base.errors import Diagnostic, InternalError, Position
 from shardy_py.frontends.aten import find_row, keeps_whole
 from shardy_py.frontends.torch.calls import is_users, place_of, short_text
 from shardy_py.frontends.torch.multi_head import heads_apart
-from shardy_py.frontends.torch.nodes import in_phase, phase_of
+from shardy_py.frontends.torch.nodes import aten_of_prim, in_phase, phase_of
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxGraph, FxModule, FxNode, TorchModule, TorchTensor
+from shardy_py.frontends.torch.substitutes import substitutes
 from shardy_py.frontends.torch.whole_ops import kept_whole
 
 _STEP = str(Path(__file__).with_name("training_step.py"))
@@ -76,7 +77,7 @@ def _recorded(function: Callable[..., object], inputs: Sequence[TorchTensor], pl
     proxy_tensor = torch_module("torch.fx.experimental.proxy_tensor")
 
     def watched(*tensors: object) -> object:
-        with kept_whole(), heads_apart(), places.watching():
+        with kept_whole(), heads_apart(), substitutes(), places.watching():
             return function(*tensors)
 
     traced = proxy_tensor.make_fx(watched, tracing_mode="fake", _allow_non_fake_inputs=True)
@@ -135,6 +136,7 @@ def _functional(recorded: FxModule, held: Mapping[str, TorchTensor]) -> FxGraph:
             if name == "aten.native_batch_norm.default" and args[5] and args[3] is not None:
                 # Its schema does not mention that it changes the running statistics; that of this op does.
                 target = torch.ops.aten._native_batch_norm_legit.default
+            target = aten_of_prim(target) or target
             return super().call_function(target, args, kwargs)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
         def get_attr(self, target: str, args: object, kwargs: object) -> TorchTensor:
