@@ -2,6 +2,7 @@
 
     sdy-check model.mlir
     sdy-check model.mlir --sarif report.sarif --baseline known.json --fail-on warning
+    sdy-check model.pt2 --mesh dp=2,tp=4 --plan plan.py:PLAN
 
 Not here: the rules (`shardy_py.check`).
 """
@@ -35,6 +36,7 @@ from shardy_py.cli.shell import (
     run_command,
     usage_error,
 )
+from shardy_py.cli.torch_plans import add_torch_plan, planned_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     partitioners = "whose collectives are checked (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--no-propagate", action="store_true", help="the program is already propagated")
+    add_torch_plan(parser)
     add_source_roots(parser)
     add_plugins(parser)
     add_input_format(parser)
@@ -136,7 +139,8 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         return SUCCESS
     source = files.read(options.program, options.input_format)
     baseline = None if options.baseline is None else files.read_text(options.baseline).text
-    program = program_of(source, options, has_steps=not options.no_propagate)
+    program = planned_program(source, options)
+    program = program or program_of(source, options, has_steps=not options.no_propagate)
     if options.no_propagate:
 
         def again(changed: Program) -> Result:
