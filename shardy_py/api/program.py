@@ -171,7 +171,8 @@ class Program(VerifiedModule):
         """Returns one training step of a module: forward, backward and the optimizer's update.
 
         loss: `loss(output, *targets)`, or None if the model returns it. example_inputs: a tuple, or keywords.
-        options: targets, mesh, shardings by name, plan, gradients, max_norm, learning_rate.
+        options: targets, mesh, shardings by name, plan, gradients, max_norm, learning_rate, accumulate,
+        scaler, average.
 
         Needs torch; see `shardy_py.frontends.torch.from_training`.
         """

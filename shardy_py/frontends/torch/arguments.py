@@ -61,6 +61,11 @@ def rate_slots(optimizer: TorchOptimizer) -> list[StepArgument]:
     return [StepArgument("rate", f"lr {number}" if number else "lr", torch.zeros(())) for number in numbers]
 
 
+def part_name(name: str, part: int) -> str:
+    """The name of an input of a part of the batch: `x`, `x 1`, ..."""
+    return f"{name} {part}" if part else name
+
+
 def call_of(example_inputs: object) -> tuple[tuple[object, ...], dict[str, object]]:
     """Positional arguments and keywords."""
     if is_mapping(example_inputs):

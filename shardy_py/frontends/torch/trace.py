@@ -27,6 +27,7 @@ from shardy_py.api import ShardyError
 from shardy_py.base.errors import Diagnostic, InternalError, Position
 from shardy_py.frontends.aten import find_row, keeps_whole
 from shardy_py.frontends.torch.calls import is_users, place_of, short_text
+from shardy_py.frontends.torch.foreach import is_foreach, run_each
 from shardy_py.frontends.torch.multi_head import heads_apart
 from shardy_py.frontends.torch.nodes import aten_of_prim, in_phase, phase_of
 from shardy_py.frontends.torch.placements import torch_module
@@ -61,7 +62,7 @@ def trace(
     Raises `ShardyError`, at the line of the model, if the function reads a number from a tensor, or torch
     cannot trace it for another reason.
     """
-    recorded = _recorded(function, inputs, places)
+    recorded = _recorded(function, _distinct(inputs), places)
     attributes = [node for node in recorded.graph.nodes if node.op == "get_attr"]
     held = {str(node.target): getattr(recorded, str(node.target)) for node in attributes}
     graph = _functional(recorded, held)
@@ -70,6 +71,17 @@ def trace(
     constants = {node.name: tensor for node, tensor in zip(placeholders[count:], held.values(), strict=True)}
     output = next(node for node in graph.nodes if node.op == "output")
     return TracedGraph(tuple(graph.nodes), tuple(placeholders[:count]), constants, tuple(output.args[0]))
+
+
+def _distinct(inputs: Sequence[TorchTensor]) -> list[TorchTensor]:
+    """The inputs, of which another tensor takes the place of one that is given again.
+
+    Tracing knows inputs by identity, and would take both for the last.
+    """
+    first: dict[int, int] = {}
+    places = [first.setdefault(id(tensor), place) for place, tensor in enumerate(inputs)]
+    empty_like = torch_module("torch").empty_like
+    return [t if places[n] == n else empty_like(t) for n, t in enumerate(inputs)]
 
 
 def _recorded(function: Callable[..., object], inputs: Sequence[TorchTensor], places: Places) -> FxModule:
@@ -129,10 +141,12 @@ def _functional(recorded: FxModule, held: Mapping[str, TorchTensor]) -> FxGraph:
     proxy_tensor = torch_module("torch.fx.experimental.proxy_tensor")
 
     class Replay(torch.fx.Interpreter):
-        def call_function(self, target: object, args: Sequence[object], kwargs: object) -> object:
+        def call_function(self, target: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
             name = str(target)
             if name.startswith(_IGNORED):
                 return None
+            if is_foreach(target):
+                return run_each(target, args, kwargs)
             if name == "aten.native_batch_norm.default" and args[5] and args[3] is not None:
                 # Its schema does not mention that it changes the running statistics; that of this op does.
                 target = torch.ops.aten._native_batch_norm_legit.default
