@@ -46,7 +46,9 @@ def planned_program(source: InputFile, options: argparse.Namespace) -> Program |
         return None
     flag = next(flag for flag, value in given.items() if value is not None)
     if not isinstance(source.content, bytes) or format_of(source.content) != TORCH_EXPORT:
-        raise usage_error(f"{flag} is for programs that torch.export.save wrote; others have their own meshes")
+        raise usage_error(
+            f"{flag} is for programs that torch.export.save wrote; others have their own meshes"
+        )
     if options.mesh is None:
         raise usage_error(f"{flag} needs a mesh: --mesh dp=2,tp=4")
     plan, shardings = (_object(flag, given[flag]) for flag in ("--plan", "--shardings"))
@@ -62,7 +64,9 @@ def _object(flag: str, text: str | None) -> object:
     with argument(flag, text):
         spec = importlib.util.spec_from_file_location("_shardy_py_plan", file) if file else None
         if spec is None or spec.loader is None or not name.isidentifier():
-            raise ShardyError.unexpected("", expected="a file and a name in it: plan.py:PLAN", got=f"'{text}'")
+            raise ShardyError.unexpected(
+                "", expected="a file and a name in it: plan.py:PLAN", got=f"'{text}'"
+            )
         module = importlib.util.module_from_spec(spec)
         call_of_user(f"running {file}", spec.loader.exec_module, module)
         if not hasattr(module, name):

@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+# ruff: noqa: E402
 from shardy_py.cli import check
 from shardy_py.cli.shell import FAILURE, SUCCESS, TROUBLE
 
@@ -55,7 +56,10 @@ def test_plans_of_archives(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     ("flags", "message"),
     [
         (("--plan", "plan.py:PLAN"), "--plan needs a mesh: --mesh dp=2,tp=4"),
-        (("--mesh", "dp=2", "--plan", "plan.py:PLAM"), "argument --plan: unknown name in .* did you mean 'PLAN'"),
+        (
+            ("--mesh", "dp=2", "--plan", "plan.py:PLAM"),
+            "argument --plan: unknown name in .* did you mean 'PLAN'",
+        ),
         (("--mesh", "dp=2", "--plan", "plan.py"), "expected a file and a name in it: plan.py:PLAN"),
         (("--mesh", "dp=2", "--plan", "none.py:PLAN"), "argument --plan: running none.py: FileNotFoundError"),
         (("--mesh", "dp=2", "--plan", "plan.py:PLAN"), "m.pt2: error: unknown axis of the plan 'tp'"),

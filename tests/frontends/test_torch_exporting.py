@@ -102,11 +102,20 @@ mse = torch.nn.functional.mse_loss
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: from_module(MLP(), X), r"args: expected a tuple of the arguments of forward, got Tensor; pass"),
-        (lambda: from_module(MLP(), {"x": X}), "args: expected a tuple of the arguments of forward, got dict"),
+        (
+            lambda: from_module(MLP(), X),
+            r"args: expected a tuple of the arguments of forward, got Tensor; pass",
+        ),
+        (
+            lambda: from_module(MLP(), {"x": X}),
+            "args: expected a tuple of the arguments of forward, got dict",
+        ),
         (lambda: from_module(MLP(), (), (X,)), "kwargs: expected a mapping of the keywords of forward, got"),
         (lambda: from_module(MLP(), (X, X)), r"call of MLP.forward: too many positional arguments: .*\(x\)"),
-        (lambda: from_module(Two(), (X,)), r"call of Two.forward: missing .*'y': expected \(x, y\); pass args"),
+        (
+            lambda: from_module(Two(), (X,)),
+            r"call of Two.forward: missing .*'y': expected \(x, y\); pass args",
+        ),
         (lambda: from_module(Two(), (X, X)), r"see whether torch takes these arguments: model\(\*args\)"),
         (lambda: step(Two(), X), r"call of Two.forward: missing a required argument: 'y'"),
         (lambda: step(Two(), X, X), r"shapes \(4, 16\) and \(4, 16\) cannot be multiplied"),
@@ -114,7 +123,10 @@ mse = torch.nn.functional.mse_loss
         (lambda: step(MLP(), X, loss=torch.nn.MSELoss()), "call of MSELoss: missing a .* 'target'"),
         (lambda: step(MLP(), X, targets=(X,)), "call of <lambda>: too many positional arguments"),
         (lambda: step(MLP(), X, loss=mse, targets=X), r"targets: .*, got Tensor; pass targets=\(x,\)"),
-        (lambda: step(MLP(), X, loss=torch.nn.MSELoss), "loss: expected a function .*, got the class MSELoss"),
+        (
+            lambda: step(MLP(), X, loss=torch.nn.MSELoss),
+            "loss: expected a function .*, got the class MSELoss",
+        ),
         (lambda: step(MLP(), X, loss=3), "loss: expected a function .*, got int"),
         (lambda: step(MLP(), X, max_norm=-1.0), "max_norm: expected a number, 0 or above, got -1.0"),
         (
@@ -172,7 +184,9 @@ def test_tensors_that_are_not_one_array(made: Any, message: str) -> None:
 
 
 def test_models_that_make_sparse_tensors() -> None:
-    with pytest.raises(ShardyError, match=r"aten._to_sparse.default: sparse tensors are unsupported; compute"):
+    with pytest.raises(
+        ShardyError, match=r"aten._to_sparse.default: sparse tensors are unsupported; compute"
+    ):
         from_module(SparseInside(), (X,))
 
 

@@ -134,7 +134,9 @@ def test_averages_of_parameters(options: Any) -> None:
     given = {"x": x, "target": y, "loss scale": np.float32(4), "growth tracker": np.int32(0), "n_averaged": 1}
     found = run(program, **before, **given)
     step()
-    own = average.module.state_dict() if options.get("use_buffers") else dict(average.module.named_parameters())
+    own = (
+        average.module.state_dict() if options.get("use_buffers") else dict(average.module.named_parameters())
+    )
     assert {f"average of {name} after" for name in own} <= {*found}
     assert_after(found, {f"average of {name}": tensor.detach() for name, tensor in own.items()})
     assert int(found["n_averaged after"]) == 2
@@ -146,7 +148,10 @@ def test_averages_lie_as_their_parameters_and_parts_as_the_first() -> None:
     plan, mesh = FullyShard("dp"), Mesh.of(dp=2)
     step = Program.from_torch_training(
         *(model, lambda y: y.square().mean(), optimizer, (torch.randn(6, 4),)),
-        **{"mesh": mesh, "plan": plan, "average": swa.AveragedModel(model), "accumulate": 2},
+        mesh=mesh,
+        plan=plan,
+        average=swa.AveragedModel(model),
+        accumulate=2,
         shardings={"x": P("dp")},
     )
     result = propagate(step)
@@ -160,7 +165,10 @@ def test_averages_lie_as_their_parameters_and_parts_as_the_first() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scaler": torch.amp.GradScaler}, "scaler: expected a torch.amp.GradScaler, .* got the class GradScaler"),
+        (
+            {"scaler": torch.amp.GradScaler},
+            "scaler: expected a torch.amp.GradScaler, .* got the class GradScaler",
+        ),
         ({"average": Normed()}, "average: expected an AveragedModel of the model, or None, got Normed"),
         ({"average": swa.AveragedModel(nn.Linear(2, 2))}, r"other parameters; pass AveragedModel\(model\)"),
         ({"accumulate": 0}, "accumulate: expected an integer, 1 or above, got 0"),
@@ -182,7 +190,7 @@ def test_a_tensor_that_is_given_twice_is_two_arguments() -> None:
     program = Program.from_torch_training(model, F.mse_loss, None, (x,), targets=(x,))
     given = {name: tensor.detach() for name, tensor in model.named_parameters()}
     target = torch.randn(3, 4)
-    found = run(program, **given, **{"input": x, "target": target})
+    found = run(program, **given, input=x, target=target)
     np.testing.assert_allclose(found["loss"], F.mse_loss(model(x), target).item(), rtol=1e-5)
 
 

@@ -143,12 +143,24 @@ def test_shardings_go_before_the_plan() -> None:
 @pytest.mark.parametrize(
     ("mesh", "plan", "message"),
     [
-        (MESH, TensorParallel("tp", {"upp": column()}), "plan for 'upp': expected a module with ops or parameters, such as up"),
+        (
+            MESH,
+            TensorParallel("tp", {"upp": column()}),
+            "plan for 'upp': expected a module with ops or parameters, such as up",
+        ),
         (MESH, TensorParallel("tp", {"layers.*": column()}), r"plan for 'layers\.\*': expected a module"),
         (MESH, TensorParallel("pp", MEGATRON), "unknown axis of the plan 'pp'"),
         (MESH, FullyShard("dp", replicate="pp"), "unknown axis of the plan 'pp'"),
-        (MESH, TensorParallel("tp", {"": column()}), r"ColwiseParallel of '': expected a module nn.Linear or nn.Embedding, .*MLP"),
-        (MESH, TensorParallel("tp", {"up": "columns"}), "style str of 'up'.*unsupported; use one of ColwiseParallel"),
+        (
+            MESH,
+            TensorParallel("tp", {"": column()}),
+            r"ColwiseParallel of '': expected a module nn.Linear or nn.Embedding, .*MLP",
+        ),
+        (
+            MESH,
+            TensorParallel("tp", {"up": "columns"}),
+            "style str of 'up'.*unsupported; use one of ColwiseParallel",
+        ),
         (MESH, 3, r"expected a plan: styles by module, TensorParallel\(axis, styles\)"),
         (
             Mesh.of(a=2, b=2),
@@ -163,7 +175,7 @@ def test_shardings_go_before_the_plan() -> None:
         (
             MESH,
             [ALONG_TP, FullyShard("tp")],
-            "up.weight: ColwiseParallel and FullyShard are both along 'tp'; .*: give one of them another axis",
+            "up.weight: ColwiseParallel and FullyShard are both along 'tp'; .*: give one of them another",
         ),
         (
             MESH,
@@ -178,7 +190,7 @@ def test_shardings_go_before_the_plan() -> None:
         (
             MESH,
             [ALONG_TP, TensorParallel("tp", {"*": row()})],
-            "module 'up' has two styles along 'tp': ColwiseParallel and RowwiseParallel; give each module one",
+            "module 'up' has two styles along 'tp': ColwiseParallel and RowwiseParallel; give each",
         ),
         (MESH, [FullyShard("dp"), FullyShard("tp")], "the whole model is fully sharded twice; name each"),
         (
@@ -189,9 +201,9 @@ def test_shardings_go_before_the_plan() -> None:
         (
             Mesh.of(tp=3),
             MEGATRON,
-            "up.weight: ColwiseParallel along 'tp': expected a dimension that 3 devices divide, got dimension "
-            r"0 of size 64; pad it to 66, leave the module out of the plan, or pass TensorParallel\(axis, "
-            r"styles, uneven=True\)",
+            "up.weight: ColwiseParallel along 'tp': expected a dimension that 3 devices divide, got "
+            "dimension 0 of size 64; pad it to 66, leave the module out of the plan, or pass "
+            r"TensorParallel\(axis, styles, uneven=True\)",
         ),
         (None, MEGATRON, "a plan without a mesh; pass one"),
         (
@@ -201,7 +213,14 @@ def test_shardings_go_before_the_plan() -> None:
         ),
         (
             MESH,
-            TensorParallel("tp", {"up": prepare(input_layouts=(Shard(0), Shard(0)), desired_input_layouts=(Shard(0), Shard(0)))}),
+            TensorParallel(
+                "tp",
+                {
+                    "up": prepare(
+                        input_layouts=(Shard(0), Shard(0)), desired_input_layouts=(Shard(0), Shard(0))
+                    )
+                },
+            ),
             "plan for 'up': expected a module that uses at least 2 tensors from outside, got 1",
         ),
         (
@@ -219,8 +238,14 @@ def test_invalid_plans(mesh: Any, plan: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: FullyShard("dp", replicate="dp"), "along another axis .*, got 'dp' for both; HSDP takes two"),
-        (lambda: FullyShard("dp", (torch.nn.Linear(2, 2),)), "modules of FullyShard: expected paths of modules"),
+        (
+            lambda: FullyShard("dp", replicate="dp"),
+            "along another axis .*, got 'dp' for both; HSDP takes two",
+        ),
+        (
+            lambda: FullyShard("dp", (torch.nn.Linear(2, 2),)),
+            "modules of FullyShard: expected paths of modules",
+        ),
         (lambda: FullyShard(3), "axis of FullyShard: expected names of axes, got 3"),
         (lambda: TensorParallel(["tp"], {}), r"axis of TensorParallel: expected the name of an axis"),
         (lambda: TensorParallel("tp", [column()]), "styles of TensorParallel: expected styles by the path"),

@@ -61,7 +61,9 @@ _COUNTED_WRONG = ("multilabel_margin_loss_forward",)
 _INDEXED = ("grid_sampler_2d", *(f"reflection_pad{count}d_backward" for count in (1, 2, 3)))
 _OVERWRITING = ("select_backward", "slice_backward")
 _UPDATES = ("addcdiv", "addcmul", "lerp")
-KEPT_WHOLE = tuple(f"aten.{name}" for name in (*_REGROUPING, *_COUNTED_WRONG, *_INDEXED, *_OVERWRITING, *_UPDATES))
+KEPT_WHOLE = tuple(
+    f"aten.{name}" for name in (*_REGROUPING, *_COUNTED_WRONG, *_INDEXED, *_OVERWRITING, *_UPDATES)
+)
 """Ops that torch would decompose into reshapes, updates of parts or indices of all dimensions, through which
 few shardings propagate, into more ops than their row has, or into a wrong result.
 """

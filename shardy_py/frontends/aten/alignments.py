@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shardy_py.frontends.aten.elements import Row, convert, filled, sizes
+from shardy_py.frontends.aten.elements import Row, filled, sizes
 from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, reduce_max, reduce_sum, while_loop
 
 
@@ -39,7 +39,7 @@ def _posterior(
 
 
 def _forward(scores: Tensor, skips: Tensor, steps: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """The logarithm of the probability to be at each place: at the last step [N, L], and at all [T, N, L]."""
+    """Logarithms of the probability to be at each place: at the last step [N, L], at all [T, N, L]."""
     _, rows, places = sizes(scores.type)
     place = ops.iota((rows, places), 1, labels.element_type)
     # A path starts at the first blank or label.
@@ -55,7 +55,7 @@ def _forward(scores: Tensor, skips: Tensor, steps: Tensor, labels: Tensor) -> tu
 
 
 def _backward(scores: Tensor, skips: Tensor, steps: Tensor, labels: Tensor) -> Tensor:
-    """The logarithm of the probability of the rest of a path that is at each place, at all times [T, N, L]."""
+    """Logarithms of the probability of the rest of a path from each place, at all times [T, N, L]."""
     times, rows, places = sizes(scores.type)
     ends = _ends(labels, (rows, places))
     certain = filled(RankedTensorType((rows, places), scores.element_type), 0)
@@ -105,14 +105,15 @@ def _ends(labels: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Whether a path may end at a place: the last label, and the blank behind it."""
     place = ops.iota(shape, 1, labels.element_type)
     last = _spread(labels, place) * 2
-    is_last = ops.and_(ops.compare(place, last, "LE"), ops.compare(place, last - 1, "GE"))
-    return is_last
+    return ops.and_(ops.compare(place, last, "LE"), ops.compare(place, last - 1, "GE"))
 
 
 def _is_below(time: Tensor, steps: Tensor, places: int) -> Tensor:
     """Whether a time is one of each sample's steps, for every place."""
     shape = (*sizes(steps.type), places)
-    return ops.broadcast_in_dim(ops.compare(ops.broadcast_to(time, sizes(steps.type)), steps, "LT"), shape, (0,))
+    return ops.broadcast_in_dim(
+        ops.compare(ops.broadcast_to(time, sizes(steps.type)), steps, "LT"), shape, (0,)
+    )
 
 
 def _spread(lengths: Tensor, like: Tensor) -> Tensor:

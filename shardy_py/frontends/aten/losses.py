@@ -66,7 +66,12 @@ def _multilabel_margin(
 
 
 def _multilabel_margin_backward(
-    out: RankedTensorType, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
+    out: RankedTensorType,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    reduction: int,
+    is_target: Tensor,
 ) -> Tensor:
     x = _of_rows(self)
     own, among = _are_targets(_of_rows(target))

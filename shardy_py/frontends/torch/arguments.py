@@ -44,7 +44,7 @@ def check_model(model: Any) -> None:
                 name,
                 expected="a plain tensor",
                 got=f"{type(tensor).__name__} with placements {tensor.placements}",
-                remedy="pass the model as it is before parallelize_module and fully_shard, and these as plan=",
+                remedy="pass the model before parallelize_module and fully_shard, and these as plan=",
             )
         check_dense(tensor, name)
 

@@ -1,7 +1,7 @@
 """Calls of a model, loss or optimizer that fail: the line of the user's code, arguments that do not fit.
 
     with fitting("mse_loss", mse_loss, (output,), {}, "pass ..."):
-        mse_loss(output)          call of mse_loss: missing a required argument: 'target': expected (input, target, ...)
+        mse_loss(output)        call of mse_loss: missing a required argument: 'target'
 
 Not here: why torch cannot export a model (`exporting.py`), or trace a step (`trace.py`).
 """
@@ -34,7 +34,7 @@ def _folders() -> tuple[str, ...]:
 
 @lru_cache(4096)
 def is_users(file: str) -> bool:
-    """Returns whether a file has code of a model or its user, not of torch, Python's library or this folder."""
+    """Returns whether a file has code of a user, not of torch, Python's library or this folder."""
     library = sysconfig.get_path("stdlib") + os.sep
     # Packages are often installed within the library.
     is_library = file.startswith(library) and "-packages" not in file.removeprefix(library)

@@ -139,7 +139,7 @@ def parameter_sharding(plan: ParallelPlan, mesh: Mesh, value: Value) -> Sharding
 
 
 def _check_even(plan: ParallelPlan, mesh: Mesh, value: Value) -> None:
-    """Raises `ShardyError` for a parameter that the axis of a style does not divide, unless the plan allows it."""
+    """Raises `ShardyError` for a parameter that its axis does not divide, unless the plan allows it."""
     shape = value.shape or ()
     for each in plan.styled:
         dimension = each.dimension_of(value.label) if not each.uneven else None

@@ -2,15 +2,14 @@
 
     nll = ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0)
 
-The sums over alignments are ops of this package, `shardy_py::ctc_nll` and `ctc_posterior`; the rest are ops of
-torch. The gradient is torch's: that of normalized probabilities.
+Sums over alignments are ops of this package, `shardy_py::ctc_nll` and `ctc_posterior`; the rest is of torch.
+The gradient is that of torch: of normalized probabilities.
 
 Not here: the rows of the ops (`aten/alignments.py`), where it takes the place of torch's (`substitutes.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -38,8 +37,10 @@ def ctc_loss(
     steps, labels = (_lengths(given, log_probs.device) for given in (input_lengths, target_lengths))
     targets = _in_rows(targets, labels, log_probs.shape[1]).long()
     blanks = torch.full_like(targets, blank)
-    places = torch.cat([torch.stack([blanks, targets], -1).flatten(1), blanks[:, :1]], 1) if targets.shape[1] else (
-        torch.full((log_probs.shape[1], 1), blank, device=log_probs.device)
+    places = (
+        torch.cat([torch.stack([blanks, targets], -1).flatten(1), blanks[:, :1]], 1)
+        if targets.shape[1]
+        else (torch.full((log_probs.shape[1], 1), blank, device=log_probs.device))
     )
     nll = _nll_op()(log_probs, places, steps, labels, blank)
     if zero_infinity:
@@ -62,7 +63,11 @@ def _in_rows(targets: Any, labels: Any, rows: int) -> Any:
     torch = torch_module("torch")
     starts = labels.cumsum(0) - labels
     places = starts[:, None] + torch.arange(targets.shape[0], device=targets.device)
-    return targets[places.clamp(max=max(targets.shape[0] - 1, 0))] if targets.shape[0] else targets.expand(rows, 0)
+    return (
+        targets[places.clamp(max=max(targets.shape[0] - 1, 0))]
+        if targets.shape[0]
+        else targets.expand(rows, 0)
+    )
 
 
 def _scores(log_probs: Any, places: Any) -> Any:

@@ -82,6 +82,7 @@ HINTS = (
 )
 """The first one that fits is used."""
 
+
 def export(
     model: Any,
     args: Sequence[object] = (),

@@ -1,4 +1,4 @@
-"""Ops of torch on lists of tensors, as optimizers call them, as the ops on single tensors that they stand for.
+"""Ops of torch on lists of tensors, as optimizers call them, as the ops on single ones that they stand for.
 
     torch._foreach_add_([a, b], [c, d], alpha=2)        a.add_(c, alpha=2), b.add_(d, alpha=2)
 
@@ -28,7 +28,9 @@ def run_each(target: object, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     name = str(target).removeprefix(_PREFIX).partition(".")[0]
     lists = [part for part in (*args, *kwargs.values()) if is_sequence(part)]
     return [
-        _one(name, [_at(part, place) for part in args], {key: _at(part, place) for key, part in kwargs.items()})
+        _one(
+            name, [_at(part, place) for part in args], {key: _at(part, place) for key, part in kwargs.items()}
+        )
         for place in range(len(lists[0]))
     ]
 

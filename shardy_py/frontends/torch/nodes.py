@@ -56,9 +56,10 @@ _DEPENDS_ON_VALUES = (
 _WHY = {
     "aten.linalg_ldl_factor_ex": "XLA has no factorization of symmetric indefinite matrices; use "
     "torch.linalg.lu_factor, or cholesky of a positive definite one",
-    "aten.linalg_ldl_solve": "XLA has no factorization of symmetric indefinite matrices; use torch.linalg.solve",
-    "aten.bincount": "the size of its result depends on values; pass minlength to torch.bincount, and the model "
-    "to from_module",
+    "aten.linalg_ldl_solve": "XLA has no factorization of symmetric indefinite matrices; use "
+    "torch.linalg.solve",
+    "aten.bincount": "the size of its result depends on values; pass minlength to torch.bincount, and the "
+    "model to from_module",
     "aten._ctc_loss": "its tensors have sizes that depend on lengths; pass the model to from_module, or "
     "Program.from_torch_training",
 }

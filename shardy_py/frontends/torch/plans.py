@@ -148,7 +148,9 @@ class ParallelPlan:
             for axis in part.every_axis if isinstance(part, FullyShard) else (part.axis,):
                 if axis not in mesh.sizes:
                     raise ShardyError.unknown("axis of the plan", axis, list(mesh.sizes))
-        styled = [each for part in parts if isinstance(part, TensorParallel) for each in _styled(part, modules)]
+        styled = [
+            each for part in parts if isinstance(part, TensorParallel) for each in _styled(part, modules)
+        ]
         groups = _groups([part for part in parts if isinstance(part, FullyShard)], modules)
         _check_conflicts(styled, groups)
         return ParallelPlan(tuple(styled), groups)
@@ -296,8 +298,7 @@ def _check_conflicts(styled: Sequence[StyledModule], groups: Sequence[ParameterG
                 raise ShardyError(
                     Diagnostic(
                         f"{shared[0]}: {each.name} and FullyShard are both along '{each.axis}'",
-                        remedy="torch takes two dimensions of a mesh for tensor parallelism and FSDP: give one "
-                        "of them another axis",
+                        remedy="torch takes two dimensions of a mesh: give one of them another axis",
                     )
                 )
 

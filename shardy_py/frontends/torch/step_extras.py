@@ -26,9 +26,9 @@ SCALE, TRACKER, AVERAGED = "loss scale", "growth tracker", "n_averaged"
 
 @dataclass(frozen=True, eq=False)
 class LossScaling:
-    """`torch.amp.GradScaler`: a step with a gradient that is not finite changes nothing but the scale.
+    """`torch.amp.GradScaler`: a step whose gradients are not finite changes nothing but the scale.
 
-    growth, backoff: factors of the scale. interval: the steps in a row without such a gradient before it grows.
+    growth, backoff: factors of the scale. interval: the steps in a row after which it grows.
     """
 
     growth: float
@@ -37,7 +37,7 @@ class LossScaling:
 
     @staticmethod
     def of(scaler: Any) -> LossScaling | None:
-        """Of a GradScaler; None without one, or if it is not enabled. Raises `ShardyError` for other objects."""
+        """Of a GradScaler; None without one, or if it is off. Raises `ShardyError` for other objects."""
         if scaler is None:
             return None
         if not isinstance(scaler, torch_module("torch.amp").GradScaler):
@@ -92,7 +92,9 @@ class Averaging:
             return None
         if not isinstance(average, torch_module("torch.optim.swa_utils").AveragedModel):
             got = type(average).__name__
-            raise ShardyError.unexpected("average", expected="an AveragedModel of the model, or None", got=got)
+            raise ShardyError.unexpected(
+                "average", expected="an AveragedModel of the model, or None", got=got
+            )
         shapes = {name: tensor.shape for name, tensor in model.named_parameters()}
         if {name: tensor.shape for name, tensor in average.module.named_parameters()} != shapes:
             raise ShardyError("average is of a model with other parameters; pass AveragedModel(model)")
@@ -146,7 +148,12 @@ class StepOptions:
 
     @staticmethod
     def of(
-        model: TorchModule, max_norm: object, learning_rate: bool, scaler: object, average: object, parts: object
+        model: TorchModule,
+        max_norm: object,
+        learning_rate: bool,
+        scaler: object,
+        average: object,
+        parts: object,
     ) -> StepOptions:
         """Raises `ShardyError` for options of another kind."""
         if max_norm is not None:

@@ -141,7 +141,9 @@ def _functional(recorded: FxModule, held: Mapping[str, TorchTensor]) -> FxGraph:
     proxy_tensor = torch_module("torch.fx.experimental.proxy_tensor")
 
     class Replay(torch.fx.Interpreter):
-        def call_function(self, target: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+        def call_function(
+            self, target: object, args: Sequence[object], kwargs: Mapping[str, object]
+        ) -> object:
             name = str(target)
             if name.startswith(_IGNORED):
                 return None

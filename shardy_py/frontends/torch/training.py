@@ -191,9 +191,7 @@ def _with_own_names(
     return {names.get(key, key): sharding for key, sharding in shardings.items()}
 
 
-def _of_every_part(
-    step: TrainingStep, shardings: Mapping[str, object] | None
-) -> Mapping[str, object] | None:
+def _of_every_part(step: TrainingStep, shardings: Mapping[str, object] | None) -> Mapping[str, object] | None:
     """The shardings with those of inputs for every part of the batch; parts may have their own."""
     if not isinstance(shardings, Mapping) or step.options.parts == 1:
         return shardings
