@@ -173,9 +173,9 @@ class Program(VerifiedModule):
         """Returns one training step of a module: forward, backward and the optimizer's update.
 
         loss: `loss(output, *targets)`, or None if the model returns it. example_inputs: a tuple, or keywords.
-        options: targets, mesh, shardings by name, plan, gradients, max_norm, learning_rate.
+        options: those of `shardy_py.frontends.torch.from_training`, such as targets, mesh, shardings, plan.
 
-        Needs torch; see `shardy_py.frontends.torch.from_training`.
+        Needs torch.
         """
         return extension("torch").from_training(model, loss, optimizer, example_inputs, **options)
 

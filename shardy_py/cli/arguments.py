@@ -16,7 +16,7 @@ from itertools import takewhile
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from shardy_py.base.errors import suggestion
+from shardy_py.base.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.base.inputs.formats import FORMATS
 from shardy_py.base.plugins import load_plugins
 from shardy_py.base.source_files import default_roots
@@ -25,8 +25,10 @@ from shardy_py.cli.version import version_text
 
 if TYPE_CHECKING:
     from shardy_py.hardware.cost import CostModel
+    from shardy_py.sharding import Mesh
 
 
+_MOST_DEVICES = 1 << 16
 INPUT_FORMAT = "Format of the input (default: found out by its content)"
 """The help of `--input-format`."""
 EXIT_CODES = "Exit codes: 0; 1: invalid input or command line; 2: internal error."
@@ -43,7 +45,7 @@ _HEADINGS: Mapping[str, str] = {
         ("findings", "--expect --baseline --write-baseline --fix-baseline"),
         ("settings", "--config --isolated --force-exclude"),
         ("costs", "--model --partitioner --target --hardware --memory"),
-        ("sharding", "--mesh --shape --device"),
+        ("sharding", "--mesh --shape --device --plan --shardings"),
         ("search", "--devices --keep --time-limit --tries --seed"),
         ("inputs and limits", "--inputs --random --args --max-elements --max-steps"),
         (
@@ -214,6 +216,28 @@ TARGET = (
     "my.toml, ..., with places of axes: h100,data=beyond (default: the program as partitioned)"
 )
 """The help of `--target`."""
+
+
+def mesh_of_sizes(text: str) -> Mesh:
+    """Returns the mesh of `data=8,model=4`. Raises `ShardyError` for other text."""
+    from shardy_py.sharding import Mesh
+
+    sizes: dict[str, int] = {}
+    for part in text.split(","):
+        name, equals, size = part.partition("=")
+        if not equals or not name:
+            raise ShardyError.unexpected("", expected="axes such as data=8,model=4", got=f"'{part}'")
+        if name in sizes:
+            raise ShardyError(Diagnostic(f"axis '{name}' is given twice", subject=name))
+        sizes[name] = count(size)
+    return Mesh.of(sizes)
+
+
+def count(text: str) -> int:
+    """Returns a number of devices, or of other things. Raises `ShardyError` for other text."""
+    if not (text.isascii() and text.isdigit()) or not 0 < int(text[:9]) <= _MOST_DEVICES or len(text) > 9:
+        raise ShardyError.unexpected("", expected=f"a number from 1 to {_MOST_DEVICES}", got=f"'{text}'")
+    return int(text)
 
 
 def read_cost_model(text: str) -> CostModel:

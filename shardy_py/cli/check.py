@@ -2,6 +2,7 @@
 
     sdy-check model.mlir
     sdy-check models/ --sarif report.sarif --baseline known.json --fail-on warning
+    sdy-check model.pt2 --mesh dp=2,tp=4 --plan plan.py:PLAN
 
 Not here: which programs and settings those are (`check_selection.py`), how they are checked
 (`checked_programs.py`), baselines (`check_baselines.py`), the rules (`shardy_py.check`).
@@ -40,6 +41,7 @@ from shardy_py.cli.shell import (
     run_command,
     usage_error,
 )
+from shardy_py.cli.torch_plans import add_torch_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     propagated = "the program is already propagated"
     _add_switch(parser, "--propagate", "propagate the program (default)", "--no-propagate", propagated)
+    add_torch_plan(parser)
     add_source_roots(parser)
     add_plugins(parser)
     add_input_format(parser)

@@ -16,6 +16,7 @@ from shardy_py.base.inputs.listing import listed_programs
 from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.cli.checked_programs import CheckJob
 from shardy_py.cli.shell import STANDARD, Files, usage_error
+from shardy_py.cli.torch_plans import torch_plan_of
 
 if TYPE_CHECKING:
     from shardy_py.check import CheckSettings
@@ -68,6 +69,7 @@ def selection(options: argparse.Namespace, files: Files) -> Selection:
             replace(settings, expect=(*settings.expect, *expected)),
             options.input_format,
             frozenset(flags),
+            torch_plan_of(options),
             strict=strict,
             has_verdict=shows_verdict and settings.verdict,
             has_progress=not options.no_progress,

@@ -25,6 +25,7 @@ from shardy_py.base.plugins import load_installed_plugins, load_plugins
 from shardy_py.base.terminal import without_controls
 from shardy_py.cli.as_compiled import program_of
 from shardy_py.cli.shell import COMMAND_LINE, STANDARD, WHOLE_FILE, Files, argument, log, rendered
+from shardy_py.cli.torch_plans import NO_PLAN, TorchPlan, planned_program
 
 if TYPE_CHECKING:
     from shardy_py.api import Program, Result
@@ -39,14 +40,16 @@ class CheckJob:
     """A program to be checked.
 
     settings: its own, with the flags of the command line. given: the names of settings that are flags.
-    strict, declared: what is expected of this program, whose axes it must have, and of any.
-    has_verdict: whether the verdict is wanted. has_progress: whether a progress bar is shown.
+    torch_plan: of an archive of torch. strict, declared: what is expected of this program, whose axes it
+    must have, and of any. has_verdict: whether the verdict is wanted. has_progress: whether
+    a progress bar is shown.
     """
 
     name: str
     settings: CheckSettings
     input_format: str = ""
     given: frozenset[str] = frozenset()
+    torch_plan: TorchPlan = NO_PLAN
     strict: tuple[str, ...] = ()
     declared: tuple[Expectation, ...] = ()
     has_verdict: bool = False
@@ -69,7 +72,8 @@ def checked_program(job: CheckJob, files: Files) -> CheckedProgram:
         trip_counts=settings.trip_counts,
         source_roots=settings.source_roots,
     )
-    program = program_of(source, options, has_steps=settings.propagate)
+    program = planned_program(source, job.torch_plan)
+    program = program or program_of(source, options, has_steps=settings.propagate)
     result = _result(program, job)
     limits, choice = settings.limits(), settings.choice(job.name)
     is_flag = "model" in job.given

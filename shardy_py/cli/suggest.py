@@ -15,17 +15,23 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from shardy_py.base.byte_sizes import byte_size
-from shardy_py.base.errors import Diagnostic, ShardyError
-from shardy_py.cli.arguments import EXIT_CODES, add_input_format, add_plugins, add_target, command_parser
+from shardy_py.base.errors import ShardyError
+from shardy_py.cli.arguments import (
+    EXIT_CODES,
+    add_input_format,
+    add_plugins,
+    add_target,
+    command_parser,
+    count,
+    mesh_of_sizes,
+)
 from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 
 if TYPE_CHECKING:
     from shardy_py.search.assignment import AssignmentOutcome, AssignmentProblem
     from shardy_py.search.suggest import Suggestion
-    from shardy_py.sharding import Mesh
 
-_MOST_DEVICES = 1 << 16
 _MOST_BYTES = 1 << 60
 
 
@@ -46,10 +52,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         metavar="FILE",
         help="solve problems of the ASPLOS 2025 contest (google/iopddl) instead",
     )
-    add("--mesh", type=_mesh, metavar="AXIS=SIZE,...", help="the mesh (default: the program's)")
+    add("--mesh", type=mesh_of_sizes, metavar="AXIS=SIZE,...", help="the mesh (default: the program's)")
     add(
         "--devices",
-        type=_count,
+        type=count,
         metavar="N",
         help="try all meshes of data and model axes of N devices",
     )
@@ -69,12 +75,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         metavar="VALUE",
         help="keep the program's annotation of a value",
     )
-    add("--time-limit", type=_count, default=60, metavar="SECONDS", help="of the search (default: 60)")
-    add("--tries", type=_count, default=400, help="most candidates evaluated (default: 400)")
+    add("--time-limit", type=count, default=60, metavar="SECONDS", help="of the search (default: 60)")
+    add("--tries", type=count, default=400, help="most candidates evaluated (default: 400)")
     add("--seed", type=int, default=0, help="order of the search (default: 0)")
     add(
         "--workers",
-        type=_count,
+        type=count,
         metavar="N",
         help="evaluate candidates in N processes (default: in this one)",
     )
@@ -173,31 +179,11 @@ def _of_plans(folder: str, suggestion: Suggestion) -> Iterator[tuple[str, str]]:
         yield f"{stem}.diff", f"{suggestion.diff(plan)}\n"
 
 
-def _mesh(text: str) -> Mesh:
-    from shardy_py.sharding import Mesh
-
-    sizes: dict[str, int] = {}
-    for part in text.split(","):
-        name, equals, size = part.partition("=")
-        if not equals or not name:
-            raise ShardyError.unexpected("", expected="axes such as data=8,model=4", got=f"'{part}'")
-        if name in sizes:
-            raise ShardyError(Diagnostic(f"axis '{name}' is given twice", subject=name))
-        sizes[name] = _count(size)
-    return Mesh.of(sizes)
-
-
 def _hardware(text: str) -> str:
     from shardy_py.hardware import placement_of
 
     placement_of(text)
     return text
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or not 0 < int(text[:9]) <= _MOST_DEVICES or len(text) > 9:
-        raise ShardyError.unexpected("", expected=f"a number from 1 to {_MOST_DEVICES}", got=f"'{text}'")
-    return int(text)
 
 
 def _memory(text: str) -> str:

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 def function_calls() -> Iterator[Call]:
     """All examples of this file."""
-    for family in (_special, _segments, _transforms, _matrices, _quantized, _drawn):
+    for family in (_special, _segments, _transforms, _matrices, _quantized, _losses, _drawn):
         yield from family()
 
 
@@ -145,6 +145,26 @@ def _quantized() -> Iterator[Call]:
     for enabled in (0, 1):
         yield call(tensors, x, scale, zero, torch.tensor([enabled]), -20, 20)
     yield call("fake_quantize_per_channel_affine_cachemask.default", x, scales, zeros, 1, -20, 20)
+    lhs, rhs = (n(*shape, low=-128, high=128).to(torch.int8) for shape in ((32, 16), (24, 16)))
+    yield call("_int_mm.default", lhs, rhs.t())
+    yield call("_weight_int8pack_mm.default", f(4, 16).bfloat16(), rhs, positive(24).bfloat16())
+    small, other = (f(*shape).to(torch.float8_e4m3fn) for shape in ((16, 32), (48, 32)))
+    for one, two, more in (
+        (positive(), positive(), {"bias": f(48)}),
+        (positive(16, 1), positive(1, 48), {}),
+    ):
+        yield call("_scaled_mm.default", small, other.t(), one, two, out_dtype=torch.float32, **more)
+
+
+def _losses() -> Iterator[Call]:
+    entries = torch.tensor([[1, -1, 2, 0, 0], [0, 1, 2, 3, 4], [4, 3, -1, 0, 1], [-1, 0, 0, 0, 0]])
+    for x, target in ((f(4, 5), entries), (f(5), entries[2])):
+        for reduction in (0, 1, 2):
+            loss, among = torch.ops.aten.multilabel_margin_loss_forward(x, target, reduction)
+            yield call("multilabel_margin_loss_forward.default", x, target, reduction)
+            grad = torch.randn_like(loss)
+            yield call("multilabel_margin_loss_backward.default", grad, x, target, reduction, among)
+    yield call("conv_tbc.default", f(7, 2, 3), f(2, 3, 4), f(4), 1)
 
 
 def _drawn() -> Iterator[Call]:

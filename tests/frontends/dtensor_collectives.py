@@ -12,6 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from typing import Any
 
 import torch
@@ -80,11 +81,25 @@ def local_inputs(planned: Planned, mesh: Any) -> Any:
 
 def shard_fully(model: Any, plan: FullyShard, mesh: Any) -> None:
     """Calls `fully_shard` on the modules of a plan, the innermost first."""
-    names = (plan.replicate, plan.axis) if plan.replicate else (plan.axis,)
+    names = tuple(filter(None, (plan.replicate, *plan.axes)))
+    chosen = flattened(mesh, names) if len(plan.axes) > 1 else mesh[names]
+    again = (
+        {} if plan.reshard_after_forward is None else {"reshard_after_forward": plan.reshard_after_forward}
+    )
+    modules = dict(model.named_modules())
     for pattern in sorted(plan.modules, key=len, reverse=True):
-        inner = model.get_submodule(pattern.removesuffix(".*")) if pattern.endswith(".*") else model
-        for module in list(inner.children()) if pattern.endswith(".*") else [model]:
-            fully_shard(module, mesh=mesh[names])
+        for path in [path for path in modules if matches(path, pattern)]:
+            fully_shard(modules[path], mesh=chosen, **again)
+
+
+def matches(path: str, pattern: str) -> bool:
+    parts, wanted = path.split("."), pattern.split(".")
+    return bool(path) == bool(pattern) and len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+
+
+def flattened(mesh: Any, names: tuple[str, ...]) -> Any:
+    """The mesh of one dimension of several; the same for the same names."""
+    return mesh[names]._flatten("_".join(names))
 
 
 def counts_of(counted: Any) -> dict[str, int]:

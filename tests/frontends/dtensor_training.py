@@ -14,11 +14,14 @@ import argparse
 import warnings
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import nullcontext
+from math import prod
 from typing import Any
 
 import torch
 from torch import distributed
-from torch.distributed.tensor import DTensor
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, parallel
 from torch.distributed.tensor.debug import CommDebugMode
 from torch.distributed.tensor.debug._comm_mode import c10d_collective_ops
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -29,11 +32,13 @@ from shardy_py.frontends.torch import launches_by_axes
 from tests.frontends.dtensor_collectives import (
     counts_of,
     device_mesh,
+    flattened,
     kind_of,
     local_inputs,
     parallelized,
 )
 from tests.frontends.planned_models import STEPS, Planned
+from tests.frontends.planned_variants import VARIANTS, mean_square
 
 Counts = Mapping[tuple[str, tuple[str, ...]], int]
 
@@ -49,10 +54,14 @@ class Recorded(CommDebugMode):
 
     def __init__(self, mesh: Any) -> None:
         super().__init__()
-        groups = {(axis,): mesh.get_group(axis) for axis in mesh.mesh_dim_names}
-        groups[tuple(sorted(mesh.mesh_dim_names))] = distributed.group.WORLD
-        self.axes: dict[str, tuple[str, ...]] = {group.group_name: axes for axes, group in groups.items()}
-        self.sizes: dict[str, int] = {group.group_name: group.size() for group in groups.values()}
+        self.mesh = mesh
+        names = tuple(mesh.mesh_dim_names)
+        groups = [((axis,), mesh.get_group(axis)) for axis in names]
+        if len(names) > 1:
+            whole = (flattened(mesh, names).get_group(), distributed.group.WORLD)
+            groups += [(tuple(sorted(names)), group) for group in whole]
+        self.axes: dict[str, tuple[str, ...]] = {group.group_name: axes for axes, group in groups}
+        self.sizes: dict[str, int] = {group.group_name: group.size() for _, group in groups}
         self.found: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self.bytes: Counter[str] = Counter()
 
@@ -74,6 +83,17 @@ class Recorded(CommDebugMode):
         self.found[kind, self.axes[group]] += 1
         self.bytes[kind] += RING[kind] * largest * (size - 1) // size
 
+    def average(self, loss: Any, axes: tuple[str, ...]) -> None:
+        """Counts the mean of a loss of parts of the batch, as trainers take it."""
+        if axes:
+            size = size_of(self.mesh, axes)
+            self.found["all_reduce", axes] += 1
+            self.bytes["all_reduce"] += 2 * loss.element_size() * (size - 1) // size
+
+
+def size_of(mesh: Any, axes: tuple[str, ...]) -> int:
+    return prod(mesh.shape[mesh.mesh_dim_names.index(axis)] for axis in axes)
+
 
 def name_of(argument: Any) -> str:
     """The name of a process group, itself or its name; "" for another argument."""
@@ -85,8 +105,8 @@ def name_of(argument: Any) -> str:
     return argument if isinstance(argument, str) else ""
 
 
-def loss_of(y: Any) -> Any:
-    return (y * y).mean()
+def loss_of(planned: Planned) -> Any:
+    return getattr(planned, "loss", mean_square)
 
 
 def theirs(planned: Planned, mesh: Any, optimizer: str = "SGD") -> Recorded:
@@ -94,21 +114,30 @@ def theirs(planned: Planned, mesh: Any, optimizer: str = "SGD") -> Recorded:
     model, x = parallelized(planned, mesh), local_inputs(planned, mesh)
     step = getattr(torch.optim, optimizer)(model.parameters(), lr=1e-3)
     whole = planned.model()(planned.inputs()).numel()
+    has_parts = getattr(planned, "loss_parallel", False)
     with sdpa_kernel(SDPBackend.MATH), Recorded(mesh) as counted:
         y = model(x)
-        loss = loss_of(y)
-        loss.backward()
+        with parallel.loss_parallel() if has_parts else nullcontext():
+            loss = loss_of(planned)(y)
+            loss.backward()
         step.step()
-        parts = whole // y.numel()
-        if parts > 1:
-            groups = [mesh.get_group(axis) for axis in mesh.mesh_dim_names]
-            among = next((g for g in groups if g.size() == parts), distributed.group.WORLD)
-            distributed.all_reduce(loss.detach(), group=among)
     totals: Counter[str] = Counter()
     for (kind, _), count in counted.found.items():
         totals[kind] += count
     assert totals == counts_of(counted)
+    counted.average(loss, parts_of(planned, mesh, whole // y.numel()))
     return counted
+
+
+def parts_of(planned: Planned, mesh: Any, count: int) -> tuple[str, ...]:
+    """The axes whose devices have so many parts of the output, those of the batch first."""
+    (placements,) = planned.shardings.values()
+    names, sizes = mesh.mesh_dim_names, mesh.shape
+    order = sorted(range(len(names)), key=lambda number: not placements[number].is_shard(0))
+    for length in range(len(order) + 1):
+        if prod(sizes[number] for number in order[:length]) == count:
+            return tuple(sorted(names[number] for number in order[:length]))
+    return tuple(next((name,) for name, size in zip(names, sizes, strict=True) if size == count))
 
 
 def program_of(planned: Planned, mesh: Any, optimizer: str = "SGD") -> Program:
@@ -117,7 +146,7 @@ def program_of(planned: Planned, mesh: Any, optimizer: str = "SGD") -> Program:
     step = getattr(torch.optim, optimizer)(model.parameters(), lr=1e-3)
     inputs = (planned.inputs(),)
     return Program.from_torch_training(
-        model, loss_of, step, inputs, mesh=mesh, shardings=planned.shardings, plan=planned.plan
+        model, loss_of(planned), step, inputs, mesh=mesh, shardings=planned.shardings, plan=planned.plan
     )
 
 
@@ -134,6 +163,12 @@ def bytes_of(report: Any) -> Counter[str]:
     return found
 
 
+def mesh_of(planned: Planned) -> Any:
+    """The mesh of a step, in the process group at hand."""
+    sizes = getattr(planned, "mesh", {"dp": 2, "tp": 4})
+    return init_device_mesh("cpu", tuple(sizes.values()), mesh_dim_names=tuple(sizes))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--optimizer", default="SGD")
@@ -141,11 +176,13 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    chosen = {name: STEPS[name] for name in given.names or STEPS}
+    every: dict[str, Planned] = {**STEPS, **VARIANTS}
+    chosen = {name: every[name] for name in given.names or every}
     equal = 0
-    with device_mesh() as mesh:
+    with device_mesh():
         for name, planned in chosen.items():
             torch.manual_seed(0)
+            mesh = mesh_of(planned)
             expected = theirs(planned, mesh, given.optimizer)
             report, found = ours(planned, mesh, given.optimizer)
             equal += expected.found == found

@@ -104,6 +104,8 @@ def as_array(tensor: Any) -> Any:
 
     if tensor.dtype == torch.bfloat16:
         return tensor.float().numpy().astype(ml_dtypes.bfloat16)
+    if tensor.dtype == torch.float8_e4m3fn:
+        return tensor.view(torch.uint8).numpy().view(ml_dtypes.float8_e4m3fn)
     return tensor.detach().resolve_conj().numpy()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sysconfig
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # ruff: noqa: E402
 from shardy_py import Mesh, P, Program, ShardyError
 from shardy_py.frontends.torch import from_module
+from tests.frontends import dtensor_collectives
 from tests.frontends.torch_models import MLP
 
 pytestmark = pytest.mark.torch
@@ -77,6 +79,127 @@ class Attention(torch.nn.Module):
 class Odd(torch.nn.Module):
     def forward(self, x: Any) -> Any:
         raise ValueError("odd")
+
+
+class Two(torch.nn.Module):
+    """A layer whose sizes do not fit its second argument."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.Linear(16, 16)
+
+    def forward(self, x: Any, y: Any) -> Any:
+        return self.inner(x) @ y
+
+
+def step(model: Any, *inputs: Any, loss: Any = lambda y: y.sum(), targets: Any = (), **options: Any) -> Any:
+    return Program.from_torch_training(model, loss, None, inputs, targets=targets, **options)
+
+
+mse = torch.nn.functional.mse_loss
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: from_module(MLP(), X),
+            r"args: expected a tuple of the arguments of forward, got Tensor; pass",
+        ),
+        (
+            lambda: from_module(MLP(), {"x": X}),
+            "args: expected a tuple of the arguments of forward, got dict",
+        ),
+        (lambda: from_module(MLP(), (), (X,)), "kwargs: expected a mapping of the keywords of forward, got"),
+        (lambda: from_module(MLP(), (X, X)), r"call of MLP.forward: too many positional arguments: .*\(x\)"),
+        (
+            lambda: from_module(Two(), (X,)),
+            r"call of Two.forward: missing .*'y': expected \(x, y\); pass args",
+        ),
+        (lambda: from_module(Two(), (X, X)), r"see whether torch takes these arguments: model\(\*args\)"),
+        (lambda: step(Two(), X), r"call of Two.forward: missing a required argument: 'y'"),
+        (lambda: step(Two(), X, X), r"shapes \(4, 16\) and \(4, 16\) cannot be multiplied"),
+        (lambda: step(MLP(), X, loss=mse), r"call of mse_loss: missing .* 'target'.*; pass .* as targets=\("),
+        (lambda: step(MLP(), X, loss=torch.nn.MSELoss()), "call of MSELoss: missing a .* 'target'"),
+        (lambda: step(MLP(), X, targets=(X,)), "call of <lambda>: too many positional arguments"),
+        (lambda: step(MLP(), X, loss=mse, targets=X), r"targets: .*, got Tensor; pass targets=\(x,\)"),
+        (
+            lambda: step(MLP(), X, loss=torch.nn.MSELoss),
+            "loss: expected a function .*, got the class MSELoss",
+        ),
+        (lambda: step(MLP(), X, loss=3), "loss: expected a function .*, got int"),
+        (lambda: step(MLP(), X, max_norm=-1.0), "max_norm: expected a number, 0 or above, got -1.0"),
+        (
+            lambda: step(MLP(), X, loss=torch.nn.functional.nll_loss, targets=(torch.zeros(3, dtype=int),)),
+            r"^error: the step cannot be traced: ValueError: Expected input batch_size \(4\) to match",
+        ),
+    ],
+)
+def test_arguments_that_do_not_fit(call: Any, message: str) -> None:
+    with pytest.raises(ShardyError, match=message) as caught:
+        call()
+    library = sysconfig.get_path("stdlib")
+    places = [diagnostic.where.file for diagnostic in caught.value.diagnostics if diagnostic.where]
+    assert all(not place.startswith(library) for place in places)
+
+
+def test_errors_of_a_step_are_at_the_line_of_the_model() -> None:
+    with pytest.raises(ShardyError, match="the step cannot be traced: ValueError: odd") as caught:
+        step(torch.nn.Sequential(torch.nn.Linear(16, 16), Odd()), X)
+    line = inspect.getsourcelines(Odd.forward)[1] + 1
+    assert str(caught.value.diagnostics[0].where) == f"{__file__}:{line}:1"
+
+
+def nested() -> Any:
+    return torch.nested.nested_tensor([X, X[:2]], layout=torch.jagged)
+
+
+def quantized() -> Any:
+    return torch.quantize_per_tensor(X, 0.1, 0, torch.quint8)
+
+
+class SparseInside(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.sparse.mm(x.to_sparse(), x.t())
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (X.to_sparse, r"x: a sparse tensor \(torch.sparse_coo\) is unsupported; pass x.to_dense\(\)"),
+        (nested, r"x: a nested tensor is unsupported; pass it padded \(x.to_padded_tensor"),
+        (quantized, "x: a quantized tensor is unsupported; pass its"),
+    ],
+)
+def test_tensors_that_are_not_one_array(made: Any, message: str) -> None:
+    tensor = made()
+    for call in (lambda: from_module(MLP(), (tensor,)), lambda: step(MLP(), tensor)):
+        with pytest.raises(ShardyError, match=message):
+            call()
+    held = MLP()
+    held.register_buffer("x", tensor)
+    with pytest.raises(ShardyError, match=message):
+        from_module(held, (X,))
+
+
+def test_models_that_make_sparse_tensors() -> None:
+    with pytest.raises(
+        ShardyError, match=r"aten._to_sparse.default: sparse tensors are unsupported; compute"
+    ):
+        from_module(SparseInside(), (X,))
+
+
+def test_models_that_are_parallelized_already() -> None:
+    parallel = pytest.importorskip("torch.distributed.tensor.parallel")
+    with dtensor_collectives.device_mesh() as mesh:
+        model = parallel.parallelize_module(MLP(), mesh["tp"], {"up": parallel.ColwiseParallel()})
+        wrapped = torch.nn.parallel.DistributedDataParallel(MLP())
+        for call in (lambda: from_module(model, (X,)), lambda: step(model, X)):
+            with pytest.raises(ShardyError, match=r"up.weight: expected a plain tensor, .* as plan="):
+                call()
+        with pytest.raises(ShardyError, match=r"pass the module in it: model.module"):
+            from_module(wrapped, (X,))
 
 
 @pytest.mark.parametrize(

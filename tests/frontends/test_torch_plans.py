@@ -27,7 +27,7 @@ from shardy_py.frontends.torch import (
     under_plan,
 )
 from tests.frontends import dtensor_collectives
-from tests.frontends.planned_models import MODELS, ON_SEQUENCES, Decoder, column, prepare, row
+from tests.frontends.planned_models import MODELS, ON_SEQUENCES, Decoder, column, prepare, row, sequence
 from tests.frontends.torch_models import MLP, exported
 
 pytestmark = pytest.mark.torch
@@ -35,6 +35,7 @@ pytestmark = pytest.mark.torch
 Shard, Replicate, Strided = tensors.Shard, tensors.Replicate, tensors.placement_types._StridedShard
 MESH = Mesh.of(dp=2, tp=4)
 MEGATRON = {"up": column(), "down": row()}
+ALONG_TP = TensorParallel("tp", MEGATRON)
 
 
 @pytest.fixture(scope="module")
@@ -93,28 +94,47 @@ def test_uneven_shards_of_fsdp_are_as_torch_pads_them(rows: int) -> None:
 
 def test_a_parameter_that_cannot_be_sharded_evenly_is_a_warning_with_the_reason() -> None:
     model = exported(torch.nn.Linear(4, 6), (torch.randn(2, 4),))
-    warnings = propagate(from_exported(model, MESH, plan={"": column()})).warnings
+    plan = TensorParallel("tp", {"": column()}, uneven=True)
+    warnings = propagate(from_exported(model, MESH, plan=plan)).warnings
     weight, bias = (str(warning).partition("; choose")[0] for warning in warnings)
     reason = "is not kept: dimension 0 of size 6 is not divisible by 4"
     assert weight == f'warning: weight: the annotation <@mesh, [{{"tp"}}, {{}}]> {reason}'
     assert bias == f'warning: bias: the annotation <@mesh, [{{"tp"}}]> {reason}'
 
 
-def test_styles_without_an_axis_are_along_tp_or_the_only_axis() -> None:
+def test_styles_without_an_axis_are_along_the_only_axis() -> None:
     graph = exported(MLP(), (torch.randn(8, 16),))
-    named = from_exported(graph, MESH, plan=TensorParallel("tp", MEGATRON))
-    assert from_exported(graph, MESH, plan=MEGATRON).text() == named.text()
-    assert from_exported(graph, MESH, plan=[MEGATRON]).text() == named.text()
-    only = placements_of(from_exported(graph, Mesh.of(model=4), plan=MEGATRON))
-    assert only["down.weight"] == (Shard(1),)
-    assert only["down.bias"] == (Replicate(),)
-    nested = decoder({"layers": {"*": {"feed_forward": {"w1": column()}}}})
+    only = from_exported(graph, Mesh.of(model=4), plan=MEGATRON)
+    named = from_exported(graph, Mesh.of(model=4), plan=[TensorParallel("model", MEGATRON)])
+    assert only.text() == named.text()
+    assert placements_of(only)["down.weight"] == (Shard(1),)
+    assert placements_of(only)["down.bias"] == (Replicate(),)
+    nested = decoder(TensorParallel("tp", {"layers": {"*": {"feed_forward": {"w1": column()}}}}))
     assert placements_of(nested)["layers.1.feed_forward.w1.weight"] == (Replicate(), Shard(0))
+
+
+def test_parameters_belong_to_the_innermost_module_of_several_plans(device_mesh: Any) -> None:
+    model = Decoder()
+    for layer in model.layers.values():
+        fsdp.fully_shard(layer.feed_forward, mesh=device_mesh["tp"])
+    fsdp.fully_shard(model, mesh=device_mesh["dp"])
+    ours = placements_of(decoder([FullyShard("tp", "layers.*.feed_forward"), FullyShard("dp")]))
+    for name, parameter in model.named_parameters():
+        (axis,), (placement,) = parameter.device_mesh.mesh_dim_names, parameter.placements
+        assert ours[name][("dp", "tp").index(axis)] == placement
+        assert ours[name].count(Replicate()) == 1
+
+
+def test_parameters_may_be_fully_sharded_along_two_axes() -> None:
+    program = decoder(FullyShard(("dp", "tp"), ("layers.*", "")), tokens=P(("dp", "tp")))
+    assert placements_of(program)["layers.0.attention.wq.weight"] == (Shard(0), Shard(0))
+    report = propagate(program).communication(partitioner="shardy")
+    assert {use.axis_names for use in report.collectives} == {("dp", "tp")}
 
 
 def test_shardings_go_before_the_plan() -> None:
     graph = exported(MLP(), (torch.randn(8, 16),))
-    program = from_exported(graph, MESH, {"up.bias": P("dp")}, plan=MEGATRON)
+    program = from_exported(graph, MESH, {"up.bias": P("dp")}, plan=ALONG_TP)
     assert str(program["up.bias"].sharding) == '<@mesh, [{"dp"}]>'
     assert str(program["up.weight"].sharding) == '<@mesh, [{"tp"}, {}]>'
     assert str(program["x"].sharding) == '<@mesh, [{?}, {?}], replicated={"tp"}>'
@@ -123,17 +143,67 @@ def test_shardings_go_before_the_plan() -> None:
 @pytest.mark.parametrize(
     ("mesh", "plan", "message"),
     [
-        (MESH, {"upp": column()}, "plan for 'upp': expected a module with ops or parameters, such as up"),
-        (MESH, {"layers.*": column()}, r"plan for 'layers\.\*': expected a module"),
+        (
+            MESH,
+            TensorParallel("tp", {"upp": column()}),
+            "plan for 'upp': expected a module with ops or parameters, such as up",
+        ),
+        (MESH, TensorParallel("tp", {"layers.*": column()}), r"plan for 'layers\.\*': expected a module"),
         (MESH, TensorParallel("pp", MEGATRON), "unknown axis of the plan 'pp'"),
         (MESH, FullyShard("dp", replicate="pp"), "unknown axis of the plan 'pp'"),
-        (MESH, {"": column()}, r"ColwiseParallel of '': expected a module nn.Linear or nn.Embedding, .*MLP"),
-        (MESH, {"up": "columns"}, "style str of 'up'.*unsupported; use one of ColwiseParallel"),
+        (
+            MESH,
+            TensorParallel("tp", {"": column()}),
+            r"ColwiseParallel of '': expected a module nn.Linear or nn.Embedding, .*MLP",
+        ),
+        (
+            MESH,
+            TensorParallel("tp", {"up": "columns"}),
+            "style str of 'up'.*unsupported; use one of ColwiseParallel",
+        ),
         (MESH, 3, r"expected a plan: styles by module, TensorParallel\(axis, styles\)"),
         (
             Mesh.of(a=2, b=2),
             MEGATRON,
             r'plan of styles on a mesh of several axes.* TensorParallel\("b", plan\)',
+        ),
+        (
+            MESH,
+            MEGATRON,
+            r'plan of styles on a mesh of several axes: .*; pass TensorParallel\("tp", plan\)',
+        ),
+        (
+            MESH,
+            [ALONG_TP, FullyShard("tp")],
+            "up.weight: ColwiseParallel and FullyShard are both along 'tp'; .*: give one of them another",
+        ),
+        (
+            MESH,
+            [TensorParallel("dp", {"": sequence()}), FullyShard("tp"), ALONG_TP],
+            "up.weight: ColwiseParallel and FullyShard are both along 'tp'",
+        ),
+        (
+            MESH,
+            [ALONG_TP, FullyShard("dp", replicate="tp")],
+            "up.weight: ColwiseParallel and FullyShard are both along 'tp'",
+        ),
+        (
+            MESH,
+            [ALONG_TP, TensorParallel("tp", {"*": row()})],
+            "module 'up' has two styles along 'tp': ColwiseParallel and RowwiseParallel; give each",
+        ),
+        (MESH, [FullyShard("dp"), FullyShard("tp")], "the whole model is fully sharded twice; name each"),
+        (
+            MESH,
+            [FullyShard("dp", "up"), FullyShard("tp", ("*",))],
+            "module 'up' is fully sharded twice; name each",
+        ),
+        (
+            Mesh.of(tp=3),
+            MEGATRON,
+            "up.weight: ColwiseParallel along 'tp': expected a dimension that 3 devices divide, got "
+            "dimension 0 of size 64; pad it to 66, leave the module out of the plan, or pass "
+            r"TensorParallel\(axis, styles, uneven=True\)",
         ),
         (None, MEGATRON, "a plan without a mesh; pass one"),
         (
@@ -143,12 +213,19 @@ def test_shardings_go_before_the_plan() -> None:
         ),
         (
             MESH,
-            {"up": prepare(input_layouts=(Shard(0), Shard(0)), desired_input_layouts=(Shard(0), Shard(0)))},
+            TensorParallel(
+                "tp",
+                {
+                    "up": prepare(
+                        input_layouts=(Shard(0), Shard(0)), desired_input_layouts=(Shard(0), Shard(0))
+                    )
+                },
+            ),
             "plan for 'up': expected a module that uses at least 2 tensors from outside, got 1",
         ),
         (
             MESH,
-            {"up": column(output_layouts=Shard(5))},
+            TensorParallel("tp", {"up": column(output_layouts=Shard(5))}),
             r"plan for 'up': expected Replicate\(\) or Shard\(dim\)",
         ),
     ],
@@ -156,6 +233,33 @@ def test_shardings_go_before_the_plan() -> None:
 def test_invalid_plans(mesh: Any, plan: Any, message: str) -> None:
     with pytest.raises(ShardyError, match=message):
         from_exported(exported(MLP(), (torch.randn(8, 16),)), mesh, plan=plan)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: FullyShard("dp", replicate="dp"),
+            "along another axis .*, got 'dp' for both; HSDP takes two",
+        ),
+        (
+            lambda: FullyShard("dp", (torch.nn.Linear(2, 2),)),
+            "modules of FullyShard: expected paths of modules",
+        ),
+        (lambda: FullyShard(3), "axis of FullyShard: expected names of axes, got 3"),
+        (lambda: TensorParallel(["tp"], {}), r"axis of TensorParallel: expected the name of an axis"),
+        (lambda: TensorParallel("tp", [column()]), "styles of TensorParallel: expected styles by the path"),
+        (
+            lambda: from_exported(
+                exported(MLP(), (torch.randn(8, 16),)), MESH, plan=TensorParallel("tp", {0: column()})
+            ),
+            "key of a plan: expected the path of a module",
+        ),
+    ],
+)
+def test_invalid_parts_of_plans(make: Any, message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        make()
 
 
 STEP = """
@@ -200,7 +304,7 @@ def test_programs_under_a_plan_compute_what_they_computed() -> None:
 
 
 def test_modules_are_found_by_path_in_results() -> None:
-    result = propagate(decoder(ON_SEQUENCES))
+    result = propagate(decoder(TensorParallel("tp", ON_SEQUENCES)))
     sharding = result["layers.1.feed_forward.w1"].sharding
     assert str(sharding) == '<@mesh, [{}, {}, {"tp"}]>'
     assert str(result["layers.1.feed_forward"].sharding) == '<@mesh, [{}, {"tp"}, {}]>'
@@ -210,7 +314,7 @@ def test_modules_are_found_by_path_in_results() -> None:
 
 
 def test_reports_name_the_modules_of_a_plan_with_their_lines() -> None:
-    report = propagate(decoder(ON_SEQUENCES)).communication(partitioner="shardy")
+    report = propagate(decoder(TensorParallel("tp", ON_SEQUENCES))).communication(partitioner="shardy")
     gathers = [use.cause.location for use in report.collectives if use.kind == "all_gather"]
     assert len(gathers) == 6
     assert all("planned_models.py:" in place for place in gathers)

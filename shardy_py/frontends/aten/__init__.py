@@ -15,6 +15,7 @@ from typing import overload
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten import (
+    alignments,
     attention_backward,
     backward,
     bessel,
@@ -28,6 +29,8 @@ from shardy_py.frontends.aten import (
     grid_sampling,
     grouped,
     linear_algebra,
+    losses,
+    low_precision,
     matrix_functions,
     normalizations,
     pointwise,
@@ -47,19 +50,22 @@ from shardy_py.frontends.aten import (
     strided,
     upsampling_backward,
 )
-from shardy_py.frontends.aten.elements import Row
-from shardy_py.frontends.builder import Tensor
+from shardy_py.frontends.aten.elements import Row, convert
+from shardy_py.frontends.builder import RankedTensorType, Tensor
 
 _REGROUPING = (
     *("einsum", "instance_norm", "linear", "matmul", "roll", "stack", "tensordot", "unbind"),
     *("scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu"),
 )
+_COUNTED_WRONG = ("multilabel_margin_loss_forward",)
 _INDEXED = ("grid_sampler_2d", *(f"reflection_pad{count}d_backward" for count in (1, 2, 3)))
 _OVERWRITING = ("select_backward", "slice_backward")
 _UPDATES = ("addcdiv", "addcmul", "lerp")
-KEPT_WHOLE = tuple(f"aten.{name}" for name in (*_REGROUPING, *_INDEXED, *_OVERWRITING, *_UPDATES))
+KEPT_WHOLE = tuple(
+    f"aten.{name}" for name in (*_REGROUPING, *_COUNTED_WRONG, *_INDEXED, *_OVERWRITING, *_UPDATES)
+)
 """Ops that torch would decompose into reshapes, updates of parts or indices of all dimensions, through which
-few shardings propagate, or into more ops than their row has.
+few shardings propagate, into more ops than their row has, or into a wrong result.
 """
 
 
@@ -70,6 +76,10 @@ def _nothing(out: object, *_: object, **__: object) -> None:
 def _same(out: object, self: Tensor, *_: object) -> Tensor:
     """An op that changes the layout only."""
     return self
+
+
+def _converted(out: RankedTensorType, self: Tensor, *_: object) -> Tensor:
+    return convert(self, out.element_type)
 
 
 _CHECKS = (
@@ -105,6 +115,8 @@ _TABLES = (
     fourier.ROWS,
     grid_sampling.ROWS,
     linear_algebra.ROWS,
+    losses.ROWS,
+    low_precision.ROWS,
     random.ROWS,
     resampling.ROWS,
     strided.ROWS,
@@ -114,9 +126,11 @@ _TABLES = (
 
 ROWS: dict[str, Row] = {
     **{f"aten.{name}": row for rows in _TABLES for name, row in rows.items()},
+    **alignments.ROWS,
     **grouped.ROWS,
     **quantization.ROWS,
     **{f"aten.{name}": _nothing for name in _CHECKS},
+    "prims.convert_element_type": _converted,
     "prims.copy_strided": _same,
     "shardy_py.boundary": boundary.boundary,
     "shardy_py.dot_general": products.product,

@@ -48,6 +48,24 @@ def element_of_torch(dtype: Operand) -> str:
     return element
 
 
+_OF_SEVERAL = {
+    "is_nested": ("a nested tensor", "pass it padded (x.to_padded_tensor(0.0))"),
+    "is_quantized": ("a quantized tensor", "pass its integers (x.int_repr()) and scale, or x.dequantize()"),
+}
+"""Attributes of tensors of torch whose elements are not those of one array, with what helps."""
+
+
+def check_dense(tensor: Operand, name: str = "") -> None:
+    """Raises `ShardyError` for a tensor of torch that is sparse, nested or quantized."""
+    layout = str(getattr(tensor, "layout", "torch.strided"))
+    found = next((each for key, each in _OF_SEVERAL.items() if getattr(tensor, key, False)), None)
+    if found is None and layout != "torch.strided":
+        found = f"a sparse tensor ({layout})", "pass x.to_dense()"
+    if found is not None:
+        kind, remedy = found
+        raise ShardyError.unsupported(f"{name}: {kind}" if name else kind, remedy=remedy)
+
+
 def is_float(element_type: str) -> bool:
     """Returns whether elements are floating-point numbers."""
     return element_type.startswith(("f", "bf"))

@@ -147,6 +147,12 @@ def _convolution(
     return result if bias is None else result + along(bias, 1, sizes(result.type))
 
 
+def _conv_tbc(out: RankedTensorType, self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """Time, batch, features; the weight time, ins, outs."""
+    numbers = ConvDimensionNumbers(1, 2, (0,), 1, 2, (0,), 1, 2, (0,))
+    return convolution(self, weight, numbers, padding=[(pad, pad)]) + along(bias, 2, sizes(out))
+
+
 def _turned_around(weight: Tensor, groups: int) -> Tensor:
     """The weight of a transposed convolution as that of a plain one over the dilated input."""
     weight = ops.reverse(weight, range(2, weight.rank))
@@ -217,6 +223,7 @@ ROWS: dict[str, Row] = {
     "addmm": _added(_mm),
     "addmv": _added(_mm),
     "bmm": _bmm,
+    "conv_tbc": _conv_tbc,
     "convolution": _convolution,
     "linear": _linear,
     "matmul": _matmul,

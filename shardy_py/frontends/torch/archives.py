@@ -6,6 +6,7 @@ programs as StableHLO (`export.py`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from io import BytesIO
 from logging import CRITICAL, getLogger
@@ -13,6 +14,7 @@ from zipfile import BadZipFile, ZipFile
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py.api import Mesh, Program
 from shardy_py.base.errors import ShardyError, WholeFile, located
 from shardy_py.base.inputs.formats import FORMATS, TORCH_EXPORT
 from shardy_py.frontends.torch.programs import from_exported
@@ -30,25 +32,44 @@ def torch_module(data: bytes, file: str) -> ModuleOp:
     Raises:
         ShardyError: torch is not installed or does not read the archive, or a part of it is unsupported.
     """
+    return archived_program(data, file).module
+
+
+def archived_program(
+    data: bytes,
+    file: str,
+    mesh: Mesh | None = None,
+    shardings: Mapping[str, object] | None = None,
+    plan: object = None,
+) -> Program:
+    """Returns the program of an archive under a plan, as `from_exported` makes it.
+
+    Raises:
+        ShardyError: as of `torch_module`, and for what does not fit the program.
+    """
     with located(WholeFile(file)):
-        _check_size(data)
-        try:
-            export = import_module("torch.export")
-        except ImportError:
-            remedy = "pip install torch, or save the program as text: print(Program.from_torch(...))"
-            what = "what torch.export saves is read by torch, which is not installed"
-            raise ShardyError.unsupported(what, remedy=remedy) from None
-        logger = getLogger("torch.export")  # logs tracebacks of damaged archives
-        level = logger.level
-        logger.setLevel(CRITICAL)
-        try:
-            exported = export.load(BytesIO(data))
-        except Exception as error:  # what torch raises for damaged archives is of any class
-            got = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
-            raise ShardyError.unexpected("", expected=FORMATS[TORCH_EXPORT], got=got) from None
-        finally:
-            logger.setLevel(level)
-        return from_exported(exported).module
+        return from_exported(_exported(data), mesh, shardings, plan=plan)
+
+
+def _exported(data: bytes) -> object:
+    """What `torch.export.load` reads; it runs pickles in an archive, this package runs none of its own."""
+    _check_size(data)
+    try:
+        export = import_module("torch.export")
+    except ImportError:
+        remedy = "pip install torch, or save the program as text: print(Program.from_torch(...))"
+        what = "what torch.export saves is read by torch, which is not installed"
+        raise ShardyError.unsupported(what, remedy=remedy) from None
+    logger = getLogger("torch.export")  # logs tracebacks of damaged archives
+    level = logger.level
+    logger.setLevel(CRITICAL)
+    try:
+        return export.load(BytesIO(data))
+    except Exception as error:  # what torch raises for damaged archives is of any class
+        got = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
+        raise ShardyError.unexpected("", expected=FORMATS[TORCH_EXPORT], got=got) from None
+    finally:
+        logger.setLevel(level)
 
 
 def _check_size(data: bytes) -> None:

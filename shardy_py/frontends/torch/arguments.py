@@ -14,8 +14,9 @@ from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_mapping, is_sequence
+from shardy_py.frontends.aten.elements import check_dense
 from shardy_py.frontends.torch.optimizers import PreparedOptimizer
-from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchModule, TorchOptimizer, TorchTensor
 
 
@@ -33,6 +34,21 @@ class StepArgument:
     owner: str = ""
 
 
+def check_model(model: Any) -> None:
+    """Raises `ShardyError` for anything but a module whose parameters and buffers are plain tensors."""
+    if not isinstance(model, torch_module("torch").nn.Module):
+        raise ShardyError.unexpected("", expected="a torch.nn.Module", got=type(model).__name__)
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        if hasattr(tensor, "placements"):
+            raise ShardyError.unexpected(
+                name,
+                expected="a plain tensor",
+                got=f"{type(tensor).__name__} with placements {tensor.placements}",
+                remedy="pass the model before parallelize_module and fully_shard, and these as plan=",
+            )
+        check_dense(tensor, name)
+
+
 def state_slots(optimizer: PreparedOptimizer) -> list[StepArgument]:
     """The optimizer's states."""
     return [StepArgument("state", leaf.name, leaf.tensor, leaf.owner) for leaf in optimizer.leaves]
@@ -45,14 +61,31 @@ def rate_slots(optimizer: TorchOptimizer) -> list[StepArgument]:
     return [StepArgument("rate", f"lr {number}" if number else "lr", torch.zeros(())) for number in numbers]
 
 
+def part_name(name: str, part: int) -> str:
+    """The name of an input of a part of the batch: `x`, `x 1`, ..."""
+    return f"{name} {part}" if part else name
+
+
 def call_of(example_inputs: object) -> tuple[tuple[object, ...], dict[str, object]]:
     """Positional arguments and keywords."""
     if is_mapping(example_inputs):
         return (), dict(example_inputs)
     if not is_sequence(example_inputs):
         expected = "a tuple of the model's arguments, or a mapping of its keywords"
-        raise ShardyError.unexpected("example_inputs", expected=expected, got=type(example_inputs).__name__)
+        raise _not_a_tuple("example_inputs", expected, example_inputs)
     return tuple(example_inputs), {}
+
+
+def targets_of(given: object) -> tuple[object, ...]:
+    """The arguments of the loss after the output. Raises `ShardyError` for anything but a tuple or list."""
+    if not is_sequence(given):
+        raise _not_a_tuple("targets", "a tuple of the loss's arguments after the output", given)
+    return tuple(given)
+
+
+def _not_a_tuple(name: str, expected: str, given: object) -> ShardyError:
+    remedy = f"pass {name}=(x,)" if is_tensor(given) else ""
+    return ShardyError.unexpected(name, expected=expected, got=type(given).__name__, remedy=remedy)
 
 
 def named_inputs(model: TorchModule, example_inputs: object) -> list[tuple[str, TorchTensor]]:
@@ -86,10 +119,12 @@ def _leaves(named: Iterable[tuple[str, object]]) -> list[tuple[str, TorchTensor]
     torch, pytree = torch_module("torch"), torch_module("torch.utils._pytree")
     found: list[tuple[str, TorchTensor]] = []
     for name, value in named:
-        for path, leaf in pytree.tree_flatten_with_path(value)[0]:
+        for place, leaf in pytree.tree_flatten_with_path(value)[0]:
             if isinstance(leaf, torch.Tensor):
                 keys = [
-                    str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path
+                    str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in place
                 ]
-                found.append(("_".join([name, *keys]), leaf))
+                path = "_".join([name, *keys])
+                check_dense(leaf, path)
+                found.append((path, leaf))
     return found

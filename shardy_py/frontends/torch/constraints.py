@@ -125,7 +125,8 @@ def parameter_sharding(plan: ParallelPlan, mesh: Mesh, value: Value) -> Sharding
     Dimensions sharded for FSDP have a priority behind those of data: gradients are sums of what devices have
     computed for theirs, not products sharded as the parameter.
     """
-    last = {group.plan.axis for group in plan.groups if value.label in group.parameters}
+    own = (group for group in plan.groups if value.label in group.parameters)
+    last = {axis for group in own for axis in group.plan.axes}
     rank = len(value.shape or ())
     dimensions = plan.dimensions_of(value.label, rank)
     for dimension in dimensions.values():
@@ -133,7 +134,25 @@ def parameter_sharding(plan: ParallelPlan, mesh: Mesh, value: Value) -> Sharding
             raise ShardyError(
                 f"{value.label}: the plan shards dimension {dimension} of a tensor of rank {rank}"
             )
+    _check_even(plan, mesh, value)
     return _closed(mesh, rank, {axis: d % rank for axis, d in dimensions.items()}, last)
+
+
+def _check_even(plan: ParallelPlan, mesh: Mesh, value: Value) -> None:
+    """Raises `ShardyError` for a parameter that its axis does not divide, unless the plan allows it."""
+    shape = value.shape or ()
+    for each in plan.styled:
+        dimension = each.dimension_of(value.label) if not each.uneven else None
+        if dimension is None or (size := shape[dimension] or 0) % (parts := mesh.sizes[each.axis]) == 0:
+            continue
+        raise ShardyError.unexpected(
+            f"{value.label}: {each.name} along '{each.axis}'",
+            expected=f"a dimension that {parts} devices divide",
+            got=f"dimension {dimension} of size {size}",
+            remedy=f"pad it to {-(-size // parts) * parts}, leave the module out of the plan, or pass "
+            "TensorParallel(axis, styles, uneven=True) and propagate with "
+            "Options(update_non_divisible_input_output_shardings=False)",
+        )
 
 
 def _closed(mesh: Mesh, rank: int, dimensions: Mapping[str, int], last: Collection[str]) -> Sharding:
@@ -212,7 +231,6 @@ class _Inserting:
                 self._insert(after, wanted, given, what + BACKWARD, users)
 
     def gather(self, group: ParameterGroup) -> None:
-        axis = group.plan.axis
         place = "/".join(filter(None, (group.path, GROUP)))
         for label in group.parameters:
             value = self.arguments.get(label)
@@ -222,7 +240,7 @@ class _Inserting:
             users = [user for user in _users(value) if _is_use(outer_name(user), group.path)]
             backward = [user for user in users if group.gathers_again and is_backward(user)]
             forward = [user for user in users if user not in backward]
-            sharding = _constraint(self.mesh_name, rank, self.mesh, {}, (axis,))
+            sharding = _constraint(self.mesh_name, rank, self.mesh, {}, group.plan.axes)
             for which, name in ((forward, place), (backward, place + BACKWARD)):
                 if which:
                     self._put(value, sharding, NameLoc(StringAttr(name), UnknownLoc()), which)
@@ -231,15 +249,14 @@ class _Inserting:
         """Constrains the gradient of a parameter where it is summed: whole along the axes of the data, then
         with axes on these dimensions. Otherwise the sharding of the parameter would reach the activations.
         """
-        axes = tuple(filter(None, (group.plan.axis, group.plan.replicate)))
         location = NameLoc(StringAttr("/".join(filter(None, (group.path, GROUP))) + BACKWARD), UnknownLoc())
         for mark in self.boundaries.get(boundary_name("", PARAMETER, label), ()):
             for value, found in [*summed_values(operands_of(mark)[0], dimensions, self.mesh.sizes)]:
                 users, rank = _users(value), _rank(value)
-                whole = _constraint(self.mesh_name, rank, self.mesh, {}, axes)
+                whole = _constraint(self.mesh_name, rank, self.mesh, {}, group.plan.every_axis)
                 inner = self._put(value, whole, location, users)
                 if divides(found, _shape(value), self.mesh.sizes):
-                    own = _closed(self.mesh, rank, found, (group.plan.axis,)).named(self.mesh_name)
+                    own = _closed(self.mesh, rank, found, group.plan.axes).named(self.mesh_name)
                     self._put(inner, own.value, location, users)
 
     def drop_boundaries(self) -> None:

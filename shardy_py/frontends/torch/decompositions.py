@@ -22,7 +22,7 @@ from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.frontends.aten import keeps_whole
 from shardy_py.frontends.torch.composites import rewrite_composites
 from shardy_py.frontends.torch.in_place import without_mutation
-from shardy_py.frontends.torch.nodes import is_unknown, not_decomposed, updates_statistics
+from shardy_py.frontends.torch.nodes import aten_of_prim, is_unknown, not_decomposed, updates_statistics
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import Exported, FxGraph, FxNode, TorchProgram, TorchTensor
 
@@ -173,7 +173,7 @@ def _alike(tensor: Any) -> object:
 
 def _call(node: FxNode, tensors: Iterator[Any]) -> Any:
     arguments, keywords = (_mapped(part, lambda _: next(tensors)) for part in (node.args, node.kwargs))
-    return node.target(*arguments, **keywords)
+    return (aten_of_prim(node.target) or node.target)(*arguments, **keywords)
 
 
 def _tensors(node: FxNode) -> list[FxNode]:
@@ -299,6 +299,7 @@ def _decomposed_whole(exported: TorchProgram) -> TorchProgram:
     for _ in range(MOST_ROUNDS):
         unknown = {node.target for node in all_nodes(exported) if is_unknown(node)}
         more = torch_module("torch._decomp").get_decompositions(list(unknown))
+        more |= {op: function for op in unknown if (function := aten_of_prim(op))}
         if unknown == before or not more:
             break
         exported, before = _simpler(exported, table, more), unknown

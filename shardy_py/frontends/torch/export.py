@@ -248,9 +248,14 @@ def _row(node: Any) -> Row:
     """The translation of an op: its row, or that of control flow, or of numbers."""
     if (control := control_of(node.target)) is not None:
         return partial(control, _run_graph)
-    row = function_of_numbers(node.target) or find_row(str(node.target))
-    assert row is not None
-    return row
+    return function_of_numbers(node.target) or find_row(str(node.target)) or partial(_computed, node)
+
+
+def _computed(node: FxNode, out: object, *arguments: object, **keywords: object) -> Tensor:
+    """A constant that torch computes, on the host."""
+    own = {argument.name for argument in node.target._schema.arguments}
+    on_host = {"device": "cpu"} if "device" in own else {}
+    return ops.constant(_array(node.target(*arguments, **(keywords | on_host)), node))
 
 
 def _called(

@@ -8,19 +8,25 @@ Not here: exported models (`programs.py`).
 
 from __future__ import annotations
 
-import os
 import re
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from shardy_py.api import ShardyError
-from shardy_py.base.errors import Diagnostic, Position
+from shardy_py.base.errors import Diagnostic
+from shardy_py.base.narrowing import is_mapping, is_sequence
+from shardy_py.frontends.torch.arguments import check_model, named_inputs
+from shardy_py.frontends.torch.calls import fitting, place_of, short_text
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.substitutes import substitutes
 
 _DEPENDS = r"data-dependent|GuardOnDataDependent|DynamicOutputShape|unbacked"
+
+_OF_OPS = r"_meta_registrations|_refs/|_prims|_decomp/|nn/functional|nn/modules"
+_REFUSED = rf"torch/({_OF_OPS})[^ ]*( [^ ]*torch/(__init__|_prims_common/wrappers)\.py:\w+)*$"
+"""The last frames of errors of ops about their arguments."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +68,19 @@ HINTS = (
         r"Couldn't swap",
         "the model converts parameters as it runs, as `to(dtype)` does: convert them before the export",
     ),
+    Hint(
+        r"DistributedDataParallel|torch\.compiler\.disable",
+        "pass the module in it: model.module",
+        frames=r"parallel/distributed\.py",
+    ),
+    Hint("ScriptModule", "pass the module that torch.jit.script was called with"),
+    Hint(r"ndarray", "pass tensors: torch.as_tensor(x)"),
+    Hint("", "see whether torch takes these arguments: model(*args)", frames=_REFUSED),
     Hint(r"torch\._dynamo|Unsupported|Encountered unrecognized", "export with strict=False", strict=True),
     Hint("", "export with strict=False, or torch.export.draft_export, which lists the causes", strict=True),
     Hint("", "export with strict=True, or torch.export.draft_export, which lists the causes", strict=False),
 )
 """The first one that fits is used."""
-
-_MOST_TEXT = 240
-"""Characters of torch's message; conditions on many sizes have thousands."""
 
 
 def export(
@@ -84,34 +95,41 @@ def export(
     Raises `ShardyError`, at the line of the model, if torch cannot export it, with what helps.
     """
     torch = torch_module("torch")
-    if not isinstance(model, torch.nn.Module):
-        raise ShardyError.unexpected("", expected="a torch.nn.Module", got=type(model).__name__)
+    check_model(model)
+    _check_arguments(args, kwargs)
+    for given in (args, kwargs or {}):
+        named_inputs(model, given)  # refuses sparse ones, by their names
+    keywords, name = dict(kwargs or {}), f"{type(model).__name__}.forward"
     try:
-        with torch.no_grad():
-            return torch.export.export(model, tuple(args), dict(kwargs or {}), strict=strict)
+        remedy = "pass args=(...) and kwargs={...}"
+        with torch.no_grad(), fitting(name, model.forward, args, keywords, remedy), substitutes():
+            return torch.export.export(model, tuple(args), keywords, strict=strict)
+    except ShardyError:
+        raise
     except Exception as error:  # of any type: it is the model's code, and torch's
         raise _failure(error, strict) from error
 
 
+def _check_arguments(args: object, kwargs: object) -> None:
+    """Raises `ShardyError` unless they are a tuple, and a mapping or None."""
+    if not is_sequence(args):
+        remedy = "pass (x,)" if isinstance(args, torch_module("torch").Tensor) else ""
+        expected, got = "a tuple of the arguments of forward", type(args).__name__
+        raise ShardyError.unexpected("args", expected=expected, got=got, remedy=remedy)
+    if kwargs is not None and not is_mapping(kwargs):
+        expected = "a mapping of the keywords of forward"
+        raise ShardyError.unexpected("kwargs", expected=expected, got=type(kwargs).__name__)
+
+
 def _failure(error: Exception, strict: bool) -> ShardyError:
-    name = type(error).__name__
-    text = f"{type(error).__module__}.{name} {error}"
+    text = f"{type(error).__module__}.{type(error).__name__} {error}"
     frames = traceback.extract_tb(error.__traceback__)
     passed = " ".join(f"{frame.filename}:{frame.name}" for frame in frames)
     hint = next(hint for hint in HINTS if _fits(hint, text, passed, strict))
-    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    short = first if len(first) <= _MOST_TEXT else f"{first[:_MOST_TEXT]}..."
-    what = f"torch.export failed: {name}: {short}"
-    return ShardyError(Diagnostic(what, _position(frames), remedy=hint.remedy))
+    what = f"torch.export failed: {short_text(error)}"
+    return ShardyError(Diagnostic(what, place_of(error), remedy=hint.remedy))
 
 
 def _fits(hint: Hint, text: str, passed: str, strict: bool) -> bool:
     is_kind = hint.strict is None or hint.strict == strict
     return is_kind and bool(re.search(hint.error, text)) and bool(re.search(hint.frames, passed))
-
-
-def _position(frames: Sequence[traceback.FrameSummary]) -> Position | None:
-    """The innermost line that is neither in torch nor here."""
-    inside = (f"{Path(torch_module('torch').__file__).parent}{os.sep}", __file__, "<")
-    outside = [frame for frame in frames if not frame.filename.startswith(inside)]
-    return Position(outside[-1].filename, outside[-1].lineno or 1, 1) if outside else None

@@ -87,11 +87,11 @@ def _launches(
         return
     place = name if boundary is None else outer_name(boundary)
     around = [path for path in groups if is_in(place, path)] if is_backward_sum else []
-    data = axes.intersection(axis for plan in plans for axis in (plan.axis, plan.replicate) if axis)
+    data = axes.intersection(axis for plan in plans for axis in plan.every_axis)
     if not around or not data:
         yield _Launch(use.kind, axes, number)
         return
-    group, shards = max(around, key=len), data.intersection(plan.axis for plan in plans)
+    group, shards = max(around, key=len), data.intersection(axis for plan in plans for axis in plan.axes)
     for kind, along, together in (
         ("all_reduce", axes - data, number),
         ("reduce_scatter", shards, group),

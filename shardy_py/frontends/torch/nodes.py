@@ -6,10 +6,8 @@ Not here: their translation (`aten/`), whole graphs (`export.py`).
 from __future__ import annotations
 
 import operator
-import os
 import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, NameLoc, StringAttr, UnknownLoc
@@ -18,8 +16,9 @@ from shardy_py.api import ShardyError
 from shardy_py.base.errors import Diagnostic, Position
 from shardy_py.base.narrowing import is_sequence
 from shardy_py.frontends.aten import find_row
-from shardy_py.frontends.aten.elements import element_of_torch
+from shardy_py.frontends.aten.elements import check_dense, element_of_torch
 from shardy_py.frontends.builder import RankedTensorType
+from shardy_py.frontends.torch.calls import is_users
 from shardy_py.frontends.torch.control import control_of
 from shardy_py.frontends.torch.numbers import function_of_numbers
 from shardy_py.frontends.torch.placements import torch_module
@@ -42,10 +41,10 @@ def in_phase(phase: str) -> dict[str, str]:
     return {_PHASE: phase}
 
 
-_NUMBER = "data_dependent_output"
+_NUMBER, _RANDOM = "data_dependent_output", "nondeterministic_seeded"
 
 _WHY_TAGGED = {
-    "nondeterministic_seeded": "draws random numbers; export the model in evaluation (model.eval()), or pass "
+    _RANDOM: "draws random numbers; export the model in evaluation (model.eval()), or pass "
     "the numbers as an input",
     _NUMBER: "reads a number from a tensor, as item() does, which is unsupported; keep it a tensor",
 }
@@ -54,13 +53,25 @@ _WHY_TAGGED = {
 _DEPENDS_ON_VALUES = (
     "the size of its result depends on values; use an op of fixed size (torch.where, torch.topk)"
 )
+_WHY = {
+    "aten.linalg_ldl_factor_ex": "XLA has no factorization of symmetric indefinite matrices; use "
+    "torch.linalg.lu_factor, or cholesky of a positive definite one",
+    "aten.linalg_ldl_solve": "XLA has no factorization of symmetric indefinite matrices; use "
+    "torch.linalg.solve",
+    "aten.bincount": "the size of its result depends on values; pass minlength to torch.bincount, and the "
+    "model to from_module",
+    "aten._ctc_loss": "its tensors have sizes that depend on lengths; pass the model to from_module, or "
+    "Program.from_torch_training",
+}
+"""Why an op is unsupported, by its name without overload."""
+_SPARSE = "sparse tensors are unsupported; compute with dense ones"
 _RUNS_OTHERS = "runs graphs or ops of its own, which is unsupported; export a model without it"
 
 
 def node_type(node: FxNode) -> Any:
     """The `RankedTensorType` of a node's result, a tuple of them for several; None if it is not a tensor.
 
-    Raises `ShardyError`, at the node, for unsupported element types.
+    Raises `ShardyError`, at the node, for unsupported element types and sparse tensors.
     """
     try:
         return _type_of(node.meta.get("val"))
@@ -73,6 +84,7 @@ def _type_of(value: Any) -> object:
         return tuple(map(_type_of, value))
     if not hasattr(value, "dtype"):
         return None
+    check_dense(value)
     return RankedTensorType(tuple(value.shape), element_of_torch(value.dtype))
 
 
@@ -82,6 +94,21 @@ def is_unknown(node: FxNode) -> bool:
     if not is_op or control_of(node.target) or function_of_numbers(node.target):
         return False
     return find_row(str(node.target)) is None
+
+
+def is_constant(node: FxNode) -> bool:
+    """Returns whether an op without a row has the same result in every run, as a window of a filter.
+
+    It has no tensors as operands, and draws no random numbers; torch computes it.
+    """
+    is_plain = is_unknown(node) and not node.all_input_nodes and hasattr(node.target, "_schema")
+    return is_plain and hasattr(node.meta.get("val"), "dtype") and not _has_tag(node, _RANDOM)
+
+
+def aten_of_prim(target: Any) -> Callable[..., object] | None:
+    """The function of ATen that an op of `torch.ops.prims` stands for; None for another op."""
+    is_prim = str(target).startswith("prims.")
+    return getattr(target, "impl_aten", None) if is_prim and find_row(str(target)) is None else None
 
 
 def updates_statistics(node: FxNode) -> bool:
@@ -116,8 +143,12 @@ def _refused(node: FxNode, sizes_are_fixed: bool) -> tuple[str, str]:
     sizes = _open_sizes(value) if sizes_are_fixed else ""
     if sizes and node.op == "placeholder":
         return name, f"dynamic sizes ({sizes}) are unsupported; export without dynamic_shapes"
-    if sizes or not is_unknown(node):
+    if why := _WHY.get(_stem(name)):
+        return name, why
+    if sizes or not is_unknown(node) or is_constant(node):
         return name, _DEPENDS_ON_VALUES if sizes else ""
+    if getattr(value, "layout", None) not in (None, torch_module("torch").strided) or "sparse" in name:
+        return name, _SPARSE
     for tag, why in _WHY_TAGGED.items():
         if _has_tag(node, tag):
             return name, why
@@ -127,12 +158,17 @@ def _refused(node: FxNode, sizes_are_fixed: bool) -> tuple[str, str]:
     return name, _no_row(name) if "." in name else _RUNS_OTHERS
 
 
+def _stem(name: str) -> str:
+    """Namespace and name of an op, without its overload."""
+    return ".".join(name.split(".")[:2])
+
+
 def _has_tag(node: FxNode, name: str) -> bool:
     return any(tag.name == name for tag in getattr(node.target, "tags", ()))
 
 
 def _no_row(name: str) -> str:
-    stem = ".".join(name.split(".")[:2])
+    stem = _stem(name)
     return (
         f'unsupported; add a row: register_aten("{stem}", row), where row(out, *arguments) '
         "returns a tensor of type out (shardy_py.frontends.torch)"
@@ -186,11 +222,10 @@ def _short_name(target: object) -> str:
 
 
 def position_of(node: FxNode) -> Position | None:
-    """The innermost line of the stack that is neither in torch nor generated by it."""
-    inside = f"{Path(torch_module('torch').__file__).parent}{os.sep}"
+    """The innermost line of the stack that is the user's."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     for file, line in reversed(frames):
-        if not file.startswith((inside, "<eval_with_key>")):
+        if is_users(file):
             return Position(file, int(line), 1)
     return None
 

@@ -15,13 +15,14 @@ Not here: the styles (`styles.py`), the constraints in the program (`constraints
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from shardy_py.api import Mesh, ShardyError
-from shardy_py.base.errors import closest
+from shardy_py.api.arguments import expect, expect_each
+from shardy_py.base.errors import Diagnostic, closest
 from shardy_py.base.narrowing import is_any_sequence, is_mapping
 from shardy_py.frontends.torch.protocols import Exported, TorchModule
 from shardy_py.frontends.torch.styles import Style, style_of
@@ -33,16 +34,24 @@ class TensorParallel:
 
     styles: by the path of modules, in which each part may be a pattern (`layers.*.up`; `*` is one part, as in
     torch), objects of `torch.distributed.tensor.parallel`, or plans below a path.
+    uneven: parameters that the axis does not divide are allowed; propagation keeps their shardings with
+        `update_non_divisible_input_output_shardings=False`.
     """
 
     axis: str
     styles: Mapping[str, object]
+    uneven: bool = False
+
+    def __post_init__(self) -> None:
+        expect(self.axis, str, "the name of an axis", what="axis of TensorParallel")
+        expect(self.styles, Mapping, "styles by the path of modules", what="styles of TensorParallel")
 
 
 @dataclass(frozen=True)
 class FullyShard:
     """FSDP2's `fully_shard`: parameters are sharded along `axis`, gathered before use.
 
+    axis: or several, as of a flattened mesh, the most major first.
     modules: those that `fully_shard` is called on, as patterns; a parameter belongs to the innermost of them,
         and what belongs to one is gathered together. "" is the whole model.
     replicate: a second axis along which parameters are replicated (HSDP); gradients are reduced along it.
@@ -51,7 +60,7 @@ class FullyShard:
     dimensions: by pattern of parameter names, the dimension to shard; else 0.
     """
 
-    axis: str
+    axis: str | tuple[str, ...]
     modules: tuple[str, ...] = ("",)
     replicate: str | None = None
     reshard_after_forward: bool | None = None
@@ -60,6 +69,25 @@ class FullyShard:
     def __post_init__(self) -> None:
         if isinstance(self.modules, str):
             object.__setattr__(self, "modules", (self.modules,))
+        expect_each("axis of FullyShard", self.axes, str, "names of axes")
+        expect_each("modules of FullyShard", self.modules, str, 'paths of modules, as "layers.*"')
+        if self.replicate in self.axes:
+            raise ShardyError.unexpected(
+                "FullyShard",
+                expected="parameters replicated along another axis than they are sharded along",
+                got=f"'{self.replicate}' for both",
+                remedy="HSDP takes two axes of a mesh; leave out replicate for FSDP along one",
+            )
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The axes that parameters are sharded along, the most major first."""
+        return (self.axis,) if isinstance(self.axis, str) else self.axis
+
+    @property
+    def every_axis(self) -> tuple[str, ...]:
+        """The axes along which gradients are reduced: those of `axes`, and `replicate`."""
+        return (*self.axes, *filter(None, (self.replicate,)))
 
 
 @dataclass(frozen=True)
@@ -73,11 +101,21 @@ class Module:
 
 @dataclass(frozen=True)
 class StyledModule:
-    """A module with the style of a plan, along an axis."""
+    """A module with the style of a plan, along an axis.
+
+    name: of the style. uneven: whether the plan allows parameters that the axis does not divide.
+    """
 
     module: Module
     axis: str
     style: Style
+    name: str
+    uneven: bool
+
+    def dimension_of(self, name: str) -> int | None:
+        """The dimension of a parameter that the style shards; None for another, or a replicated one."""
+        own = name.removeprefix(f"{self.module.path}.")
+        return self.style.parameters(own) if name in self.module.parameters else None
 
 
 @dataclass(frozen=True)
@@ -105,17 +143,17 @@ class ParallelPlan:
     @staticmethod
     def of(given: object, mesh: Mesh, modules: Mapping[str, Module]) -> ParallelPlan:
         """The plan on modules by path. Raises `ShardyError` for unknown paths, axes and styles."""
-        styled: list[StyledModule] = []
-        groups: list[ParameterGroup] = []
-        for part in _parts(given, mesh):
-            for axis in filter(None, (part.axis, getattr(part, "replicate", None))):
+        parts = _parts(given, mesh)
+        for part in parts:
+            for axis in part.every_axis if isinstance(part, FullyShard) else (part.axis,):
                 if axis not in mesh.sizes:
                     raise ShardyError.unknown("axis of the plan", axis, list(mesh.sizes))
-            if isinstance(part, TensorParallel):
-                styled += _styled(part, modules)
-            else:
-                groups += _groups(part, modules)
-        return ParallelPlan(tuple(styled), tuple(groups))
+        styled = [
+            each for part in parts if isinstance(part, TensorParallel) for each in _styled(part, modules)
+        ]
+        groups = _groups([part for part in parts if isinstance(part, FullyShard)], modules)
+        _check_conflicts(styled, groups)
+        return ParallelPlan(tuple(styled), groups)
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -129,15 +167,13 @@ class ParallelPlan:
         """
         found: dict[str, int] = {}
         for each in self.styled:
-            if name in each.module.parameters:
-                own = name.removeprefix(f"{each.module.path}.")
-                dimension = each.style.parameters(own)
-                if dimension is not None:
-                    found[each.axis] = dimension
+            if (dimension := each.dimension_of(name)) is not None:
+                found[each.axis] = dimension
         for group in self.groups:
             if name in group.parameters and rank:
                 patterns = group.plan.dimensions.items()
-                found[group.plan.axis] = next((d for p, d in patterns if fnmatchcase(name, p)), 0)
+                dimension = next((d for p, d in patterns if fnmatchcase(name, p)), 0)
+                found |= dict.fromkeys(group.plan.axes, dimension)
         return found
 
 
@@ -200,25 +236,26 @@ def _parts(given: object, mesh: Mesh) -> tuple[TensorParallel | FullyShard, ...]
 def _axis_of_styles(mesh: Mesh) -> str:
     if len(mesh.axes) == 1:
         return mesh.axes[0].name
-    if "tp" in mesh.sizes:
-        return "tp"
+    likely = "tp" if "tp" in mesh.sizes else mesh.axes[-1].name
     raise ShardyError.unexpected(
         "a plan of styles on a mesh of several axes",
         expected="the axis they are along",
         got=f"mesh {mesh}",
-        remedy=f'pass TensorParallel("{mesh.axes[-1].name}", plan)',
+        remedy=f'pass TensorParallel("{likely}", plan)',
     )
 
 
 def _styled(plan: TensorParallel, modules: Mapping[str, Module]) -> Iterator[StyledModule]:
     for pattern, given in _flat(plan.styles):
         for path in _matching(pattern, modules):
-            yield StyledModule(modules[path], plan.axis, style_of(given, path, modules[path].kind))
+            style = style_of(given, path, modules[path].kind)
+            yield StyledModule(modules[path], plan.axis, style, type(given).__name__, plan.uneven)
 
 
 def _flat(styles: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
     """The styles with their whole patterns, of plans within plans."""
     for pattern, given in styles.items():
+        expect(pattern, str, 'the path of a module, as "layers.*"', what="key of a plan")
         whole = ".".join(filter(None, (above, pattern)))
         if is_mapping(given):
             yield from _flat(given, whole)
@@ -226,16 +263,48 @@ def _flat(styles: Mapping[str, object], above: str = "") -> Iterator[tuple[str, 
             yield whole, given
 
 
-def _groups(plan: FullyShard, modules: Mapping[str, Module]) -> Iterator[ParameterGroup]:
-    paths = {path: None for pattern in plan.modules for path in _matching(pattern, modules)}
+def _groups(plans: Sequence[FullyShard], modules: Mapping[str, Module]) -> tuple[ParameterGroup, ...]:
+    """The groups of all plans: a parameter belongs to the innermost module that one of them names."""
+    paths: dict[str, FullyShard] = {}
+    for plan in plans:
+        for path in {path: None for pattern in plan.modules for path in _matching(pattern, modules)}:
+            if path in paths:
+                remedy = "name each module once; FullyShard(axis, replicate=...) is HSDP"
+                raise ShardyError(Diagnostic(f"{_quoted(path)} is fully sharded twice", remedy=remedy))
+            paths[path] = plan
     by_path: dict[str, list[str]] = {path: [] for path in paths}
     for module in modules.values():
         around = [path for path in paths if not path or f"{module.path}.".startswith(f"{path}.")]
         if around:
             by_path[max(around, key=len)] += module.parameters
-    for path, names in by_path.items():
-        if names:
-            yield ParameterGroup(path, plan, tuple(names))
+    return tuple(ParameterGroup(path, paths[path], tuple(names)) for path, names in by_path.items() if names)
+
+
+def _check_conflicts(styled: Sequence[StyledModule], groups: Sequence[ParameterGroup]) -> None:
+    """Raises `ShardyError` for a parameter that a plan shards twice along one axis."""
+    first: dict[tuple[str, str], StyledModule] = {}
+    for each in styled:
+        path = each.module.path
+        if each.style.takes_parameters and (before := first.setdefault((path, each.axis), each)) is not each:
+            raise ShardyError(
+                Diagnostic(
+                    f"{_quoted(path)} has two styles along '{each.axis}': {before.name} and {each.name}",
+                    remedy="give each module one; the patterns of a plan may match one module twice",
+                )
+            )
+        for group in groups:
+            shared = [name for name in each.module.parameters if name in group.parameters]
+            if each.style.takes_parameters and shared and each.axis in group.plan.every_axis:
+                raise ShardyError(
+                    Diagnostic(
+                        f"{shared[0]}: {each.name} and FullyShard are both along '{each.axis}'",
+                        remedy="torch takes two dimensions of a mesh: give one of them another axis",
+                    )
+                )
+
+
+def _quoted(path: str) -> str:
+    return f"module '{path}'" if path else "the whole model"
 
 
 def _matching(pattern: str, modules: Mapping[str, Module]) -> list[str]:
@@ -244,7 +313,9 @@ def _matching(pattern: str, modules: Mapping[str, Module]) -> list[str]:
     found = [
         path
         for path in modules
-        if len(path.split(".")) == len(parts) and all(map(fnmatchcase, path.split("."), parts))
+        if bool(path) == bool(pattern)
+        and len(path.split(".")) == len(parts)
+        and all(map(fnmatchcase, path.split("."), parts))
     ]
     if not found:
         close = closest(pattern, modules, 3) or [path for path in modules if path][:8]

@@ -82,6 +82,7 @@ class Style:
     inputs, outputs: the layouts of each in order. keywords: the names of the last inputs.
     computed: the layout in which the module computes its output, before it gets its layouts; of a sum it is
         Replicate(), which its gradient gets. is_lookup: of an embedding sharded by rows: its result is a sum.
+    takes_parameters: whether it places the module's parameters, as DTensors.
     """
 
     dimensions: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -90,6 +91,7 @@ class Style:
     keywords: tuple[str, ...] = ()
     computed: Layouts = ()
     is_lookup: bool = False
+    takes_parameters: bool = False
 
     def parameters(self, name: str) -> int | None:
         """The sharded dimension of a parameter of the module; None for a replicated one."""
@@ -127,6 +129,7 @@ def _columns(given: TorchStyle, path: str, kind: str) -> Style:
         inputs=(_both(given.input_layouts[0], types.Replicate()),),
         outputs=(given.output_layouts,),
         computed=(types.Shard(-1),),
+        takes_parameters=True,
     )
 
 
@@ -140,11 +143,13 @@ def _rows(given: TorchStyle, path: str, kind: str) -> Style:
         outputs=(given.output_layouts,),
         computed=(types.Replicate(),),
         is_lookup=is_table,
+        takes_parameters=True,
     )
 
 
 def _sequence(given: TorchStyle, path: str, kind: str) -> Style:
-    return Style(inputs=(given.sequence_sharding,), outputs=(given.sequence_sharding,))
+    sharded = (given.sequence_sharding,)
+    return Style(inputs=sharded, outputs=sharded, takes_parameters=True)
 
 
 def _input(given: TorchStyle, path: str, kind: str) -> Style:

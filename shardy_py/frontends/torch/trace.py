@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import inspect
 import operator
-import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -25,15 +24,17 @@ from pathlib import Path
 from typing import Any
 
 from shardy_py.api import ShardyError
-from shardy_py.base.errors import Diagnostic, Position
+from shardy_py.base.errors import Diagnostic, InternalError, Position
 from shardy_py.frontends.aten import find_row, keeps_whole
+from shardy_py.frontends.torch.calls import is_users, place_of, short_text
+from shardy_py.frontends.torch.foreach import is_foreach, run_each
 from shardy_py.frontends.torch.multi_head import heads_apart
-from shardy_py.frontends.torch.nodes import in_phase, phase_of
+from shardy_py.frontends.torch.nodes import aten_of_prim, in_phase, phase_of
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxGraph, FxModule, FxNode, TorchModule, TorchTensor
+from shardy_py.frontends.torch.substitutes import substitutes
 from shardy_py.frontends.torch.whole_ops import kept_whole
 
-_HERE = str(Path(__file__).parent) + os.sep
 _STEP = str(Path(__file__).with_name("training_step.py"))
 _IGNORED = ("profiler",)
 """Namespaces of ops that compute nothing."""
@@ -61,7 +62,7 @@ def trace(
     Raises `ShardyError`, at the line of the model, if the function reads a number from a tensor, or torch
     cannot trace it for another reason.
     """
-    recorded = _recorded(function, inputs, places)
+    recorded = _recorded(function, _distinct(inputs), places)
     attributes = [node for node in recorded.graph.nodes if node.op == "get_attr"]
     held = {str(node.target): getattr(recorded, str(node.target)) for node in attributes}
     graph = _functional(recorded, held)
@@ -72,22 +73,37 @@ def trace(
     return TracedGraph(tuple(graph.nodes), tuple(placeholders[:count]), constants, tuple(output.args[0]))
 
 
+def _distinct(inputs: Sequence[TorchTensor]) -> list[TorchTensor]:
+    """The inputs, of which another tensor takes the place of one that is given again.
+
+    Tracing knows inputs by identity, and would take both for the last.
+    """
+    first: dict[int, int] = {}
+    places = [first.setdefault(id(tensor), place) for place, tensor in enumerate(inputs)]
+    empty_like = torch_module("torch").empty_like
+    return [t if places[n] == n else empty_like(t) for n, t in enumerate(inputs)]
+
+
 def _recorded(function: Callable[..., object], inputs: Sequence[TorchTensor], places: Places) -> FxModule:
     """The ops that the function runs on fake tensors, with the mutation that it does."""
     proxy_tensor = torch_module("torch.fx.experimental.proxy_tensor")
 
     def watched(*tensors: object) -> object:
-        with kept_whole(), heads_apart(), places.watching():
+        with kept_whole(), heads_apart(), substitutes(), places.watching():
             return function(*tensors)
 
     traced = proxy_tensor.make_fx(watched, tracing_mode="fake", _allow_non_fake_inputs=True)
     try:
         with torch_module("torch.fx.traceback").preserve_node_meta(), compiling():
             return traced(*inputs)
-    except RuntimeError as error:  # of torch, for code that it cannot trace
-        if (reason := unsupported(error)) is None:
-            raise
-        raise ShardyError(Diagnostic(reason, places.last)) from None
+    except (ShardyError, InternalError):
+        raise
+    except Exception as error:  # of the user's code, and of torch for what it cannot trace
+        reason = unsupported(error) if isinstance(error, RuntimeError) else None
+        if reason is not None:
+            raise ShardyError(Diagnostic(reason, places.last)) from None
+        what = f"the step cannot be traced: {short_text(error)}"
+        raise ShardyError(Diagnostic(what, place_of(error))) from error
 
 
 def unsupported(error: RuntimeError) -> str | None:
@@ -125,13 +141,18 @@ def _functional(recorded: FxModule, held: Mapping[str, TorchTensor]) -> FxGraph:
     proxy_tensor = torch_module("torch.fx.experimental.proxy_tensor")
 
     class Replay(torch.fx.Interpreter):
-        def call_function(self, target: object, args: Sequence[object], kwargs: object) -> object:
+        def call_function(
+            self, target: object, args: Sequence[object], kwargs: Mapping[str, object]
+        ) -> object:
             name = str(target)
             if name.startswith(_IGNORED):
                 return None
+            if is_foreach(target):
+                return run_each(target, args, kwargs)
             if name == "aten.native_batch_norm.default" and args[5] and args[3] is not None:
                 # Its schema does not mention that it changes the running statistics; that of this op does.
                 target = torch.ops.aten._native_batch_norm_legit.default
+            target = aten_of_prim(target) or target
             return super().call_function(target, args, kwargs)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
         def get_attr(self, target: str, args: object, kwargs: object) -> TorchTensor:
@@ -300,14 +321,13 @@ def _mode(places: Places) -> AbstractContextManager[object]:
 
 
 def _user_line() -> Position | None:
-    """The innermost line that is neither in torch nor in this package; None if this package called torch."""
-    inside = f"{Path(torch_module('torch').__file__).parent}{os.sep}"
+    """The innermost line of the user's code; None if this package called torch."""
     frame = inspect.currentframe()
     while frame is not None:
         file = frame.f_code.co_filename
         if file == _STEP:
             return None
-        if not file.startswith((inside, _HERE, "<")):
+        if is_users(file):
             return Position(file, frame.f_lineno, 1)
         frame = frame.f_back
     return None

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute
 from shardy_py.api import Mesh, Program
 from shardy_py.frontends.builder import Argument, Tensor, build, sharding_group
 from shardy_py.frontends.torch import step_names
+from shardy_py.frontends.torch.arguments import check_model, part_name, targets_of
 from shardy_py.frontends.torch.boundaries import Boundaries
 from shardy_py.frontends.torch.export import TorchGraph
 from shardy_py.frontends.torch.nodes import check, node_type
@@ -28,6 +29,7 @@ from shardy_py.frontends.torch.placements import as_mesh, torch_module
 from shardy_py.frontends.torch.plans import ParallelPlan, modules_of
 from shardy_py.frontends.torch.programs import annotated, shardings_by_label, under_plan
 from shardy_py.frontends.torch.protocols import FxNode, TorchModule, TorchOptimizer
+from shardy_py.frontends.torch.step_extras import StepOptions
 from shardy_py.frontends.torch.trace import Places, TracedGraph, trace
 from shardy_py.frontends.torch.training_step import StepResult, TrainingStep
 from shardy_py.mlir.typed import dictionaries_of
@@ -51,6 +53,9 @@ def from_training(
     gradients: bool = False,
     max_norm: float | None = None,
     learning_rate: bool = False,
+    accumulate: int = 1,
+    scaler: object = None,
+    average: object = None,
     name: str = "main",
 ) -> Program:
     """The program of one training step of a module.
@@ -67,6 +72,10 @@ def from_training(
     gradients: whether the gradients are results, too.
     max_norm: of the gradients, which are clipped to it (`clip_grad_norm_`); None: they are not.
     learning_rate: whether the learning rate is an argument; otherwise it is the optimizer's, a constant.
+    accumulate: the number of parts of the batch, whose gradients are averaged (gradient accumulation).
+        `example_inputs` and `targets` are those of one; those of the others are `x 1`, `x 2`, ...
+    scaler: a `torch.amp.GradScaler`: its scale is a state, and gradients that are not finite change nothing.
+    average: a `torch.optim.swa_utils.AveragedModel` of the model, updated after the step (EMA, SWA).
 
     Arguments and results have names: parameters and buffers their full names, states
     `exp_avg of layers.0.weight`, a count of steps that all parameters share `step`; results are `loss`,
@@ -75,7 +84,9 @@ def from_training(
     Raises `ShardyError` if torch is not installed, for ops without a row, dynamic sizes, code that depends on
     the elements of tensors, unknown names, and placements that a sharding cannot express.
     """
-    step = TrainingStep.of(model, loss, optimizer, example_inputs, tuple(targets), max_norm, learning_rate)
+    check_model(model)
+    options = StepOptions.of(model, max_norm, learning_rate, scaler, average, accumulate)
+    step = TrainingStep.of(model, loss, optimizer, example_inputs, targets_of(targets), options)
     ours = None if mesh is None else as_mesh(mesh)
     places = Places.of(model)
     boundaries = Boundaries(
@@ -88,7 +99,7 @@ def from_training(
     program = _program(step, traced, results, ours, shardings, name)
     if plan is not None:
         program = under_plan(program, model, ours, plan, name)
-    return annotated(program, ours, _with_own_names(model, shardings), name)
+    return annotated(program, ours, _of_every_part(step, _with_own_names(model, shardings)), name)
 
 
 def _program(
@@ -178,3 +189,14 @@ def _with_own_names(
     every = model.named_parameters(remove_duplicate=False)
     names = {name: first[id(parameter)] for name, parameter in every}
     return {names.get(key, key): sharding for key, sharding in shardings.items()}
+
+
+def _of_every_part(step: TrainingStep, shardings: Mapping[str, object] | None) -> Mapping[str, object] | None:
+    """The shardings with those of inputs for every part of the batch; parts may have their own."""
+    if not isinstance(shardings, Mapping) or step.options.parts == 1:
+        return shardings
+    inputs = {slot.name for slot in step.slots if slot.kind == "input"}
+    named = [(name, sharding) for name, sharding in shardings.items() if name in inputs]
+    parts = range(1, step.options.parts)
+    others = {part_name(name, part): sharding for name, sharding in named for part in parts}
+    return {**{name: sharding for name, sharding in others.items() if name in inputs}, **shardings}

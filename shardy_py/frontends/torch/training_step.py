@@ -18,13 +18,16 @@ from shardy_py.frontends.torch.arguments import (
     call_of,
     named_inputs,
     named_targets,
+    part_name,
     rate_slots,
     state_slots,
 )
 from shardy_py.frontends.torch.boundaries import Boundaries
+from shardy_py.frontends.torch.calls import fitting
 from shardy_py.frontends.torch.optimizers import PreparedOptimizer, check_optimizer, updated_names
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxNode, TorchModule, TorchOptimizer, TorchTensor
+from shardy_py.frontends.torch.step_extras import SCALE, StepOptions
 from shardy_py.frontends.torch.trace import Places, TracedGraph
 
 
@@ -38,7 +41,7 @@ class TrainingStep:
     model: TorchModule
     loss: Callable[..., object] | None
     optimizer: PreparedOptimizer | None
-    max_norm: float | None
+    options: StepOptions
     slots: tuple[StepArgument, ...]
     updated: tuple[str, ...]
     inputs: object
@@ -51,13 +54,12 @@ class TrainingStep:
         optimizer: TorchOptimizer | None,
         example_inputs: object,
         targets: tuple[object, ...],
-        max_norm: float | None,
-        learning_rate: bool,
+        options: StepOptions,
     ) -> TrainingStep:
         """Raises `ShardyError` for anything but a module, and an optimizer of other parameters."""
-        torch = torch_module("torch")
-        if not isinstance(model, torch.nn.Module):
-            raise ShardyError.unexpected("", expected="a torch.nn.Module", got=type(model).__name__)
+        if loss is not None and (isinstance(loss, type) or not callable(loss)):
+            given = f"the class {loss.__name__}" if isinstance(loss, type) else type(loss).__name__
+            raise ShardyError.unexpected("loss", expected="a function loss(output, *targets)", got=given)
         parameters = dict(model.named_parameters())
         names = {id(parameter): name for name, parameter in parameters.items()}
         updated = tuple(name for name, parameter in parameters.items() if parameter.requires_grad)
@@ -69,16 +71,18 @@ class TrainingStep:
             updated = updated_names(optimizer, names)
             prepared = PreparedOptimizer.of(optimizer, names, {name: parameters[name] for name in updated})
             slots += state_slots(prepared)
-            if learning_rate:
-                slots += rate_slots(optimizer)
+        slots += options.slots({slot.name: slot.tensor for slot in slots})
+        if optimizer is not None and options.learning_rate:
+            slots += rate_slots(optimizer)
         if not updated:
             raise ShardyError("no parameter requires a gradient; call requires_grad_() on some")
         taken = {slot.name for slot in slots} | {"loss"}
         slots += [
-            StepArgument("input", f"{path} (input)" if path in taken else path, tensor)
+            StepArgument("input", part_name(f"{path} (input)" if path in taken else path, part), tensor)
+            for part in range(options.parts)
             for path, tensor in (*named_inputs(model, example_inputs), *named_targets(loss, targets))
         ]
-        return TrainingStep(model, loss, prepared, max_norm, tuple(slots), updated, example_inputs, targets)
+        return TrainingStep(model, loss, prepared, options, tuple(slots), updated, example_inputs, targets)
 
     def run(
         self, tensors: Sequence[TorchTensor], places: Places, boundaries: Boundaries
@@ -91,35 +95,79 @@ class TrainingStep:
         for name in self.updated:
             copies[name].requires_grad_()
         own = {slot.name: copies[slot.name] for slot in self.slots if slot.kind in ("parameter", "buffer")}
-        inputs = [tensor for slot, tensor in given if slot.kind == "input"]
         parameters = {name: copies[name] for name in self.updated}
-        loss, found = self._with_gradients(own, inputs, list(parameters.values()), places)
-        gradients = {name: g for name, g in zip(parameters, found, strict=True) if g is not None}
+        loss, gradients = self._of_parts(own, given, parameters, places)
         gradients = boundaries.of_parameters(gradients)
         with ExitStack() as stack:
             stack.enter_context(torch.no_grad())
             stack.enter_context(torch.autocast("cpu", enabled=False))
-            if self.max_norm is not None:
-                places.phase = "clip"
-                gradients = _clipped(parameters, gradients, self.max_norm)
-            if self.optimizer is not None:
-                places.phase = "optimizer"
-                rates = [tensor.clone().requires_grad_() for slot, tensor in given if slot.kind == "rate"]
-                copies |= self.optimizer.run(parameters, gradients, copies, dict(enumerate(rates)))
+            gradients, changed = self._updated(given, copies, parameters, gradients, places)
+        copies |= changed
         return [
             loss.detach(),
             *(gradients.get(name) for name in self.updated),
             *(copies[slot.name].detach() for slot in self.slots if slot.kind in _CHANGED),
         ]
 
+    def _of_parts(
+        self,
+        own: Mapping[str, TorchTensor],
+        given: Sequence[tuple[StepArgument, TorchTensor]],
+        parameters: Mapping[str, TorchTensor],
+        places: Places,
+    ) -> tuple[Any, dict[str, TorchTensor]]:
+        """The mean of the losses of all parts of the batch, and the sum of the gradients that they add."""
+        count, inputs = self.options.parts, [tensor for slot, tensor in given if slot.kind == "input"]
+        scale = next((tensor for slot, tensor in given if slot.name == SCALE), None)
+        each, losses = len(inputs) // count, list[Any]()
+        gradients: dict[str, Any] = {}
+        for part in range(count):
+            places.phase = ""
+            own_inputs = inputs[part * each : (part + 1) * each]
+            loss, found = self._with_gradients(own, own_inputs, list(parameters.values()), scale, places)
+            losses.append(loss.detach())
+            for name, gradient in zip(parameters, found, strict=True):
+                if gradient is not None:
+                    gradients[name] = gradients[name] + gradient if name in gradients else gradient
+        return sum(losses[1:], losses[0]) / count if count > 1 else losses[0], gradients
+
+    def _updated(
+        self,
+        given: Sequence[tuple[StepArgument, TorchTensor]],
+        copies: Mapping[str, TorchTensor],
+        parameters: Mapping[str, TorchTensor],
+        gradients: Mapping[str, TorchTensor],
+        places: Places,
+    ) -> tuple[dict[str, TorchTensor], dict[str, TorchTensor]]:
+        """The gradients, unscaled and clipped, and the parameters and states that change."""
+        options, before = self.options, {slot.name: tensor for slot, tensor in given}
+        overflows: object = None
+        if options.scaling is not None:
+            places.phase = "clip"
+            gradients, overflows = options.scaling.unscaled(gradients, before[SCALE])
+        if options.max_norm is not None:
+            places.phase = "clip"
+            gradients = _clipped(parameters, gradients, options.max_norm)
+        places.phase, changed = "optimizer", dict[str, TorchTensor]()
+        if self.optimizer is not None:
+            rates = [tensor.clone().requires_grad_() for slot, tensor in given if slot.kind == "rate"]
+            changed = self.optimizer.run(parameters, gradients, copies, dict(enumerate(rates)))
+            changed |= {name: tensor.detach() for name, tensor in parameters.items()}
+        if options.scaling is not None:
+            changed = options.scaling.after(before, changed, overflows)
+        if options.average is not None:
+            changed |= options.average.after(copies, changed)
+        return dict(gradients), changed
+
     def _with_gradients(
         self,
         own: Mapping[str, TorchTensor],
         inputs: Sequence[TorchTensor],
         parameters: Sequence[TorchTensor],
+        scale: TorchTensor | None,
         places: Places,
     ) -> tuple[TorchTensor, Sequence[TorchTensor | None]]:
-        """The loss and the gradients for these parameters, buffers, inputs and targets."""
+        """The loss and the gradients that a part of the batch adds."""
         torch = torch_module("torch")
 
         class Both(torch.nn.Module):
@@ -129,8 +177,10 @@ class TrainingStep:
                 return run()
 
         def run() -> tuple[TorchTensor, Sequence[TorchTensor | None]]:
-            loss = self._loss(inputs, places)
-            return loss, torch.autograd.grad(loss, parameters, allow_unused=True)
+            loss: Any = self._loss(inputs, places)
+            share = loss / self.options.parts if self.options.parts > 1 else loss
+            scaled = share if scale is None else share * scale
+            return loss, torch.autograd.grad(scaled, parameters, allow_unused=True)
 
         replaced = {f"model.{name}": tensor for name, tensor in own.items()}
         both: Any = Both()
@@ -146,9 +196,11 @@ class TrainingStep:
         filled = [next(rest) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         arguments, targets = pytree.tree_unflatten(filled, structure)
         positional, keywords = call_of(arguments)
-        output = self.model(*positional, **keywords)
+        name, remedy = f"{type(self.model).__name__}.forward", "pass them as example_inputs"
+        with fitting(name, self.model.forward, positional, keywords, remedy):
+            output = self.model(*positional, **keywords)
         places.phase = "loss"
-        loss: Any = _loss_of(output) if self.loss is None else self.loss(output, *targets)
+        loss: Any = _loss_of(output) if self.loss is None else self._called(self.loss, output, targets)
         if isinstance(loss, torch.Tensor) and loss.numel() == 1 and loss.requires_grad:
             return loss.reshape(())
         is_tensor = isinstance(loss, torch.Tensor)
@@ -158,6 +210,14 @@ class TrainingStep:
             got=f"a tensor of shape {tuple(loss.shape)}" if is_tensor else type(loss).__name__,
             remedy="pass loss(output, *targets)",
         )
+
+    @staticmethod
+    def _called(loss: Callable[..., object], output: object, targets: Sequence[object]) -> object:
+        function = getattr(loss, "forward", loss)
+        name = getattr(loss, "__name__", type(loss).__name__)
+        remedy = "pass what it takes after the output as targets=(...,)"
+        with fitting(name, function, (output, *targets), {}, remedy):
+            return loss(output, *targets)
 
     def results(self, traced: TracedGraph, *, gradients: bool) -> tuple[StepResult, ...]:
         """The results that the program has: nodes with names, and the arguments that they replace."""

@@ -42,7 +42,10 @@ def dot_general_op() -> Any:
 
     def shape(lhs: TorchTensor, rhs: TorchTensor, *dims: Dims) -> TorchTensor:
         first, second, result = _labels(lhs.ndim, rhs.ndim, *dims)
-        sizes = dict(zip(first + second, (*lhs.shape, *rhs.shape), strict=True))
+        ours, theirs = dict(zip(first, lhs.shape, strict=True)), dict(zip(second, rhs.shape, strict=True))
+        if any(size != theirs.get(label, size) for label, size in ours.items()):
+            raise RuntimeError(f"shapes {tuple(lhs.shape)} and {tuple(rhs.shape)} cannot be multiplied")
+        sizes = ours | theirs
         return lhs.new_empty([sizes[label] for label in result])
 
     def product(lhs: TorchTensor, rhs: TorchTensor, *dims: Dims) -> TorchTensor:
@@ -266,30 +269,37 @@ _KERNELS: dict[str, Callable[..., object]] = {
 """By the op that torch would decompose when it records gradients."""
 
 
+_WRONG = ("multilabel_margin_loss_forward.default",)
+"""Ops that torch would decompose before autograd records them, into another result."""
+
+
 @contextmanager
 def kept_whole() -> Generator[None]:
     """Within it, the ops of `_KERNELS` that torch's dispatcher runs are sums of `dot_general`.
 
     They are decomposed before autograd records them, which a `TorchDispatchMode`, behind it, would not see.
     """
-    composite = torch_module("torch._C").DispatchKey.CompositeImplicitAutograd
+    keys = torch_module("torch._C").DispatchKey
+    composite = keys.CompositeImplicitAutograd
     library = torch_module("torch").ops.aten
     dot_general_op()
-    replaced: list[tuple[Any, Any]] = []
+    replaced: list[tuple[Any, Any, Any]] = []
     with torch_module("torch._dispatch.python").enable_python_dispatcher():
         try:
-            for name, kernel in _KERNELS.items():
+            for name in (*_KERNELS, *_WRONG):
                 packet, overload = name.split(".")
-                op = getattr(getattr(library, packet), overload)
-                replaced.append((op, op.py_kernels.pop(composite, None)))
-                op.py_impl(composite)(_or_torch(op, composite, kernel))
+                op, kernel = getattr(getattr(library, packet), overload), _KERNELS.get(name)
+                key = keys.Autograd if kernel is None else composite
+                replaced.append((op, key, op.py_kernels.pop(key, None)))
+                if kernel is not None:
+                    op.py_impl(composite)(_or_torch(op, composite, kernel))
                 op._dispatch_cache.clear()
             yield
         finally:
-            for op, kernel in replaced:
-                op.py_kernels.pop(composite, None)
+            for op, key, kernel in replaced:
+                op.py_kernels.pop(key, None)
                 if kernel is not None:
-                    op.py_kernels[composite] = kernel
+                    op.py_kernels[key] = kernel
                 op._dispatch_cache.clear()
 
 

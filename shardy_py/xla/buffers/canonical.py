@@ -28,7 +28,6 @@ from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.library import copied_order, is_in_library
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
-
 _NARROW = frozenset(("bf16", "f16"))
 
 

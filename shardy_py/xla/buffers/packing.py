@@ -7,12 +7,12 @@ have buffers (`assignment.py`), and what is in the memory of results (`held.py`)
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from shardy_py.xla.buffers.held import HeldMemory, Period
+from shardy_py.xla.buffers.held import HeldMemory
 from shardy_py.xla.spmd.program import PlannedOp
 
 MOST_PLACED = 2_000

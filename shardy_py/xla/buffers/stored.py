@@ -27,7 +27,6 @@ from shardy_py.xla.buffers.host_steps import HostSteps
 from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
-from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent

@@ -1,9 +1,11 @@
 """x."""
 from __future__ import annotations
-from typing import Any
-import jax, jax.numpy as jnp
+
+import jax
+import jax.numpy as jnp
 from jax import lax
 from jax.sharding import PartitionSpec as P
+
 from tests.xla.spmd.model_styles import Placed, Programs, trained
 
 

@@ -1,0 +1,84 @@
+"""Functions of torch that others compute while a model is traced: those whose own ops have no fixed sizes.
+
+    with substitutes():
+        torch.bincount(x, minlength=8)      8 counts, of numbers below 8
+
+Not here: ops that are kept whole (`whole_ops.py`), rows of ops (`../aten/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+from shardy_py.frontends.torch.ctc import ctc_loss
+from shardy_py.frontends.torch.placements import torch_module
+
+
+def bincount(input: Any, weights: Any = None, minlength: int = 0) -> object:
+    """The number of times of each number below `minlength`, which is the size of the result.
+
+    NotImplemented without it: the size depends on the largest number.
+    """
+    if not minlength:
+        return NotImplemented
+    torch = torch_module("torch")
+    counted = torch.ones_like(input, dtype=torch.int64) if weights is None else weights
+    if weights is not None and weights.dtype != torch.float32:
+        counted = weights.double()
+    kept = torch.where(input < minlength, counted, 0)
+    counts = torch.zeros(minlength, dtype=counted.dtype, device=input.device)
+    return counts.scatter_add(0, input.clamp(max=minlength - 1).long(), kept)
+
+
+def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> object:
+    """The convolution of [time, batch, features], as one of [batch, features, time]."""
+    functional = torch_module("torch.nn.functional")
+    found = functional.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return found.permute(2, 0, 1)
+
+
+def _named_ctc_loss(
+    log_probs: object,
+    targets: object,
+    input_lengths: object,
+    target_lengths: object,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> object:
+    number = torch_module("torch.nn._reduction").get_enum(reduction)
+    return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)
+
+
+@cache
+def _functions() -> Mapping[object, Callable[..., object]]:
+    torch = torch_module("torch")
+    return {
+        torch.bincount: bincount,
+        torch.Tensor.bincount: bincount,
+        torch.conv_tbc: conv_tbc,
+        torch.ctc_loss: ctc_loss,
+        torch.nn.functional.ctc_loss: _named_ctc_loss,
+    }
+
+
+def substitutes() -> AbstractContextManager[object]:
+    """The mode in which these functions are computed by those of this file."""
+    functions = _functions()
+
+    class SubstitutingMode(torch_module("torch.overrides").TorchFunctionMode):
+        def __torch_function__(
+            self,
+            func: Callable[..., object],
+            types: object,
+            args: Sequence[object] = (),
+            kwargs: Mapping[str, object] | None = None,
+        ) -> object:
+            ours, keywords = functions.get(func), kwargs or {}
+            found = NotImplemented if ours is None else ours(*args, **keywords)
+            return func(*args, **keywords) if found is NotImplemented else found
+
+    return SubstitutingMode()

@@ -1,0 +1,78 @@
+"""`sdy-check` on archives of torch.export under plans of DTensor."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+# ruff: noqa: E402
+from shardy_py.cli import check
+from shardy_py.cli.shell import FAILURE, SUCCESS, TROUBLE
+
+pytestmark = pytest.mark.torch
+
+PLAN = """
+from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel
+
+from shardy_py.frontends.torch import FullyShard, TensorParallel
+
+PLAN = [TensorParallel("tp", {"0": ColwiseParallel(), "2": RowwiseParallel()}), FullyShard("dp")]
+INPUTS = {"input": [Shard(0), Replicate()]}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model and its plan."""
+    nn, folder = torch.nn, tmp_path_factory.mktemp("plans")
+    model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 16))
+    torch.export.save(torch.export.export(model, (torch.randn(8, 16),)), folder / "m.pt2")
+    (folder / "plan.py").write_text(PLAN)
+    (folder / "m.mlir").write_text("func.func @main() {\n  return\n}\n")
+    return folder
+
+
+def run(folder: Path, program: str, *flags: str) -> int:
+    named = [flag.replace("plan.py", str(folder / "plan.py")) for flag in flags]
+    return check.main([str(folder / program), "--no-verdict", *named])
+
+
+def test_plans_of_archives(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mesh = ("--mesh", "dp=2,tp=4")
+    assert run(folder, "m.pt2", *mesh, "--plan", "plan.py:PLAN", "--shardings", "plan.py:INPUTS") == SUCCESS
+    assert "result has no sharding: propagation decides its layout" in capsys.readouterr().out
+    limits = ("--replicated-bytes", "1K", "--select", "SDY001")
+    assert run(folder, "m.pt2", *mesh, *limits) == FAILURE
+    assert "0.weight" in capsys.readouterr().out
+    assert run(folder, "m.pt2", *mesh, *limits, "--plan", "plan.py:PLAN") == SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--plan", "plan.py:PLAN"), "--plan needs a mesh: --mesh dp=2,tp=4"),
+        (
+            ("--mesh", "dp=2", "--plan", "plan.py:PLAM"),
+            "argument --plan: unknown name in .* did you mean 'PLAN'",
+        ),
+        (("--mesh", "dp=2", "--plan", "plan.py"), "expected a file and a name in it: plan.py:PLAN"),
+        (("--mesh", "dp=2", "--plan", "none.py:PLAN"), "argument --plan: running none.py: FileNotFoundError"),
+        (("--mesh", "dp=2", "--plan", "plan.py:PLAN"), "m.pt2: error: unknown axis of the plan 'tp'"),
+        (("--mesh", "dp=2,tp=3", "--plan", "plan.py:PLAN"), "m.pt2: error: 0.weight: ColwiseParallel along"),
+    ],
+)
+def test_invalid_flags(
+    folder: Path, capsys: pytest.CaptureFixture[str], flags: tuple[str, ...], message: str
+) -> None:
+    assert run(folder, "m.pt2", *flags) == TROUBLE
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_other_programs_have_their_own_meshes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(folder, "m.mlir", "--mesh", "dp=2") == TROUBLE
+    assert "--mesh is for programs that torch.export.save wrote" in capsys.readouterr().err

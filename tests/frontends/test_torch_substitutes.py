@@ -1,0 +1,144 @@
+"""Functions that others compute while a model is traced, ops of prims, constants: numbers against torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+# Models are made with torch, so their imports come behind that line.
+# ruff: noqa: E402
+from shardy_py import Program, ShardyError
+from shardy_py.frontends.torch import from_module
+
+pytestmark = pytest.mark.torch
+F, nn, prims = torch.nn.functional, torch.nn, torch.ops.prims
+
+
+class Calls(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.function(*inputs)
+
+
+def check(function: Callable[..., Any], *inputs: Any) -> None:
+    (found,) = from_module(Calls(function), inputs).run([x.numpy() for x in inputs]).arrays
+    expected = function(*inputs)
+    assert (found.shape, found.dtype) == (tuple(expected.shape), expected.numpy().dtype)
+    np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def check_step(model: Any, loss: Any, inputs: tuple[Any, ...], targets: tuple[Any, ...]) -> None:
+    """The loss and its gradients."""
+    given = [tensor.detach().numpy() for tensor in (*model.parameters(), *inputs, *targets)]
+    found = Program.from_torch_training(model, loss, None, inputs, targets=targets).run(given)
+    expected = loss(model(*inputs), *targets)
+    expected.backward()
+    np.testing.assert_allclose(found["loss"], expected.item(), rtol=1e-5)
+    for name, parameter in model.named_parameters():
+        np.testing.assert_allclose(found[f"{name} gradient"], parameter.grad, rtol=1e-4, atol=1e-6)
+
+
+STEPS, LABELS = torch.tensor([7, 4, 6]), torch.tensor([3, 2, 0])
+TARGETS = torch.tensor([[1, 1, 3], [2, 4, 4], [1, 2, 3]])
+
+
+@pytest.mark.parametrize(
+    ("options", "steps", "labels", "targets"),
+    [
+        ({}, STEPS, LABELS, TARGETS),
+        ({"reduction": "none", "blank": 4}, STEPS, torch.tensor([3, 2, 1]), torch.tensor([1, 1, 3, 2, 0, 2])),
+        ({"reduction": "none"}, torch.tensor([3, 4, 6]), LABELS, TARGETS),
+        ({"reduction": "sum", "zero_infinity": True}, torch.tensor([3, 4, 6]), LABELS.int(), TARGETS.int()),
+    ],
+)
+def test_ctc(options: dict[str, Any], steps: Any, labels: Any, targets: Any) -> None:
+    torch.manual_seed(0)
+    scores = torch.randn(7, 3, 5).log_softmax(-1)
+    check(lambda *given: F.ctc_loss(*given, **options), scores, targets, steps, labels)
+
+
+def test_ctc_of_one_sample_with_lengths_as_numbers() -> None:
+    torch.manual_seed(0)
+    check(lambda x, t: F.ctc_loss(x, t, (7,), (3,)), torch.randn(7, 5).log_softmax(-1), TARGETS[0])
+
+
+class Scores(nn.Module):
+    def __init__(self, *, normalized: bool = True) -> None:
+        super().__init__()
+        self.out, self.normalized = nn.Linear(4, 5), normalized
+
+    def forward(self, x: Any) -> Any:
+        return self.out(x).log_softmax(-1) if self.normalized else self.out(x)
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_gradients_of_ctc(normalized: bool) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(7, 3, 4)
+    check_step(Scores(normalized=normalized), F.ctc_loss, (x,), (TARGETS, STEPS, LABELS))
+    short = torch.tensor([7, 3, 6]), torch.tensor([3, 3, 0])
+    check_step(Scores(), nn.CTCLoss(reduction="sum", zero_infinity=True), (x,), (TARGETS, *short))
+
+
+def test_gradients_of_the_multilabel_margin_loss() -> None:
+    torch.manual_seed(0)
+    entries = torch.tensor([[1, -1, 2, 0, 0], [0, 1, 2, 3, 4], [-1, 0, 0, 0, 0]])
+    check_step(Scores(normalized=False), F.multilabel_margin_loss, (torch.randn(3, 4),), (entries,))
+
+
+NUMBERS = torch.tensor([1, 3, 3, 0, 5])
+
+
+def test_counts_of_a_given_size() -> None:
+    check(lambda x: torch.bincount(x, minlength=8), NUMBERS)
+    check(lambda x, w: x.bincount(w, minlength=8), NUMBERS, torch.rand(5))
+    check(lambda x, w: x.bincount(w, minlength=8), NUMBERS, torch.rand(5).double())
+    with pytest.raises(ShardyError, match=r"aten.bincount.default: .* depends on values; pass minlength to"):
+        from_module(Calls(torch.bincount), (NUMBERS,))
+
+
+class Convolved(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.randn(3, 4, 5)), nn.Parameter(torch.randn(5))
+
+    def forward(self, x: Any) -> Any:
+        window = torch.hamming_window(5) + torch.kaiser_window(5, False, 3.0)
+        return torch.conv_tbc(x, self.weight, self.bias, 1) * window
+
+
+def test_steps_with_convolutions_over_time_and_windows() -> None:
+    torch.manual_seed(0)
+    check_step(Convolved(), lambda y: y.square().mean(), (torch.randn(7, 2, 4),), ())
+
+
+@pytest.mark.parametrize("name", ["hann", "hamming", "blackman", "bartlett", "kaiser"])
+def test_windows(name: str) -> None:
+    make = getattr(torch, f"{name}_window")
+    check(lambda x: torch.stack([x * make(6), x * make(6, periodic=False)]), torch.randn(6))
+
+
+def test_ops_of_prims_are_those_of_aten() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(4, 6)
+    check(lambda x: prims.transpose(prims.mul(prims.sin(x), x), [1, 0]), x)
+    check(lambda x: prims.broadcast_in_dim(prims.sum(x, [1]), [4, 3], [0]), x)
+    check(lambda x: prims.where(prims.gt(x, 0.5), x, prims.neg(x)), x)
+    check(lambda x: prims.convert_element_type(x, torch.float64), x)
+
+
+def test_what_has_no_counterpart() -> None:
+    message = r"aten.linalg_ldl_factor_ex.default: XLA has no .*; use torch.linalg.lu_factor"
+    with pytest.raises(ShardyError, match=message) as caught:
+        from_module(Calls(torch.linalg.ldl_factor), (torch.randn(16, 16),))
+    assert str(caught.value.diagnostics[0].where).startswith(__file__)
