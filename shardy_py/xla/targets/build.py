@@ -274,7 +274,9 @@ class _Builder:
         node = DeviceNode(
             NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer
         )
-        found = self._add(node, (*_what(collective), transfer.reduction, source, place))
+        # XLA does not merge all-reduces: each has a computation of its own.
+        key = (*_what(collective), source, place) if collective.kind != "all_reduce" else None
+        found = self._add(node, key)
         first = self.nodes[found].transfer
         if first is not None and first is not transfer:
             merged = replace(first.changed(_MERGED), members=(*first.members, sent))

@@ -47,9 +47,10 @@ class Issued:
 
 def combined(body: DeviceBody, limits: CombinerLimits) -> tuple[Issued, ...]:
     """Returns the collectives of one computation, not of those inside, as ops of one or several."""
-    order = [number for number in body.order if body.transfer(number) is not None]
+    nodes, reads = body.without_barriers
+    order = [number for number in nodes if body.transfer(number) is not None]
     places = {number: i for i, number in enumerate(order)}
-    needs = _needs(body, places)
+    needs = _needs(nodes, reads, places)
     transfers = [_transfer(body, number) for number in order]
     found: dict[int, list[int]] = {}
     for kind in limits.kinds:
@@ -74,13 +75,13 @@ def _transfer(body: DeviceBody, number: int) -> Transfer:
     return found
 
 
-def _needs(body: DeviceBody, places: Mapping[int, int]) -> list[int]:
+def _needs(order: Iterable[int], reads: Mapping[int, Iterable[int]], places: Mapping[int, int]) -> list[int]:
     """For each collective the set of those that it needs, as bits."""
     before: dict[int, int] = {}
     needs = [0] * len(places)
-    for number in body.order:
+    for number in order:
         found = 0
-        for each in body.nodes[number].inputs:
+        for each in reads[number]:
             found |= before.get(each, 0)
         place = places.get(number)
         if place is not None:

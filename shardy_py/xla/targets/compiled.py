@@ -23,6 +23,7 @@ from shardy_py.xla.targets.merging import merged
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.narrowing import narrowed, widened
 from shardy_py.xla.targets.rounding import rounded
+from shardy_py.xla.targets.simplified import called, simplified
 from shardy_py.xla.targets.sums import folded, reassociated, scattered
 
 Pass = Callable[[DeviceBody, "count[int]"], DeviceBody]
@@ -36,7 +37,8 @@ class Compiler:
     """The passes after XLA's partitioner that change collectives, in their order, and what is combined.
 
     whole: those that run on the entry computation with all in it, after the others. unknown: further changes
-    of the compiler, which reports do not have, as a phrase.
+    of the compiler, which reports do not have, as a phrase. simplify: changes the program before the
+    partitioner.
     """
 
     name: str
@@ -44,23 +46,26 @@ class Compiler:
     limits: CombinerLimits
     whole: tuple[Pass, ...] = ()
     unknown: str = ""
+    simplify: Callable[[Block], Block] | None = None
 
 
 def _tpu(most: int) -> Compiler:
     """XLA:TPU; most: the devices of a mesh all of which may scatter a sum among them."""
     return Compiler(
         "XLA:TPU",
-        (into_scatters, reassociated, moved_out, partial(scattered, most=most)),
+        (into_scatters, moved_out, reassociated, partial(scattered, most=most)),
         CombinerLimits(("all_reduce",), 120 * _MIB, 256),
         (rounded,),
         "loops of permutes instead of gathers for products and of scattered sums (windowed einsum)",
+        simplify=called,
     )
 
 
 _GPU = Compiler(
     "XLA:GPU",
-    (into_scatters, merged, folded, reassociated, moved_out, narrowed, scattered),
+    (into_scatters, merged, folded, moved_out, reassociated, narrowed, scattered),
     CombinerLimits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
+    simplify=simplified,
 )
 _CPU = Compiler("XLA:CPU", (widened,), CombinerLimits(("all_reduce",), 2**63, 2**31))
 _RINGS = 8
