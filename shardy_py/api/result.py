@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from shardy_py.api.local_program import LocalProgram
     from shardy_py.check import Findings
     from shardy_py.propagation.op_graph import OpGraph
+    from shardy_py.report.compiled import CompiledReport
     from shardy_py.report.time import TimeReport
     from shardy_py.report.verdict import Verdict
     from shardy_py.viewer.explorer_file import Explorer
@@ -229,6 +230,22 @@ class Result(Advised):
             what = "propagation was not recorded"
             raise ShardyError(f"{what}; use propagate(program, options, record=True)")
         return report.verdict()
+
+    @without_collection()
+    def compile(self, target: AxisPlacement | Hardware | str, *, python: str | None = None) -> CompiledReport:
+        """Returns what the compiler of a device itself makes of the program, beside the forecast.
+
+        It is compiled ahead of time, without the device, by JAX and its plugin.
+
+        target: a device as for `time`, with the `topology=` of a TPU. python: the interpreter that has JAX
+        and the compiler; None: that of the environment variable SHARDY_COMPILER_PYTHON, or the running one.
+
+        Raises:
+            ShardyError: the compiler is not installed, or it rejects the program: in its words, at its lines.
+        """
+        from shardy_py.api.compiled import compiled
+
+        return compiled(self, target, python)
 
     @cached_property
     def communicating(self) -> Program:

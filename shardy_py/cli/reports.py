@@ -182,6 +182,14 @@ def _communication(evidence: Evidence, model: str) -> FlagReport:
     return FlagReport(lambda: communication_text(advised), lambda: communication_json(report), report.to_csv)
 
 
+def _compiled(evidence: Evidence, target: str) -> FlagReport:
+    from shardy_py.cli.propagated import compiled_for
+    from shardy_py.report.compiled import compiled_json
+
+    report = compiled_for(evidence, target)
+    return FlagReport(lambda: str(report), lambda: compiled_json(report), report.to_csv)
+
+
 def _verdict(evidence: Evidence, model: str) -> FlagReport:
     from shardy_py.cli.propagated import communication_of, verdict_on
     from shardy_py.report.verdict import verdict_json
@@ -345,6 +353,15 @@ REPORTS: tuple[ReportRow, ...] = (
         check=_check_hardware,
         needs_record=True,
         has_rows=True,
+    ),
+    ReportRow(
+        *("compile", "compiled", _compiled, "HARDWARE", None),
+        "Compile the program for a device, without it, by its compiler in the Python that SHARDY_COMPILER_PYTHON "
+        "names: collectives and memory beside the forecast",
+        check=_check_hardware,
+        needs_record=True,
+        has_rows=True,
+        tries=True,
     ),
     ReportRow(
         *("time-trace", "time_trace", _time_trace, "FILE[,HARDWARE]", None),

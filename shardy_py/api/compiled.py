@@ -1,0 +1,45 @@
+"""A result as the compiler of a device makes it: what is compiled, and the forecast beside it.
+
+Not here: the report (`report/compiled.py`), running the compiler (`xla/compilers/`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shardy_py.api.arguments import expect
+from shardy_py.base.errors import ShardyError
+from shardy_py.hardware import AxisPlacement, Hardware
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.report.compiled import CompiledReport, devices_of, forecast_by_kind, name_locations
+from shardy_py.xla.compilers import compile_ahead
+from shardy_py.xla.targets.of_program import CompiledProgram
+from shardy_py.xla.targets.stage import stage_of
+
+if TYPE_CHECKING:
+    from shardy_py.api.result import Result
+
+
+def compiled(
+    result: Result, target: AxisPlacement | Hardware | str, python: str | None = None
+) -> CompiledReport:
+    """Returns the report on a program as compiled; see `Result.compile`.
+
+    Raises:
+        ShardyError: as there.
+    """
+    expect(target, (str, Hardware, AxisPlacement), "the name of a device such as 'h100'")
+    if python is not None:
+        expect(python, str, "the path of a Python interpreter")
+    stage = stage_of(target)
+    assert stage is not None
+    if stage.compiler is None or stage.placement.hardware.compiler == "cpu":
+        expected = "a GPU or a TPU, which have a compiler of their own"
+        raise ShardyError.unexpected("compile", expected=expected, got=stage.device)
+    source = result.source.copy()
+    name_locations(source.module)
+    mesh = devices_of(Symbols(source.module).meshes().values())
+    answer = compile_ahead(source.text(debuginfo=True), stage.placement, mesh, python)
+    made = CompiledProgram(result.forecasts.spmd("xla"), stage.compiler)
+    memory = result.memory(stage.placement, partitioner="xla").estimate
+    return CompiledReport(stage, answer, forecast_by_kind(made), memory)
