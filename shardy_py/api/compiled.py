@@ -5,19 +5,25 @@ Not here: the report (`report/compiled.py`), running the compiler (`xla/compiler
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shardy_py.api.arguments import expect
-from shardy_py.base.errors import ShardyError
+from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.hardware import AxisPlacement, Hardware
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.report.compiled import CompiledReport, devices_of, forecast_by_kind, name_locations
-from shardy_py.xla.compilers import compile_ahead
+from shardy_py.report.tables import bytes_text
+from shardy_py.xla.buffers.estimate import MemoryEstimate
+from shardy_py.xla.compilers import OutOfMemoryError, compile_ahead
 from shardy_py.xla.targets.of_program import CompiledProgram
-from shardy_py.xla.targets.stage import stage_of
+from shardy_py.xla.targets.stage import CompileStage, stage_of
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
+
+_SHOWN = 5
+"""The tensors that are named beside an error."""
 
 
 def compiled(
@@ -39,7 +45,22 @@ def compiled(
     source = result.source.copy()
     name_locations(source.module)
     mesh = devices_of(Symbols(source.module).meshes().values())
-    answer = compile_ahead(source.text(debuginfo=True), stage.placement, mesh, python)
-    made = CompiledProgram(result.forecasts.spmd("xla"), stage.compiler)
-    memory = result.memory(stage.placement, partitioner="xla").estimate
-    return CompiledReport(stage, answer, forecast_by_kind(made), memory)
+    try:
+        answer = compile_ahead(source.text(debuginfo=True), stage.placement, mesh, python)
+    except OutOfMemoryError as error:
+        raise OutOfMemoryError(_with_largest(error.first, _memory(result, stage))) from error
+    made = CompiledProgram.of(result.forecasts.spmd("xla"), stage.compiler)
+    return CompiledReport(stage, answer, forecast_by_kind(made), _memory(result, stage))
+
+
+def _memory(result: Result, stage: CompileStage) -> MemoryEstimate:
+    return result.memory(stage.placement, partitioner="xla").estimate
+
+
+def _with_largest(error: Diagnostic, forecast: MemoryEstimate) -> Diagnostic:
+    """An error of a compiler, with the largest tensors at the peak of the forecast."""
+    largest = (
+        f"largest as forecast: {bytes_text(each.bytes)} of {each.name} [{each.location}]"
+        for each in forecast.largest[:_SHOWN]
+    )
+    return replace(error, notes=(*error.notes, *(Diagnostic(text, severity="note") for text in largest)))

@@ -47,7 +47,7 @@ class Evidence:
     partitioner: whose collectives are reported; None: as `report.communication.of_program` decides.
     taken: how the program is taken; None: by the rule for what is in it.
     target: the device whose compiler's program is reported; None: it is as partitioned.
-    before: the program before the passes, for rows that try changes; None: they are not tried.
+    before: the program before the passes, for rows that try changes; None: none is tried.
     """
 
     after: ModuleOp
@@ -146,8 +146,7 @@ def _without_release(report: object) -> object:
     """A report as part of a document that names the release itself."""
     if not isinstance(report, dict):
         return report
-    fields = cast("JsonObject", report)
-    return {name: value for name, value in fields.items() if name != KEY}
+    return {name: value for name, value in cast("JsonObject", report).items() if name != KEY}
 
 
 def reports_csv(requests: Sequence[Request], evidence: Evidence) -> str:
@@ -356,8 +355,8 @@ REPORTS: tuple[ReportRow, ...] = (
     ),
     ReportRow(
         *("compile", "compiled", _compiled, "HARDWARE", None),
-        "Compile the program for a device, without it, by its compiler in the Python that SHARDY_COMPILER_PYTHON "
-        "names: collectives and memory beside the forecast",
+        "Compile the program for a device by its own compiler, in the Python of SHARDY_COMPILER_PYTHON: "
+        "collectives and memory, beside the forecast",
         check=_check_hardware,
         needs_record=True,
         has_rows=True,

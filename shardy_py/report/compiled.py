@@ -82,7 +82,19 @@ class CompiledReport(Tabular):
 
     def to_rows(self) -> Rows:
         """Returns a row for each collective of the compiled program."""
-        return [{**json_fields(each), "lines": ", ".join(each.lines)} for each in self.sent]
+        return [
+            dict(
+                zip(
+                    self.columns,
+                    (
+                        *(each.kind, each.name, each.runs, each.result_bytes),
+                        *(each.is_overlapped, ", ".join(each.lines)),
+                    ),
+                    strict=True,
+                )
+            )
+            for each in self.sent
+        ]
 
     def __str__(self) -> str:
         return compiled_text(self)

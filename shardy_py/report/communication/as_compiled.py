@@ -53,7 +53,7 @@ class IssuedUses:
         self.program, self.model = program, model
         self.planned = planned or PlannedUses(program, model)
         self.written: Mapping[int, Sequence[CollectiveUse]] = (
-            collectives_by_op(program.module, model, program.meshes, only_written=True)
+            collectives_by_op(program.module, model, program.meshes, only_written=True, table=program.values)
             if written is None
             else written
         )

@@ -109,11 +109,16 @@ def _is_written(op_name: str) -> bool:
 
 
 def collectives_by_op(
-    module: ModuleOp, model: CostModel, meshes: Mapping[str, Mesh], *, only_written: bool = False
+    module: ModuleOp,
+    model: CostModel,
+    meshes: Mapping[str, Mesh],
+    *,
+    only_written: bool = False,
+    table: ValueTable | None = None,
 ) -> dict[int, list[CollectiveUse]]:
     """Returns the collectives of each op by its identity, without their causes; as `collect_collectives`."""
     found: dict[int, list[CollectiveUse]] = {}
-    collector = _CollectiveCollector(module, model, Causes(()), meshes)
+    collector = _CollectiveCollector(module, model, Causes(()), meshes, table)
     for op, use in collector.collectives(only_written=only_written):
         found.setdefault(id(op), []).append(use)
     return found

@@ -201,7 +201,7 @@ def communication_report(
         return report
     if spmd is None or stage.compiler is None:
         return replace(report, stage=stage)
-    uses = compiled_uses(CompiledProgram(spmd, stage.compiler), model)
+    uses = compiled_uses(CompiledProgram.of(spmd, stage.compiler), model)
     more = report.warnings
     if stage.compiler.unknown and uses:
         what = f"not modelled of {stage.compiler.name}: {stage.compiler.unknown}"

@@ -6,6 +6,7 @@ REQUEST: a JSON file with the program as StableHLO, the platform, its topology a
 the file for the HLO, the memory, and the versions, or for the error. It imports nothing of this package,
 which that interpreter need not have.
 """
+# pyright: basic, reportPrivateImportUsage=false, reportArgumentType=false, reportAttributeAccessIssue=false
 
 import json
 import os
@@ -43,7 +44,7 @@ def answer(request: dict[str, object]) -> dict[str, object]:
         return {"missing": "release", "message": f"{type(error).__name__}: {error}", "versions": versions}
 
 
-def _devices(request):  # pyright: ignore
+def _devices(request):
     """The devices of a topology, in the order of the mesh."""
     import numpy as np
     from jax.experimental import topologies
@@ -59,7 +60,8 @@ def _devices(request):  # pyright: ignore
         return np.array(found.devices)
 
 
-def _compiled(request, devices):  # pyright: ignore
+def _compiled(request, devices):
+    """The compiled program and its memory, by what JAX itself calls to compile."""
     import numpy as np
     from jax._src import compiler
     from jax._src.interpreters import mlir

@@ -109,7 +109,7 @@ _HOPPER = 9
 
 
 def gpu_description(name: str) -> str:
-    """Returns the description of a GPU, as text of XLA's `GpuTargetConfigProto`; "" for one not known here."""
+    """Returns the description of a GPU, as text of XLA's `GpuTargetConfigProto`; "" if none is known here."""
     gpu = GPUS.get(name)
     if gpu is None:
         return ""

@@ -72,6 +72,10 @@ class CompilerAnswer:
     jax: str
 
 
+class OutOfMemoryError(ShardyError):
+    """A program that a compiler finds too large for its device."""
+
+
 def compile_ahead(
     text: str, placement: AxisPlacement, mesh: Sequence[int], python: str | None = None
 ) -> CompilerAnswer:
@@ -97,7 +101,7 @@ def compile_ahead(
     if "missing" in answer:
         raise ShardyError(_missing(answer, command, hardware))
     if "error" in answer:
-        raise ShardyError(_rejected(str(answer["error"]), hardware))
+        raise _rejected(str(answer["error"]), hardware)
     memory = CompiledMemory(**answer["memory"])
     return CompilerAnswer(answer["hlo"], memory, answer["versions"]["jax"])
 
@@ -149,19 +153,19 @@ def _missing(answer: Mapping[str, str], python: str, hardware: Hardware) -> Diag
     return Diagnostic(f"{what} in '{python}'", notes=notes, remedy=remedy)
 
 
-def _rejected(message: str, hardware: Hardware) -> Diagnostic:
+def _rejected(message: str, hardware: Hardware) -> ShardyError:
     """The compiler's words, with a note at each line of the source that it names."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    first, *others = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     is_memory = any(word in message for word in _OUT_OF_MEMORY)
     kind = "runs out of memory" if is_memory else "rejects the program"
     places = tuple(dict.fromkeys(_places(message)))
-    notes = tuple(
-        Diagnostic(f"allocated for this line: {fact}" if is_memory else fact, place, "note")
-        for place, fact in places
-    )
-    more = (Diagnostic("\n".join(lines), severity="note"),)
+    notes = tuple(Diagnostic(fact, place, "note") for place, fact in places)
+    more = (Diagnostic("\n".join(others), severity="note"),) if others else ()
     where = places[0][0] if places else None
-    return Diagnostic(f"the compiler for {hardware.name} {kind}: {lines[0]}", where, notes=(*notes, *more))
+    error = OutOfMemoryError if is_memory else ShardyError
+    return error(
+        Diagnostic(f"the compiler for {hardware.name} {kind}: {first}", where, notes=(*notes, *more))
+    )
 
 
 def _places(message: str) -> Iterator[tuple[Position, str]]:

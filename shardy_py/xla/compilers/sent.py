@@ -47,8 +47,8 @@ _FUSED_SOURCES = 2
 class SentByCompiler:
     """A collective op of the final program.
 
-    result_bytes: of one run. is_overlapped: whether other ops run between its start and its end, as far as the
-    text says. lines: the places in the source of what it sends.
+    result_bytes: of one run. is_overlapped: whether other ops run between its start and its end, as far as
+    the text says. lines: the places in the source of what it sends.
     """
 
     kind: str
@@ -115,7 +115,7 @@ class _Reader:
         )
 
     def _trips(self, loop: Instruction) -> int:
-        """How often a loop runs: its known count, else the constant that its condition compares with; else once."""
+        """How often a loop runs: its known count, else the constant that its condition has, or 1."""
         known = _TRIPS.search(str(loop.attributes.get("backend_config", "")))
         if known is not None:
             return int(known[1])

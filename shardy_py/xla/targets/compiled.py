@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import count
 
 from shardy_py.hardware import Hardware
@@ -49,6 +49,7 @@ class Compiler:
     simplify: Callable[[Block], Block] | None = None
 
 
+@cache
 def _tpu(most: int) -> Compiler:
     """XLA:TPU; most: the devices of a mesh all of which may scatter a sum among them."""
     return Compiler(
@@ -81,14 +82,16 @@ def compiler_of(hardware: Hardware) -> Compiler | None:
 
 @dataclass(frozen=True, slots=True)
 class CompiledPlan:
-    """The collectives that a device's program has in the end, in the order of XLA."""
+    """The program of a device in the end: its body, and its collectives in the order of XLA."""
 
+    body: DeviceBody
     issued: tuple[Issued, ...]
 
 
 def compiled(block: Block, plan: ProgramPlan, compiler: Compiler) -> CompiledPlan:
     """Returns what a compiler makes of a planned program."""
-    return CompiledPlan(tuple(_issued(compiled_body(block, plan, compiler), compiler.limits)))
+    body = compiled_body(block, plan, compiler)
+    return CompiledPlan(body, tuple(_issued(body, compiler.limits)))
 
 
 def compiled_body(block: Block, plan: ProgramPlan, compiler: Compiler) -> DeviceBody:
