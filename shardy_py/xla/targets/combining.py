@@ -25,9 +25,14 @@ class CombinerLimits:
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A collective op of the compiled program: one transfer, or several that run as one."""
+    """A collective op of the compiled program: one transfer, or several that run as one.
+
+    nodes: of the parts, in the computation. exposed: why a device waits for it; "": it may compute meanwhile.
+    """
 
     parts: tuple[Transfer, ...]
+    nodes: tuple[int, ...] = ()
+    exposed: str = ""
 
     @property
     def kind(self) -> str:
@@ -59,14 +64,15 @@ def combined(body: DeviceBody, limits: CombinerLimits) -> tuple[Issued, ...]:
             _join(needs, members)
     joined = {each for members in found.values() for each in members[1:]}
     alone = (i for i in range(len(order)) if i not in joined)
-    return tuple(_issued([transfers[i] for i in found.get(first, [first])]) for first in alone)
+    sets = (found.get(first, [first]) for first in alone)
+    return tuple(_issued([transfers[i] for i in own], tuple(order[i] for i in own)) for own in sets)
 
 
-def _issued(parts: Sequence[Transfer]) -> Issued:
+def _issued(parts: Sequence[Transfer], nodes: tuple[int, ...]) -> Issued:
     if len(parts) == 1:
-        return Issued((parts[0],))
+        return Issued((parts[0],), nodes)
     change = PassChange(f"{parts[0].kind.replace('_', '-')}-combiner", f"{len(parts)} run as one op")
-    return Issued(tuple(part.changed(change) for part in parts))
+    return Issued(tuple(part.changed(change) for part in parts), nodes)
 
 
 def _transfer(body: DeviceBody, number: int) -> Transfer:

@@ -18,6 +18,7 @@ from shardy_py.xla.spmd.walk import ProgramPlan
 from shardy_py.xla.targets.additions import into_scatters
 from shardy_py.xla.targets.build import body_of
 from shardy_py.xla.targets.combining import CombinerLimits, Issued, combined
+from shardy_py.xla.targets.exposure import with_exposure
 from shardy_py.xla.targets.loops import moved_out
 from shardy_py.xla.targets.merging import merged
 from shardy_py.xla.targets.model import DeviceBody
@@ -30,6 +31,10 @@ Pass = Callable[[DeviceBody, "count[int]"], DeviceBody]
 """Changes a computation, not those inside; numbers: of new nodes."""
 
 _MIB = 2**20
+_RINGS = 8
+"""Devices of a torus of two dimensions that XLA:TPU takes as one ring; those of three are none from 8 on."""
+_WAITS = "all_reduce", "reduce_scatter", "all_to_all"
+"""The kinds that XLA:TPU runs synchronously; on a torus of three dimensions gathers, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ class Compiler:
 
     whole: those that run on the entry computation with all in it, after the others. unknown: further changes
     of the compiler, which reports do not have, as a phrase. simplify: changes the program before the
-    partitioner.
+    partitioner. synchronous: the kinds of collectives that it does not start early.
     """
 
     name: str
@@ -47,6 +52,7 @@ class Compiler:
     whole: tuple[Pass, ...] = ()
     unknown: str = ""
     simplify: Callable[[Block], Block] | None = None
+    synchronous: tuple[str, ...] = ()
 
 
 @cache
@@ -59,6 +65,7 @@ def _tpu(most: int) -> Compiler:
         (rounded,),
         "loops of permutes instead of gathers for products and of scattered sums (windowed einsum)",
         simplify=called,
+        synchronous=_WAITS if most >= _RINGS else (*_WAITS, "all_gather"),
     )
 
 
@@ -68,9 +75,12 @@ _GPU = Compiler(
     CombinerLimits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
     simplify=simplified,
 )
-_CPU = Compiler("XLA:CPU", (widened,), CombinerLimits(("all_reduce",), 2**63, 2**31))
-_RINGS = 8
-"""Devices of a torus of two dimensions that XLA:TPU takes as one ring; those of three are none from 8 on."""
+_CPU = Compiler(
+    "XLA:CPU",
+    (widened,),
+    CombinerLimits(("all_reduce",), 2**63, 2**31),
+    synchronous=(*_WAITS, "all_gather", "collective_permute"),
+)
 
 
 def compiler_of(hardware: Hardware) -> Compiler | None:
@@ -91,7 +101,7 @@ class CompiledPlan:
 def compiled(block: Block, plan: ProgramPlan, compiler: Compiler) -> CompiledPlan:
     """Returns what a compiler makes of a planned program."""
     body = compiled_body(block, plan, compiler)
-    return CompiledPlan(body, tuple(_issued(body, compiler.limits)))
+    return CompiledPlan(body, tuple(_issued(body, compiler)))
 
 
 def compiled_body(block: Block, plan: ProgramPlan, compiler: Compiler) -> DeviceBody:
@@ -122,8 +132,8 @@ def _everywhere(body: DeviceBody, change: Pass, numbers: count[int]) -> DeviceBo
     return change(body.edited(new, {}), numbers)
 
 
-def _issued(body: DeviceBody, limits: CombinerLimits) -> Iterator[Issued]:
-    yield from combined(body, limits)
+def _issued(body: DeviceBody, compiler: Compiler) -> Iterator[Issued]:
+    yield from with_exposure(body, combined(body, compiler.limits), compiler.synchronous)
     for number in body.order:
         for inner in body.nodes[number].bodies:
-            yield from _issued(inner, limits)
+            yield from _issued(inner, compiler)
