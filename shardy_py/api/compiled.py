@@ -67,7 +67,7 @@ def module_name(module: ModuleOp) -> str:
 
 def against(
     result: Result,
-    compiled: CompiledInput,
+    compiled: CompiledInput | Compiled,
     *,
     target: AxisPlacement | Hardware | str | None,
     model: CostModel | str | None,
@@ -75,12 +75,14 @@ def against(
 ) -> CompiledReport:
     """Returns the report on a compiled program.
 
-    target, model, partitioner: as for `Result.communication`; target None: by what the module was compiled
-    for.
+    compiled: as for `read_compiled`, or what it returned. target, model, partitioner: as for
+    `Result.communication`; target None: by what the module was compiled for.
 
     Raises:
-        ShardyError: as `communication`.
+        ShardyError: the compiled program cannot be read, or as `communication`.
     """
+    if not isinstance(compiled, CompiledInput):
+        compiled = read_compiled(compiled, module_name(result.program.module))
     stage = stage_of(device_of(compiled.module) if target is None else target)
     assert stage is not None
     bill = result.forecasts.priced(model_of(model, stage), partitioner, stage)[1]

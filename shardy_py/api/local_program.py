@@ -9,7 +9,7 @@ and joins the results. Not here: the passes (`localize/`), the proof (`shardy_py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
@@ -19,6 +19,7 @@ import numpy as np
 from shardy_py.api.arguments import expect, expect_flag, expect_integer, expect_one_of
 from shardy_py.api.execution import DEFAULT as DEFAULT_RUN
 from shardy_py.api.execution import Inputs, RunResults, arrays_of, run_options
+from shardy_py.api.pass_calls import pass_calls
 from shardy_py.api.program import Program
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError
@@ -30,9 +31,9 @@ from shardy_py.localize.global_to_local import register_partitioner
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.lanes import TOKEN
-from shardy_py.passes.partitioned import Partitioned
+from shardy_py.passes.partitioned import Partitioned, partition
 from shardy_py.report.communication import CommunicationReport
-from shardy_py.report.communication.of_program import local_communication
+from shardy_py.report.communication.of_program import forecast, local_communication
 from shardy_py.report.memory import MemoryReport, memory_report
 from shardy_py.run.interpret import Executable, RunLimits, Settings
 from shardy_py.run.interpret.inputs import dtype_of
@@ -42,6 +43,20 @@ from shardy_py.run.proof.case import Case
 from shardy_py.run.proof.shards import Shards, poison
 
 __all__ = ["LocalProgram", "register_partitioner"]
+
+
+def local_program(
+    whole: Program, events: Sequence[object], options: Mapping[str, bool | int | str | Iterable[str]]
+) -> LocalProgram:
+    """Returns the program that each device runs of a propagated one.
+
+    events: of the passes that propagated it. options: of `sdy-partitioner-pipeline`, by field name.
+
+    Raises:
+        ShardyError: an op cannot be partitioned, or an option is unknown.
+    """
+    made = partition(whole.module, pass_calls("sdy-partitioner-pipeline", options), events)
+    return LocalProgram(whole, made, lambda model: forecast(whole.module, model, events)[1])
 
 
 @releases.following

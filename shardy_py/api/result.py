@@ -16,10 +16,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shardy_py.api.advised import Advised
-from shardy_py.api.arguments import expect, expect_each, expect_one_of, shown
+from shardy_py.api.arguments import expect, expect_each, expect_one_of
 from shardy_py.api.comparison import ComparedResults, Comparison
 from shardy_py.api.foreign import MeshLike
-from shardy_py.api.pass_calls import pass_calls
 from shardy_py.api.program import Edits, Program
 from shardy_py.api.verified_module import ValueKey
 from shardy_py.base import releases
@@ -29,10 +28,8 @@ from shardy_py.base.session import without_collection
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model
 from shardy_py.indexing.layout.formats import Target
-from shardy_py.passes.partitioned import partition
 from shardy_py.report import summary_of
 from shardy_py.report.communication import PARTITIONERS, CommunicationReport, Partitioner
-from shardy_py.report.communication.of_program import forecast
 from shardy_py.report.difference import difference
 from shardy_py.report.explain import Reasons
 from shardy_py.report.memory import MemoryReport, memory_report
@@ -46,6 +43,7 @@ if TYPE_CHECKING:
     from shardy_py.api.local_program import LocalProgram
     from shardy_py.check import Findings
     from shardy_py.propagation.op_graph import OpGraph
+    from shardy_py.report.ahead_of_time import AheadOfTimeReport
     from shardy_py.report.compiled import CompiledReport
     from shardy_py.report.time import TimeReport
     from shardy_py.report.verdict import Verdict
@@ -118,10 +116,9 @@ class Result(Advised):
         Raises:
             ShardyError: the compiled program cannot be read, or as `communication`.
         """
-        from shardy_py.api.compiled import against, module_name, read_compiled
+        from shardy_py.api.compiled import against
 
-        found = read_compiled(compiled, module_name(self.program.module))
-        return against(self, found, target=target, model=model, partitioner=partitioner)
+        return against(self, compiled, target=target, model=model, partitioner=partitioner)
 
     def _repr_html_(self) -> str:
         from shardy_py.api.notebook import result_html
@@ -250,9 +247,24 @@ class Result(Advised):
         """
         report = self.communication(model, target=target, partitioner=partitioner)
         if report.verdict is None:
-            what = "propagation was not recorded"
-            raise ShardyError(f"{what}; use propagate(program, options, record=True)")
+            raise ShardyError("propagation was not recorded; use propagate(program, options, record=True)")
         return report.verdict()
+
+    @without_collection()
+    def compile(
+        self, target: AxisPlacement | Hardware | str, *, python: str | None = None
+    ) -> AheadOfTimeReport:
+        """Returns what the compiler of a device makes of the program, beside the forecast; needs no device.
+
+        target: a device as for `time`, with the `topology=` of a TPU. python: the interpreter that has JAX
+        and its plugin; None: that of the environment variable SHARDY_COMPILER_PYTHON, or the running one.
+
+        Raises:
+            ShardyError: the compiler is not installed, or it rejects the program: in its words, at its lines.
+        """
+        from shardy_py.api.ahead_of_time import compiled
+
+        return compiled(self, target, python)
 
     @cached_property
     def communicating(self) -> Program:
@@ -268,14 +280,11 @@ class Result(Advised):
         Raises:
             ShardyError: an op cannot be partitioned, or an option is unknown.
         """
-        from shardy_py.api.local_program import LocalProgram
+        from shardy_py.api.local_program import local_program
 
         if self.record is None:  # it has the causes of reshards, and sharding rules that were dropped
             return self.again(self.source).partition(**options)
-        calls = pass_calls("sdy-partitioner-pipeline", options)
-        made = partition(self.program.module, calls, self.record.events)
-        events, module = self.record.events, self.program.module
-        return LocalProgram(self.program, made, lambda model: forecast(module, model, events)[1])
+        return local_program(self.program, self.record.events, options)
 
     @without_collection()
     def why_not(self, key: ValueKey, dimension: int, axis: str) -> Reasons:
@@ -315,8 +324,6 @@ class Result(Advised):
         if other is not None:
             expect(other, Result, "a result to compare with")
         results = (self,) if other is None else (self, other)
-        if len(expect_each("titles", titles, str, "a title for each program")) < len(results):
-            raise ShardyError.unexpected("titles", expected="a title for each program", got=shown(titles))
         make = extension("explorer").explorer_of_results
         more = {"partitioner": partitioner, "has_sources": has_sources}
         return make(results, titles, model=model, target=target, **more)

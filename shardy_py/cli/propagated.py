@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shardy_py.cli.reports import Evidence
     from shardy_py.passes import PassCall
     from shardy_py.passes.runner import Record
+    from shardy_py.report.ahead_of_time import AheadOfTimeReport
     from shardy_py.report.communication import CommunicationReport
     from shardy_py.report.verdict import Verdict
     from shardy_py.xla.prepare.taken import Taken
@@ -67,6 +68,12 @@ def communication_of(evidence: Evidence, model: str) -> CommunicationReport:
     stage = stage_of(evidence.target)
     by, taken, priced = evidence.partitioner, evidence.taken, model_of(model or None, stage)
     return communication(evidence.after, priced, record, partitioner=by, taken=taken, stage=stage)[1]
+
+
+def compiled_for(evidence: Evidence, target: str) -> AheadOfTimeReport:
+    """Returns the program before the passes as the compiler of a device makes it, beside the forecast."""
+    before = evidence.before or BeforePasses(evidence.after, {}, ())
+    return result_of(evidence.after, before, evidence.record, evidence.taken).compile(target)
 
 
 def verdict_on(evidence: Evidence, report: CommunicationReport) -> Verdict:

@@ -47,7 +47,7 @@ class Evidence:
     partitioner: whose collectives are reported; None: as `report.communication.of_program` decides.
     taken: how the program is taken; None: by the rule for what is in it.
     target: the device whose compiler's program is reported; None: it is as partitioned.
-    before: the program before the passes, for rows that try changes; None: they are not tried.
+    before: the program before the passes, for rows that try changes; None: none is tried.
     """
 
     after: ModuleOp
@@ -146,8 +146,7 @@ def _without_release(report: object) -> object:
     """A report as part of a document that names the release itself."""
     if not isinstance(report, dict):
         return report
-    fields = cast("JsonObject", report)
-    return {name: value for name, value in fields.items() if name != KEY}
+    return {name: value for name, value in cast("JsonObject", report).items() if name != KEY}
 
 
 def reports_csv(requests: Sequence[Request], evidence: Evidence) -> str:
@@ -180,6 +179,14 @@ def _communication(evidence: Evidence, model: str) -> FlagReport:
     report = communication_of(evidence, model)
     advised = replace(report, verdict=lambda: verdict_on(evidence, report))
     return FlagReport(lambda: communication_text(advised), lambda: communication_json(report), report.to_csv)
+
+
+def _compiled(evidence: Evidence, target: str) -> FlagReport:
+    from shardy_py.cli.propagated import compiled_for
+    from shardy_py.report.ahead_of_time import compiled_json
+
+    report = compiled_for(evidence, target)
+    return FlagReport(lambda: str(report), lambda: compiled_json(report), report.to_csv)
 
 
 def _verdict(evidence: Evidence, model: str) -> FlagReport:
@@ -345,6 +352,15 @@ REPORTS: tuple[ReportRow, ...] = (
         check=_check_hardware,
         needs_record=True,
         has_rows=True,
+    ),
+    ReportRow(
+        *("compile", "compiled", _compiled, "HARDWARE", None),
+        "Compile the program for a device by its own compiler, in the Python of SHARDY_COMPILER_PYTHON: "
+        "collectives and memory, beside the forecast",
+        check=_check_hardware,
+        needs_record=True,
+        has_rows=True,
+        tries=True,
     ),
     ReportRow(
         *("time-trace", "time_trace", _time_trace, "FILE[,HARDWARE]", None),

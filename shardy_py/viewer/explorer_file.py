@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
-from shardy_py.api.arguments import expect
+from shardy_py.api.arguments import expect, expect_each, shown
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
 from shardy_py.hardware import AxisPlacement, Hardware
@@ -78,12 +78,14 @@ def explorer_of_results(
     target: AxisPlacement | Hardware | str | None = None,
 ) -> Explorer:
     """Returns the explorer of one or two results; see `Result.explorer`."""
+    if len(expect_each("titles", titles, str, "a title for each program")) < len(results):
+        raise ShardyError.unexpected("titles", expected="a title for each program", got=shown(titles))
     reports = [result.communication(model, target=target, partitioner=partitioner) for result in results]
     if len({report.partitioner for report in reports}) > 1:
         reports = [result.communication(model, target=target, partitioner="shardy") for result in results]
-    shown = zip(results, titles, reports, strict=False)
+    subjects = zip(results, titles, reports, strict=False)
     more = {"has_sources": has_sources, "has_verdict": len(results) == 1}
-    return explorer_of(*(subject_of(*each, **more) for each in shown))
+    return explorer_of(*(subject_of(*each, **more) for each in subjects))
 
 
 def subject_of(

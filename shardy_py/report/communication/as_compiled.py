@@ -14,13 +14,14 @@ from xdsl.dialects.func import FuncOp
 from shardy_py.hardware.cost import Cost, CostModel
 from shardy_py.report.communication.by_xla import PlannedUses, is_written
 from shardy_py.report.communication.collect import CollectiveUse, collectives_by_op
-from shardy_py.report.tables import bytes_text, table
+from shardy_py.report.tables import bytes_text, seconds_text, table
 from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.combining import Issued
 from shardy_py.xla.targets.of_program import CompiledProgram
 
 _SHOWN = 20
+_MAY_OVERLAP = "may overlap with what is computed"
 
 
 def compiled_uses(
@@ -53,7 +54,7 @@ class IssuedUses:
         self.program, self.model = program, model
         self.planned = planned or PlannedUses(program, model)
         self.written: Mapping[int, Sequence[CollectiveUse]] = (
-            collectives_by_op(program.module, model, program.meshes, only_written=True)
+            collectives_by_op(program.module, model, program.meshes, only_written=True, table=program.values)
             if written is None
             else written
         )
@@ -83,6 +84,7 @@ class IssuedUses:
             is_scattered=False,
             before=before,
             changes=tuple(changes),
+            exposed=issued.exposed,
         )
 
     def _planned(self, sent: Sent, function: FuncOp) -> CollectiveUse:
@@ -105,6 +107,23 @@ def _changes(use: CollectiveUse) -> Iterator[tuple[str, ...]]:
     before = ", ".join(kind if count == 1 else f"{count} {kind}" for kind, count in kinds.items())
     for change in use.changes:
         yield change.made_by, before, use.kind, change.reason, use.cause.location
+
+
+def exposure_text(uses: Iterable[CollectiveUse]) -> str:
+    """Returns a table of the lines whose collectives a device waits for, most time first, and why."""
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for use in uses:
+        key = use.kind, use.exposed or _MAY_OVERLAP, use.cause.location
+        total = found.setdefault(key, [0, 0.0])
+        total[0] += use.times
+        total[1] += use.total.seconds
+    rows = sorted(found.items(), key=lambda item: (item[0][1] == _MAY_OVERLAP, -item[1][1]))
+    cells = [
+        (kind, f"{runs:,.0f}", seconds_text(seconds), why, place)
+        for (kind, why, place), (runs, seconds) in rows
+    ]
+    header = ("exposed", "runs", "time", "because", "location")
+    return table([header, *cells[:_SHOWN]], (0, 3, 4), omitted=len(cells) - _SHOWN)
 
 
 def totals_text(before: Iterable[CollectiveUse], after: Iterable[CollectiveUse]) -> str:

@@ -48,7 +48,8 @@ class CollectiveUse:
         as its bound, or one. is_scattered: XLA makes a reduce_scatter of this all_reduce after its
         partitioner, as each device keeps its part only: the seconds are those.
     before: as compiled for a device, the collectives of the partitioner that it does the work of; changes:
-        what passes made of these.
+        what passes made of these. exposed: why a device waits for it; "" if it may compute meanwhile, or it
+        is not known.
     """
 
     kind: str
@@ -66,6 +67,7 @@ class CollectiveUse:
     is_scattered: bool = False
     before: tuple[CollectiveUse, ...] = ()
     changes: tuple[PassChange, ...] = ()
+    exposed: str = ""
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -109,11 +111,16 @@ def _is_written(op_name: str) -> bool:
 
 
 def collectives_by_op(
-    module: ModuleOp, model: CostModel, meshes: Mapping[str, Mesh], *, only_written: bool = False
+    module: ModuleOp,
+    model: CostModel,
+    meshes: Mapping[str, Mesh],
+    *,
+    only_written: bool = False,
+    table: ValueTable | None = None,
 ) -> dict[int, list[CollectiveUse]]:
     """Returns the collectives of each op by its identity, without their causes; as `collect_collectives`."""
     found: dict[int, list[CollectiveUse]] = {}
-    collector = _CollectiveCollector(module, model, Causes(()), meshes)
+    collector = _CollectiveCollector(module, model, Causes(()), meshes, table)
     for op, use in collector.collectives(only_written=only_written):
         found.setdefault(id(op), []).append(use)
     return found

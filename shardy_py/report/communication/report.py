@@ -27,7 +27,7 @@ from shardy_py.hardware.tensor_bytes import json_fields
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.report.communication import shown
 from shardy_py.report.communication.agreement import Disagreement, disagreements
-from shardy_py.report.communication.as_compiled import changes_text, compiled_uses, totals_text
+from shardy_py.report.communication.as_compiled import changes_text, compiled_uses, exposure_text, totals_text
 from shardy_py.report.communication.by_xla import Rematerialization, collectives_by_xla
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse, collect_collectives
@@ -201,7 +201,7 @@ def communication_report(
         return report
     if spmd is None or stage.compiler is None:
         return replace(report, stage=stage)
-    uses = compiled_uses(CompiledProgram(spmd, stage.compiler), model)
+    uses = compiled_uses(CompiledProgram.of(spmd, stage.compiler), model)
     more = report.warnings
     if stage.compiler.unknown and uses:
         what = f"not modelled of {stage.compiler.name}: {stage.compiler.unknown}"
@@ -226,6 +226,8 @@ def communication_text(report: CommunicationReport, most: int = 20) -> str:
     uses = sorted(report.sending, key=lambda use: (-use.total.seconds, -use.total.bytes))
     head = ("collective", "axes", "tensor", "runs", "bytes", "time", "cause", "location")
     parts.append(table([head, *map(_row, uses[:most])], (0, 1, 2, 6, 7), omitted=len(uses) - most))
+    if report.partitioned is not None:
+        parts.append(exposure_text(report.sending))
     if changes := changes_text(report.sending):
         parts.append(changes)
     total, count = report.total, len(report.sending)

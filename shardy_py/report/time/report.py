@@ -238,7 +238,8 @@ def time_report(
     bill = bill if len(entries) == 1 else None  # whose collectives are not known by entry function
     mesh = max(meshes, key=lambda mesh: mesh.device_count, default=Mesh(()))
     compiler = None if stage is None or not program.is_planned else stage.compiler
-    made = None if compiler is None else CompiledProgram(program, compiler)
+    made = None if compiler is None else CompiledProgram.of(program, compiler)
+    program = program if made is None else made.program
     words = AS_PARTITIONED if stage is not None and compiler is None else stage_words(stage)
     reports = [
         TimeReport(

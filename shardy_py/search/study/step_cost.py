@@ -86,8 +86,9 @@ class StepCosts:
         if self._least_seconds(variant, sent) > at_most:
             return None
         program = VariantProgram(self._program, self._variants, variant, plan)
-        made = None if self._compiler is None else CompiledProgram(program, self._compiler)
-        block = timed_block(program, self._function, self.hardware, self._model, self._priced, made)
+        made = None if self._compiler is None else CompiledProgram.of(program, self._compiler)
+        simple = program if made is None else made.program
+        block = timed_block(simple, self._function, self.hardware, self._model, self._priced, made)
         time = measure(block)
         if time.serial > at_most:
             return None

@@ -32,7 +32,7 @@ from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.program import Block, Name
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.combining import Issued
-from shardy_py.xla.targets.compiled import compiled_body, compiler_of
+from shardy_py.xla.targets.compiled import compiler_of
 from shardy_py.xla.targets.loops import MOTION
 from shardy_py.xla.targets.of_program import CompiledProgram
 from shardy_py.xla.targets.sums import REASSOCIATION
@@ -116,8 +116,11 @@ def _estimated(
     setting: CompileSetting,
     chip: Hardware | None,
 ) -> MemoryEstimate:
+    compiler = None if chip is None or chip.compiler != "gpu" else compiler_of(chip)
+    on_chip = None if compiler is None else CompiledProgram.of(program, compiler)
+    program = program if on_chip is None else on_chip.program
     block, plan = program.planned(function)
-    made_of = _issued(program, function, chip)
+    made_of = {} if on_chip is None or not program.is_planned else on_chip.issued(function)
     sent: dict[int, list[Sent]] = defaultdict(list)
     for each in plan.sent:
         if not _is_elsewhere(each, made_of):
@@ -140,10 +143,8 @@ def _estimated(
     joined = {number: id(op) for number, op in made_of.items() if len(op.parts) > 1}
     stored = StoredBlock(block, sent, again, setting, measure, merged, joined=joined)
     names = [None if number is None else block.arguments[number].name for number in carried]
-    compiler = None if chip is None or chip.compiler != "gpu" else compiler_of(chip)
-    if compiler is not None and (program.is_planned or not plan.sent):
-        body = compiled_body(block, plan, compiler)
-        computation = GpuComputation(body, limits=compiler.limits)
+    if on_chip is not None and (program.is_planned or not plan.sent):
+        computation = GpuComputation(on_chip.plan(function).body, limits=on_chip.compiler.limits)
         given_names = [None if number is None else computation.graph.arguments[number] for number in carried]
         assignment = computation.assignment(results, given_names)
     else:
@@ -161,14 +162,6 @@ def _estimated(
     return MemoryEstimate(
         sum(sizes), sum(results), aliased, held, host=on_host_memory, largest=tuple(live), in_vmem=in_vmem
     )
-
-
-def _issued(program: SpmdProgram, function: FuncOp, chip: Hardware | None) -> Mapping[int, Issued]:
-    """The op that does the work of each planned collective, by the identity of the latter, on a GPU."""
-    compiler = None if chip is None or chip.compiler != "gpu" else compiler_of(chip)
-    if compiler is None or not program.is_planned:
-        return {}
-    return CompiledProgram(program, compiler).issued(function)
 
 
 def _is_elsewhere(sent: Sent, made_of: Mapping[int, Issued]) -> bool:

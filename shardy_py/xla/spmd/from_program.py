@@ -38,7 +38,7 @@ from shardy_py.sharding.meshes import mesh_of
 from shardy_py.xla.spmd.device_groups import axes_of_devices
 from shardy_py.xla.spmd.planned import the_tiling
 from shardy_py.xla.spmd.tiling import Tiling
-from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, TiledValue, plan_program
+from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, StepPlans, TiledValue, plan_program
 
 _RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
 """Ops with these run their regions; those of others combine elements."""
@@ -91,7 +91,7 @@ class SpmdProgram:
         """
         if function not in self._known:
             block = block_of(function, self.meshes)
-            plan = plan_program(block) if self.is_planned else ProgramPlan((), ())
+            plan = plan_program(block, self.step_plans) if self.is_planned else ProgramPlan((), ())
             self._known[function] = block, plan
         return self._known[function]
 
@@ -102,6 +102,16 @@ class SpmdProgram:
     @cached_property
     def _shardings(self) -> ShardingReader:
         return ShardingReader()
+
+    @cached_property
+    def step_plans(self) -> StepPlans:
+        """The plans of steps, for programs that share these."""
+        return {}
+
+    @cached_property
+    def kept(self) -> dict[Hashable, object]:
+        """Values that are made of the program for several reports on it, each under a key of its maker."""
+        return {}
 
     @cached_property
     def _known(self) -> dict[FuncOp, tuple[Block, ProgramPlan]]:

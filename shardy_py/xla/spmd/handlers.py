@@ -285,7 +285,7 @@ def top_k(application: Application) -> Sequence[HeldTensor]:
     value = application.operands[0]
     if len(value.shape) != 2:
         return custom_call(application)
-    used = [application.is_used(i) for i in range(2)]
+    used = [application.is_used(i) for i in range(len(application.targets))]
     return largest(value, application.shape()[-1], application.targets, used)
 
 

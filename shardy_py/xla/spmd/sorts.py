@@ -48,7 +48,7 @@ def largest(
     the tiling has replicas. used: by result, whether the program has a use of it, and it is resharded.
     """
     tiling, (rows, columns) = operand.tiling, operand.shape
-    results = [operand.element, "i32"]
+    results = [operand.element, "i32"][: len(targets)]
     tiles = tiling.dimensions[1]
     if tiling.replicas > 1 or tiling.is_replicated or count >= -(-columns // tiles):
         found = [replicating([operand], (rows, count), results[0], targets[0])]

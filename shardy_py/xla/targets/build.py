@@ -24,6 +24,7 @@ from shardy_py.xla.spmd.tiling import Shape, Tiling
 from shardy_py.xla.spmd.walk import ProgramPlan, Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import ADD, DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
+from shardy_py.xla.targets.parts import is_part, is_piece, local_type, shape_of
 
 _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
@@ -44,6 +45,7 @@ class _Shared:
     """State that the builders of the bodies of a program share.
 
     needed: the collectives of each step. values: the node of each value, shapes: of the whole tensor.
+    parts: of a type by a tiling, by the identities of both, which the program keeps.
     forms: the nodes that a value was before, whole where it is a part, say. sent: by the key of a collective.
     """
 
@@ -52,6 +54,9 @@ class _Shared:
     nodes: dict[int, DeviceNode] = field(default_factory=dict[int, DeviceNode])
     values: dict[Name, int] = field(default_factory=dict[Name, int])
     shapes: dict[Name, Shape] = field(default_factory=dict[Name, Shape])
+    parts: dict[tuple[int, int], TensorType | None] = field(
+        default_factory=dict[tuple[int, int], "TensorType | None"]
+    )
     forms: dict[Name, tuple[int, ...]] = field(default_factory=dict[Name, "tuple[int, ...]"])
     sent: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
 
@@ -76,7 +81,7 @@ class _Builder:
         """The body of a block. step: that runs it; None: it is the program."""
         arguments: list[int] = []
         for index, value in enumerate(block.arguments):
-            type_ = _local(value.type, value.tiling)
+            type_ = self._local(value.type, value.tiling)
             arguments.append(self._add(DeviceNode(NodeRole.ARGUMENT, type=type_, index=index)))
             self._bind(value.name, arguments[-1], value.type)
         for each in block.steps:
@@ -94,7 +99,7 @@ class _Builder:
         whole = self.shared.shapes.get(name, ())
         if target is None or len(target.dimensions) != len(whole):
             type_ = self.shared.nodes[node].type
-            return () if type_ is None else _shape(type_)
+            return () if type_ is None else shape_of(type_)
         return target.local_shape(whole)
 
     def _step(self, step: PlannedOp) -> None:
@@ -142,14 +147,14 @@ class _Builder:
         found: list[int] = []
         for index, (name, type_) in enumerate(zip(step.results, step.record.results, strict=False)):
             target = step.targets[index] if index < len(step.targets) else None
-            element = DeviceNode(NodeRole.ELEMENT, (node,), _local(type_, target), step, index=index)
+            element = DeviceNode(NodeRole.ELEMENT, (node,), self._local(type_, target), step, index=index)
             found.append(self._add(element))
             self._bind(name, found[-1], type_)
         return found
 
-    def _plain(self, step: PlannedOp) -> None:
-        needed = self.shared.needed.get(id(step), ())
-        record, row = step.record, COMPILED.of(step.record.name)
+    def _moved(self, step: PlannedOp) -> tuple[Sequence[Sent], dict[Name, int]]:
+        """What is sent for the results of a step, and the nodes of its operands behind what is sent."""
+        needed, record = self.shared.needed[id(step)], step.record
         halo = TABLE[record.name].kind in _READ_FROM_NEIGHBOURS
         after = [each for each in needed if not each.roots and not (halo and _is_permute(each))]
         ranks = {type_.rank for type_ in record.results if type_ is not None}
@@ -170,18 +175,23 @@ class _Builder:
                 chains[root] = self._sent(each, start)
                 continue
             known = halos.get(root)
-            if known is None or not _is_piece(each.collective.held_shape, self._held(known.value)):
+            if known is None or not is_piece(each.collective.held_shape, self._held(known.value)):
                 known = halos[root] = _Halos(start)
             known.pieces.append(self._sent(each, known.value))
             type_ = self.shared.nodes[known.value].type
             chains[root] = self._add(DeviceNode(NodeRole.OP, (known.value, *known.pieces), type_))
+        return after, chains
+
+    def _plain(self, step: PlannedOp) -> None:
+        record, row = step.record, COMPILED.of(step.record.name)
+        after, chains = self._moved(step) if id(step) in self.shared.needed else ((), dict[Name, int]())
         inputs = [chains.get(name, self.shared.values.get(name, -1)) for name in step.operands]
         if len(step.results) == 1 and after and TABLE[record.name].collective is not None:
             self._written(step, inputs, after)  # one of the program itself
             return
-        made = _local(record.results[0], step.targets[0]) if len(step.results) == 1 else None
+        made = self._local(record.results[0], step.targets[0]) if len(step.results) == 1 else None
         if made is not None:
-            shape = after[0].collective.held_shape if after else _shape(made)
+            shape = after[0].collective.held_shape if after else shape_of(made)
             inputs = [
                 self._wanted(step, row.wanted(record, i, shape, self._held(node)), node, name, row.form)
                 for i, (node, name) in enumerate(zip(inputs, step.operands, strict=True))
@@ -214,9 +224,9 @@ class _Builder:
         name, target = step.results[index], step.targets[index]
         type_ = step.record.results[index]
         whole = node
-        made = _local(type_, target)
+        made = self._local(type_, target)
         if made is not None:
-            node = self._part(node, _shape(made), target)
+            node = self._part(node, shape_of(made), target)
         self._bind(name, node, type_)
         if whole != node:
             self.shared.forms[name] = (whole,)
@@ -233,9 +243,9 @@ class _Builder:
         if node < 0:
             return node
         if form is NodeForm.RESHAPE and step.targets[0] is not None:
-            made = _local(step.record.results[0], step.targets[0])
-            if made is not None and 0 < prod(_shape(made)) < prod(held):
-                return self._part(node, _shape(made), None, reshaped=True)
+            made = self._local(step.record.results[0], step.targets[0])
+            if made is not None and 0 < prod(shape_of(made)) < prod(held):
+                return self._part(node, shape_of(made), None, reshaped=True)
         if prod(wanted) > prod(held):
             forms = self.shared.forms.get(name, ())
             return next((each for each in forms if self._held(each) == wanted), node)
@@ -274,7 +284,9 @@ class _Builder:
         node = DeviceNode(
             NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer
         )
-        found = self._add(node, (*_what(collective), transfer.reduction, source, place))
+        # XLA does not merge all-reduces: each has a computation of its own.
+        key = (*_what(collective), source, place) if collective.kind != "all_reduce" else None
+        found = self._add(node, key)
         first = self.nodes[found].transfer
         if first is not None and first is not transfer:
             merged = replace(first.changed(_MERGED), members=(*first.members, sent))
@@ -297,22 +309,29 @@ class _Builder:
     def _part(self, node: int, shape: Shape, tiling: Tiling | None, *, reshaped: bool = False) -> int:
         """The part of a node with that shape, in the tiles of `tiling`; else the node."""
         held = self._held(node)
-        if held == shape or (not reshaped and not _is_part(held, shape)):
+        if held == shape or (not reshaped and not is_part(held, shape)):
             return node
         type_ = self.shared.nodes[node].type
         element = "" if type_ is None else type_.element
         made = DeviceNode(NodeRole.SLICE, (node,), TensorType(shape, element), tiling=tiling)
         return self._add(made, ("slice", node, shape, None if tiling is None else tiling.devices))
 
+    def _local(self, type_: TensorType | None, tiling: Tiling | None) -> TensorType | None:
+        """The part of a type that a device has."""
+        key = id(type_), id(tiling)
+        if key not in self.shared.parts:
+            self.shared.parts[key] = local_type(type_, tiling)
+        return self.shared.parts[key]
+
     def _held(self, node: int) -> Shape:
         type_ = self.shared.nodes[node].type if node >= 0 else None
-        return () if type_ is None else _shape(type_)
+        return () if type_ is None else shape_of(type_)
 
     def _bind(self, name: Name, node: int, type_: TensorType | None) -> None:
         if node >= 0:
             self.shared.values[name] = node
         if type_ is not None:
-            self.shared.shapes[name] = _shape(type_)
+            self.shared.shapes[name] = shape_of(type_)
 
     def _add(self, node: DeviceNode, key: Hashable = None) -> int:
         """The number of a node; that of an equal one before it, if there is a key."""
@@ -343,20 +362,8 @@ def _is_halo(sent: Sent) -> bool:
     return _is_permute(sent) and not sent.collective.made_shape
 
 
-def _is_piece(part: Shape, shape: Shape) -> bool:
-    """True if a part has all of a shape but along one dimension."""
-    return len(part) == len(shape) and sum(size != own for size, own in zip(part, shape, strict=True)) <= 1
-
-
 def _is_permute(sent: Sent) -> bool:
     return sent.collective.kind == "collective_permute"
-
-
-def _is_part(held: Shape, shape: Shape) -> bool:
-    """True if one shape has fewer elements than the other along some dimensions, and as many along others."""
-    if len(held) != len(shape) or prod(shape) >= prod(held):
-        return False
-    return all(size <= whole for size, whole in zip(shape, held, strict=True))
 
 
 def _what(collective: PlannedCollective) -> tuple[Hashable, ...]:
@@ -382,14 +389,3 @@ def _captured(body: DeviceBody) -> Iterable[int]:
     """The nodes of others that a body reads."""
     read = (number for node in body.nodes.values() for number in node.inputs)
     return (number for number in (*read, *body.results) if number >= 0 and number not in body.nodes)
-
-
-def _shape(type_: TensorType) -> Shape:
-    shape = type_.shape
-    return tuple([size or 0 for size in shape])
-
-
-def _local(type_: TensorType | None, tiling: Tiling | None) -> TensorType | None:
-    if type_ is None or tiling is None or len(tiling.dimensions) != len(type_.shape):
-        return type_
-    return TensorType(tiling.local_shape(_shape(type_)), type_.element)

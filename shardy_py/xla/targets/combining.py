@@ -25,9 +25,14 @@ class CombinerLimits:
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A collective op of the compiled program: one transfer, or several that run as one."""
+    """A collective op of the compiled program: one transfer, or several that run as one.
+
+    nodes: of the parts, in the computation. exposed: why a device waits for it; "": it may compute meanwhile.
+    """
 
     parts: tuple[Transfer, ...]
+    nodes: tuple[int, ...] = ()
+    exposed: str = ""
 
     @property
     def kind(self) -> str:
@@ -47,9 +52,10 @@ class Issued:
 
 def combined(body: DeviceBody, limits: CombinerLimits) -> tuple[Issued, ...]:
     """Returns the collectives of one computation, not of those inside, as ops of one or several."""
-    order = [number for number in body.order if body.transfer(number) is not None]
+    nodes, reads = body.without_barriers
+    order = [number for number in nodes if body.transfer(number) is not None]
     places = {number: i for i, number in enumerate(order)}
-    needs = _needs(body, places)
+    needs = _needs(nodes, reads, places)
     transfers = [_transfer(body, number) for number in order]
     found: dict[int, list[int]] = {}
     for kind in limits.kinds:
@@ -58,14 +64,15 @@ def combined(body: DeviceBody, limits: CombinerLimits) -> tuple[Issued, ...]:
             _join(needs, members)
     joined = {each for members in found.values() for each in members[1:]}
     alone = (i for i in range(len(order)) if i not in joined)
-    return tuple(_issued([transfers[i] for i in found.get(first, [first])]) for first in alone)
+    sets = (found.get(first, [first]) for first in alone)
+    return tuple(_issued([transfers[i] for i in own], tuple(order[i] for i in own)) for own in sets)
 
 
-def _issued(parts: Sequence[Transfer]) -> Issued:
+def _issued(parts: Sequence[Transfer], nodes: tuple[int, ...]) -> Issued:
     if len(parts) == 1:
-        return Issued((parts[0],))
+        return Issued((parts[0],), nodes)
     change = PassChange(f"{parts[0].kind.replace('_', '-')}-combiner", f"{len(parts)} run as one op")
-    return Issued(tuple(part.changed(change) for part in parts))
+    return Issued(tuple(part.changed(change) for part in parts), nodes)
 
 
 def _transfer(body: DeviceBody, number: int) -> Transfer:
@@ -74,13 +81,13 @@ def _transfer(body: DeviceBody, number: int) -> Transfer:
     return found
 
 
-def _needs(body: DeviceBody, places: Mapping[int, int]) -> list[int]:
+def _needs(order: Iterable[int], reads: Mapping[int, Iterable[int]], places: Mapping[int, int]) -> list[int]:
     """For each collective the set of those that it needs, as bits."""
     before: dict[int, int] = {}
     needs = [0] * len(places)
-    for number in body.order:
+    for number in order:
         found = 0
-        for each in body.nodes[number].inputs:
+        for each in reads[number]:
             found |= before.get(each, 0)
         place = places.get(number)
         if place is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import count
 
 from shardy_py.hardware import Hardware
@@ -18,17 +18,23 @@ from shardy_py.xla.spmd.walk import ProgramPlan
 from shardy_py.xla.targets.additions import into_scatters
 from shardy_py.xla.targets.build import body_of
 from shardy_py.xla.targets.combining import CombinerLimits, Issued, combined
+from shardy_py.xla.targets.exposure import with_exposure
 from shardy_py.xla.targets.loops import moved_out
 from shardy_py.xla.targets.merging import merged
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.narrowing import narrowed, widened
 from shardy_py.xla.targets.rounding import rounded
+from shardy_py.xla.targets.simplified import called, simplified
 from shardy_py.xla.targets.sums import folded, reassociated, scattered
 
 Pass = Callable[[DeviceBody, "count[int]"], DeviceBody]
 """Changes a computation, not those inside; numbers: of new nodes."""
 
 _MIB = 2**20
+_RINGS = 8
+"""Devices of a torus of two dimensions that XLA:TPU takes as one ring; those of three are none from 8 on."""
+_WAITS = "all_reduce", "reduce_scatter", "all_to_all"
+"""The kinds that XLA:TPU runs synchronously; on a torus of three dimensions gathers, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,8 @@ class Compiler:
     """The passes after XLA's partitioner that change collectives, in their order, and what is combined.
 
     whole: those that run on the entry computation with all in it, after the others. unknown: further changes
-    of the compiler, which reports do not have, as a phrase.
+    of the compiler, which reports do not have, as a phrase. simplify: changes the program before the
+    partitioner. synchronous: the kinds of collectives that it does not start early.
     """
 
     name: str
@@ -44,27 +51,36 @@ class Compiler:
     limits: CombinerLimits
     whole: tuple[Pass, ...] = ()
     unknown: str = ""
+    simplify: Callable[[Block], Block] | None = None
+    synchronous: tuple[str, ...] = ()
 
 
+@cache
 def _tpu(most: int) -> Compiler:
     """XLA:TPU; most: the devices of a mesh all of which may scatter a sum among them."""
     return Compiler(
         "XLA:TPU",
-        (into_scatters, reassociated, moved_out, partial(scattered, most=most)),
+        (into_scatters, moved_out, reassociated, partial(scattered, most=most)),
         CombinerLimits(("all_reduce",), 120 * _MIB, 256),
         (rounded,),
         "loops of permutes instead of gathers for products and of scattered sums (windowed einsum)",
+        simplify=called,
+        synchronous=_WAITS if most >= _RINGS else (*_WAITS, "all_gather"),
     )
 
 
 _GPU = Compiler(
     "XLA:GPU",
-    (into_scatters, merged, folded, reassociated, moved_out, narrowed, scattered),
+    (into_scatters, merged, folded, moved_out, reassociated, narrowed, scattered),
     CombinerLimits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
+    simplify=simplified,
 )
-_CPU = Compiler("XLA:CPU", (widened,), CombinerLimits(("all_reduce",), 2**63, 2**31))
-_RINGS = 8
-"""Devices of a torus of two dimensions that XLA:TPU takes as one ring; those of three are none from 8 on."""
+_CPU = Compiler(
+    "XLA:CPU",
+    (widened,),
+    CombinerLimits(("all_reduce",), 2**63, 2**31),
+    synchronous=(*_WAITS, "all_gather", "collective_permute"),
+)
 
 
 def compiler_of(hardware: Hardware) -> Compiler | None:
@@ -76,17 +92,16 @@ def compiler_of(hardware: Hardware) -> Compiler | None:
 
 @dataclass(frozen=True, slots=True)
 class CompiledPlan:
-    """The collectives that a device's program has in the end, in the order of XLA, and its entry computation
-    before they are combined."""
+    """The program of a device in the end: its body, and its collectives in the order of XLA."""
 
-    issued: tuple[Issued, ...]
     body: DeviceBody
+    issued: tuple[Issued, ...]
 
 
 def compiled(block: Block, plan: ProgramPlan, compiler: Compiler) -> CompiledPlan:
     """Returns what a compiler makes of a planned program."""
     body = compiled_body(block, plan, compiler)
-    return CompiledPlan(tuple(_issued(body, compiler.limits)), body)
+    return CompiledPlan(body, tuple(_issued(body, compiler)))
 
 
 def compiled_body(block: Block, plan: ProgramPlan, compiler: Compiler) -> DeviceBody:
@@ -117,8 +132,8 @@ def _everywhere(body: DeviceBody, change: Pass, numbers: count[int]) -> DeviceBo
     return change(body.edited(new, {}), numbers)
 
 
-def _issued(body: DeviceBody, limits: CombinerLimits) -> Iterator[Issued]:
-    yield from combined(body, limits)
+def _issued(body: DeviceBody, compiler: Compiler) -> Iterator[Issued]:
+    yield from with_exposure(body, combined(body, compiler.limits), compiler.synchronous)
     for number in body.order:
         for inner in body.nodes[number].bodies:
-            yield from _issued(inner, limits)
+            yield from _issued(inner, compiler)

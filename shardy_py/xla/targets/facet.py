@@ -24,7 +24,7 @@ class NodeForm(Enum):
     """How an op only changes the form of its first operand: what passes look through.
 
     REDUCE: where it reduces dimensions of one element. UPDATE: of the second, in place of a part of the
-    first. SCATTER: of the last, added to parts of the first.
+    first. SCATTER: of the last, added to parts of the first. BARRIER: of none.
     """
 
     NONE = auto()
@@ -38,6 +38,7 @@ class NodeForm(Enum):
     REDUCE = auto()
     UPDATE = auto()
     SCATTER = auto()
+    BARRIER = auto()
 
 
 def _all(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
@@ -108,6 +109,8 @@ COMPILED = Facet(
         "stablehlo.reduce": CompiledRow(NodeForm.REDUCE),
         "stablehlo.broadcast_in_dim": CompiledRow(NodeForm.BROADCAST, _broadcast),
         "stablehlo.dynamic_update_slice": CompiledRow(NodeForm.UPDATE),
+        "stablehlo.optimization_barrier": CompiledRow(NodeForm.BARRIER),
+        "hlo.opt-barrier": CompiledRow(NodeForm.BARRIER),
         "sdy.reshard": CompiledRow(NodeForm.COPY, _same),
         "sdy.sharding_constraint": CompiledRow(NodeForm.COPY, _same),
     },

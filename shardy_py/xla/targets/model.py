@@ -86,9 +86,9 @@ class NodeRole(Enum):
     SLICE = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)  # not frozen, which would triple the time to make it
 class DeviceNode:
-    """A value of a device.
+    """A value of a device; never changed.
 
     type: what a device holds; None for others than tensors. tiling: of a slice, where each device's part
     lies, if it is known. bodies: those that a step runs; trips: how often, in one run of the step.
@@ -122,6 +122,27 @@ class DeviceBody:
     @cached_property
     def order(self) -> tuple[int, ...]:
         """The nodes that the results need, in XLA's post-order: operands first, from left to right."""
+        return self._order({})
+
+    @cached_property
+    def without_barriers(self) -> tuple[tuple[int, ...], Mapping[int, tuple[int, ...]]]:
+        """The nodes in post-order, and what each reads, once XLA has removed optimization barriers."""
+        passed = {
+            number: (self.nodes[node.inputs[0]].inputs[node.index],)
+            for number, node in self.nodes.items()
+            if node.role is NodeRole.ELEMENT and self._is_barrier(node.inputs[0])
+        }
+        order = self.order if not passed else self._order(passed)
+        return order, {number: passed.get(number, self.nodes[number].inputs) for number in order}
+
+    def _is_barrier(self, number: int) -> bool:
+        node = self.nodes.get(number)
+        if node is None or COMPILED.of(node.name).form is not NodeForm.BARRIER or node.step is None:
+            return False
+        return len(node.inputs) == len(node.step.operands)
+
+    def _order(self, passed: Mapping[int, tuple[int, ...]]) -> tuple[int, ...]:
+        """The post-order of nodes. passed: what some of them read instead of their inputs."""
         found: list[int] = []
         state: dict[int, bool] = {}
         left = [*reversed(self.results)]
@@ -131,7 +152,7 @@ class DeviceBody:
             known = state.get(number)
             if known is None and number in nodes:
                 state[number] = False
-                left += reversed(nodes[number].inputs)
+                left += reversed(passed.get(number) or nodes[number].inputs)
                 continue
             left.pop()
             if known is False:

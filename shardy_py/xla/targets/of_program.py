@@ -5,23 +5,61 @@ Not here: the passes (`compiled.py`), reports (`report/`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.dialects.func import FuncOp
 
 from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.spmd.walk import Block, ProgramPlan, plan_program
 from shardy_py.xla.targets.combining import Issued
 from shardy_py.xla.targets.compiled import CompiledPlan, Compiler, compiled
 
 
+class SimplifiedProgram(SpmdProgram):
+    """A program as a compiler simplifies it before the partitioner, with the plan of that."""
+
+    def __init__(self, base: SpmdProgram, simplify: Callable[[Block], Block]) -> None:
+        super().__init__(base.module, base.originals, base.is_planned, base.table, base.release)
+        self.base, self.simplify = base, simplify
+        self.meshes, self.values, self.entries = base.meshes, base.values, base.entries
+        self.result_sharding = base.result_sharding
+        self._made: dict[FuncOp, tuple[Block, ProgramPlan]] = {}
+
+    def planned(self, function: FuncOp) -> tuple[Block, ProgramPlan]:
+        """The block of a function as simplified, and what is sent for it."""
+        if function not in self._made:
+            block, plan = self.base.planned(function)
+            simple = self.simplify(block)
+            self._made[function] = (
+                simple,
+                plan if simple is block else plan_program(simple, self.base.step_plans),
+            )
+        return self._made[function]
+
+
 @dataclass
 class CompiledProgram:
-    """A planned program with what a compiler makes of it. The module must not change while it is in use."""
+    """A planned program with what a compiler makes of it. The module must not change while it is in use.
+
+    program: as the compiler simplifies it before the partitioner.
+    """
 
     program: SpmdProgram
     compiler: Compiler
     _known: dict[FuncOp, CompiledPlan] = field(default_factory=dict[FuncOp, CompiledPlan], init=False)
+
+    def __post_init__(self) -> None:
+        if self.program.is_planned and self.compiler.simplify is not None:
+            self.program = SimplifiedProgram(self.program, self.compiler.simplify)
+
+    @staticmethod
+    def of(program: SpmdProgram, compiler: Compiler) -> CompiledProgram:
+        """Returns a program with what a compiler makes of it: the same one for all reports."""
+        known = program.kept.get(compiler)
+        if not isinstance(known, CompiledProgram):
+            known = program.kept[compiler] = CompiledProgram(program, compiler)
+        return known
 
     def plan(self, function: FuncOp) -> CompiledPlan:
         """Returns the collectives of a function, as compiled.

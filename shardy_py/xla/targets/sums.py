@@ -18,6 +18,7 @@ from shardy_py.xla.targets.facet import NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 
 _REDUCE = "all_reduce"
+_LOOKED_THROUGH = (NodeForm.RESHAPE, NodeForm.PAD, NodeForm.SLICE, NodeForm.CONVERT, NodeForm.COPY)
 REASSOCIATION = "all-reduce-reassociate"
 
 
@@ -82,11 +83,26 @@ def reassociated(body: DeviceBody, numbers: count[int]) -> DeviceBody:
         new: dict[int, DeviceNode] = {}
         instead: dict[int, int] = {}
         # An all-reduce is used once, so that no two sums of a round move the same one.
-        for number in body.order:
+        for number in _sums_of_sums(body):
             _reassociate(body, number, numbers, new, instead)
         if not new:
             return body
         body = body.edited(new, instead)
+
+
+def _sums_of_sums(body: DeviceBody) -> Iterator[int]:
+    """The nodes with two inputs each of which is an all-reduce, or one in another form."""
+    near: set[int] = set()
+    for number in body.order:
+        node = body.nodes[number]
+        if node.transfer is not None:
+            if node.transfer.kind == _REDUCE:
+                near.add(number)
+        elif node.inputs and node.inputs[0] in near:
+            if node.role is NodeRole.SLICE or body.form(number) in _LOOKED_THROUGH:
+                near.add(number)
+            elif len(node.inputs) == 2 and node.inputs[1] in near:
+                yield number
 
 
 def _reassociate(
@@ -149,14 +165,7 @@ def _side(body: DeviceBody, number: int) -> _Side | None:
     while not _is_sum(body, number):
         node = body.nodes.get(number)
         form = body.form(number)
-        looks_through = form in (
-            NodeForm.RESHAPE,
-            NodeForm.PAD,
-            NodeForm.SLICE,
-            NodeForm.CONVERT,
-            NodeForm.COPY,
-        )
-        if node is None or not looks_through or body.only_user(number) is None:
+        if node is None or form not in _LOOKED_THROUGH or body.only_user(number) is None:
             return None
         converts = converts or form is NodeForm.CONVERT
         number = node.inputs[0]

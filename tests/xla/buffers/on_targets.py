@@ -24,7 +24,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 from shardy_py import Program, Result, propagate
 
 TARGETS = Path(__file__).parents[4] / "shared" / "targets"
-CHIPS = {"h100": "h100", "v5e": "tpu-v5e", "v5p": "tpu-v5p"}
+CHIPS = {"h100": "h100", "v5e": "tpu-v5e", "v5p": "tpu-v5p", "v6e": "tpu-v6e"}
 LEAST, MOST = 0.8, 1.25
 
 

@@ -4,7 +4,8 @@
     python -m tests.xla.targets.compile_models compile texts.json > SET.json  in one with jax-cuda12-plugin
 
 The second needs jax, jaxlib, jax-cuda12-plugin and jax-cuda12-pjrt of one release, and ../shared/targets for
-the description of the device and the counter of collectives. Its results are in `compiled_h100.json`: by set,
+the description of the device. Collectives are counted by `hlo/collectives/`, also in the conditions of
+loops. Its results are in `compiled_h100.json`: by set,
 and program, the collectives (kind -> ops, runs, bytes of results) and the bytes that are allocated.
 """
 
@@ -16,6 +17,9 @@ import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from shardy_py.hlo.collectives import collectives_of
+from shardy_py.hlo.text import read_module
 
 TARGETS = Path(__file__).parents[4] / "shared" / "targets"
 DEVICES = 8
@@ -43,9 +47,6 @@ def compiled(texts: dict[str, str]) -> dict[str, Any]:
     from jax._src.lib.mlir import ir  # pyright: ignore[reportPrivateImportUsage]
     from jax.experimental import topologies
 
-    sys.path.insert(0, str(TARGETS))
-    collectives: Any = import_module("collectives")
-    collectives.SZ.update(c64=8, c128=16)
     description = (TARGETS / "h100.txtpb").read_text()
     topology = topologies.get_topology_desc(
         platform="cuda", topology_name="h100", topology=f"1x1x{DEVICES}", target_config=description
@@ -71,7 +72,17 @@ def compiled(texts: dict[str, str]) -> dict[str, Any]:
         sizes = {
             part: getattr(memory, f"{part}_size_in_bytes") for part in ("argument", "output", "alias", "temp")
         }
-        found[name] = {"collectives": collectives.count(hlo), "memory": sizes}
+        found[name] = {"collectives": counted(hlo), "memory": sizes}
+    return found
+
+
+def counted(hlo: str) -> dict[str, tuple[int, int, int]]:
+    """By kind ops, runs, and bytes of results in all runs."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for each in collectives_of(read_module(hlo)):
+        kind = each.kind.replace("_", "-")
+        ops, runs, size = found.get(kind, (0, 0, 0))
+        found[kind] = ops + 1, runs + each.runs, size + each.runs * each.made_bytes
     return found
 
 

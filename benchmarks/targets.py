@@ -1,0 +1,68 @@
+"""The time of reports on the program as a device's compiler leaves it, over those on it as partitioned.
+
+    python benchmarks/targets.py [--target h100 tpu-v5p] [--rounds 3] [NAME ...]
+
+Each report is made of a result that has none yet: its propagation is not counted, XLA's plan is. The least of
+several rounds counts. The programs are those of ../shared/corpus, or copies of the example.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+from collections.abc import Callable
+from math import inf
+from pathlib import Path
+from statistics import geometric_mean
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from programs import corpus_program, large_and_small
+
+from shardy_py import Program, Result, propagate
+
+_REPORTS: dict[str, Callable[[Result, str | None], object]] = {
+    "communication": lambda result, target: result.communication(target=target, partitioner="xla").total,
+    "time": lambda result, target: result.time(target or "h100", target=target, partitioner="xla").serial,
+    "memory": lambda result, target: result.memory(target or "linear", partitioner="xla").estimate,
+}
+
+
+def seconds(
+    text: str, make: Callable[[Result, str | None], object], target: str | None, rounds: int
+) -> float:
+    """The least time that a report takes on a fresh result."""
+    least = inf
+    for _ in range(rounds):
+        result = propagate(Program.parse(text), progress=False)
+        gc.collect()
+        start = perf_counter()
+        make(result, target)
+        least = min(least, perf_counter() - start)
+    return least
+
+
+def main() -> None:
+    """Prints seconds without and with a target, and the ratios."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--target", nargs="*", default=["h100"])
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    ratios: dict[tuple[str, str], list[float]] = {}
+    with TemporaryDirectory() as folder:
+        found = [each for each in map(corpus_program, given.names) if each is not None]
+        for program in found or (large_and_small(Path(folder))[1],):
+            for name, make in _REPORTS.items():
+                without = seconds(program.text, make, None, given.rounds)
+                for target in given.target:
+                    taken = seconds(program.text, make, target, given.rounds)
+                    ratios.setdefault((name, target), []).append(taken / without)
+                    row = f"{without:8.3f} s {taken:8.3f} s {taken / without:6.2f}"
+                    print(f"{program.name:30} {name:14} {target:8} {row}", flush=True)
+    for (name, target), each in ratios.items():
+        print(f"{name} for {target}: {geometric_mean(each):.2f} times, at most {max(each):.2f}")
+
+
+if __name__ == "__main__":
+    main()

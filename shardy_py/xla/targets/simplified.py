@@ -1,0 +1,269 @@
+"""Programs as XLA:GPU simplifies them before it partitions them, unlike XLA:CPU.
+
+    transpose(dot(a, b))  ->  dot(b, a)        reduce(reduce(x))  ->  reduce(x)        top_k  ->  TopK
+
+What is sent follows: parts of a gradient are scattered along another dimension, and sums of sums are summed
+among devices once. Source: openxla/xla, `HandleTranspose` and `HandleReduce` in
+xla/hlo/transforms/simplifiers/algebraic_simplifier.cc, topk_rewriter.cc there. Shardings are those that were
+propagated before. Not here: what is simplified after the partitioner.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from shardy_py.mlir.dialects.traits import is_constant
+from shardy_py.mlir.record import combiners_of
+from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops.custom_calls import CALL
+from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.xla.spmd.from_program import source_op
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
+from shardy_py.xla.spmd.tiling import Tiling
+
+_DOT = "stablehlo.dot_general"
+
+
+def simplified(block: Block) -> Block:
+    """The block of a program as XLA:GPU simplifies it; the same one if nothing changes."""
+    return _Simplifier(_BY_GPU, Counter(used(block))).block(block)
+
+
+def called(block: Block) -> Block:
+    """The block of a program with calls of `TopK`, as XLA:TPU has them too."""
+    return _Simplifier(_BY_TPU, Counter(used(block))).block(block)
+
+
+@dataclass
+class _Simplifier:
+    """changes: by the name of an op what replaces it, if anything does.
+
+    uses, returned: how often values are used, also as the result of a block, and how often as that.
+    records: those that were made, by what they are made from, so that equal steps are planned once.
+    makers: by value the step that makes it.
+    """
+
+    changes: Mapping[str, Callable[[_Simplifier, PlannedOp], Sequence[PlannedOp]]]
+    uses: Mapping[Name, int]
+    records: dict[tuple[int, object], tuple[OpRecord, OpRecord]] = field(
+        default_factory=dict[tuple[int, object], tuple[OpRecord, OpRecord]]
+    )
+    makers: dict[Name, PlannedOp] = field(default_factory=dict[Name, PlannedOp])
+    returned: Counter[Name] = field(default_factory=Counter[Name])
+
+    def block(self, block: Block) -> Block:
+        """The block simplified, and those inside."""
+        self.returned.update(block.results)
+        steps: list[PlannedOp] = []
+        for step in block.steps:
+            for new in (self._inside(step),) if step.blocks else self._step(step):
+                steps.append(new)
+                self.makers.update(dict.fromkeys(new.results, new))
+        if [*map(id, steps)] == [*map(id, block.steps)]:
+            return block
+        return replace(block, steps=_needed(block, steps))
+
+    def _inside(self, step: PlannedOp) -> PlannedOp:
+        blocks = tuple([self.block(each) for each in step.blocks])
+        if all(new is old for new, old in zip(blocks, step.blocks, strict=True)):
+            return step
+        return _with(step, blocks=blocks)
+
+    def _step(self, step: PlannedOp) -> Sequence[PlannedOp]:
+        change = self.changes.get(step.record.name)
+        return (step,) if change is None else change(self, step) or (step,)
+
+    def transposed(self, step: PlannedOp) -> Sequence[PlannedOp]:
+        """A product in place of the transposition of one that is used once."""
+        product = self.makers.get(step.operands[0])
+        if product is None or product.record.name != _DOT or self.uses[step.operands[0]] != 1:
+            return ()
+        order: tuple[int, ...] = step.record.attributes["permutation"]
+        made = self._record(product.record, order, lambda: _swapped(product.record, order, step.record))
+        if made is None:
+            return ()
+        operands = product.operands[::-1]
+        return (_with(product, made, operands=operands, results=step.results, targets=step.targets),)
+
+    def reduced(self, step: PlannedOp) -> Sequence[PlannedOp]:
+        """A reduction of what another one of the same kind reduces, also through a reshape of its result."""
+        if len(step.operands) != 2:
+            return ()
+        inner, dimensions = self.makers.get(step.operands[0]), _dimensions(step.record)
+        while inner is not None and (kept := _unreshaped(inner, dimensions)) is not None:
+            dimensions = kept
+            inner = self.makers.get(inner.operands[0])
+        if inner is None or not self._is_alike(step, inner):
+            return ()
+        before = _dimensions(inner.record)
+        rank = len(_shape(inner.record.operands[0]))
+        left = [i for i in range(rank) if i not in before]
+        both = tuple(sorted((*before, *(left[i] for i in dimensions))))
+        key = ("reduce", id(step.record), both)
+        made = self._record(inner.record, key, lambda: _reducing(inner.record, step.record, both))
+        assert made is not None
+        return (_with(step, made, operands=inner.operands),)
+
+    def selected(self, step: PlannedOp) -> Sequence[PlannedOp]:
+        """A call of `TopK`, through which shardings do not propagate: only from what uses its values.
+
+        The compilers take the places for zeros where rows are sharded: no device sends them.
+        """
+        made = self._record(step.record, "TopK", lambda: _called(step.record))
+        if made is None:
+            return ()
+        values, places = step.results
+        whole = Tiling.replicated(len(_shape(made.results[0])), _devices(step))
+        target = whole if self.uses[values] == self.returned[values] else step.targets[0]
+        of_values = OpRecord("stablehlo.convert", made.results, step.record.results[1:])
+        found = self._record(step.record, "places", lambda: of_values)
+        call = _with(step, made, results=(values,), targets=(target,))
+        return call, _with(step, found, operands=(values,), results=(places,), targets=step.targets[1:])
+
+    def _is_alike(self, step: PlannedOp, inner: PlannedOp) -> bool:
+        """True if both reductions combine values by one op, from one value."""
+        if inner.record.name != step.record.name or len(inner.operands) != 2:
+            return False
+        starts = [self._constant(each.operands[1]) for each in (step, inner)]
+        if step.operands[1] != inner.operands[1] and (starts[0] is None or starts[0] != starts[1]):
+            return False
+        ops = source_op(step), source_op(inner)
+        if ops[0] is None or ops[1] is None:
+            return False
+        combined = combiners_of(ops[0])
+        return combined == combiners_of(ops[1]) and combined[0] is not None
+
+    def _constant(self, name: Name) -> object:
+        """The value of a constant; None for other values."""
+        op = source_op(self.makers.get(name))
+        return op.properties.get("value") if op is not None and is_constant(op) else None
+
+    def _record(self, record: OpRecord, key: object, make: Callable[[], OpRecord | None]) -> OpRecord | None:
+        known = self.records.get((id(record), key))
+        if known is None:
+            made = make()
+            if made is None:
+                return None
+            known = self.records[id(record), key] = record, made
+        return known[1]
+
+
+_BY_TPU = {"chlo.top_k": _Simplifier.selected}
+_BY_GPU = {
+    **_BY_TPU,
+    "stablehlo.transpose": _Simplifier.transposed,
+    "stablehlo.reduce": _Simplifier.reduced,
+}
+
+
+def _with(
+    step: PlannedOp,
+    record: OpRecord | None = None,
+    *,
+    operands: tuple[Name, ...] | None = None,
+    results: tuple[Name, ...] | None = None,
+    targets: tuple[Tiling | None, ...] | None = None,
+    blocks: tuple[Block, ...] | None = None,
+) -> PlannedOp:
+    return PlannedOp(
+        record or step.record,
+        step.operands if operands is None else operands,
+        step.results if results is None else results,
+        step.targets if targets is None else targets,
+        step.blocks if blocks is None else blocks,
+        step.times,
+        step.source,
+        step.is_unreduced,
+        step.reads_in_order,
+    )
+
+
+def _needed(block: Block, steps: Iterable[PlannedOp]) -> tuple[PlannedOp, ...]:
+    """The steps without those whose results nothing uses any more."""
+    before, live = set(used(block)), set[Name](block.results)
+    kept: list[PlannedOp] = []
+    for step in reversed([*steps]):
+        if live.isdisjoint(step.results) and not before.isdisjoint(step.results):
+            continue
+        kept.append(step)
+        live.update(step.operands)
+        for inner in step.blocks:
+            live.update(used(inner))
+    return tuple(reversed(kept))
+
+
+def _swapped(product: OpRecord, order: tuple[int, ...], transpose: OpRecord) -> OpRecord | None:
+    """The product with its operands exchanged, if that only puts its free dimensions in this order."""
+    numbers = DotDimensions.of(product.attributes)
+    (batch, other_batch), contracting = numbers.batching, numbers.contracting
+    count = len(batch)
+    free = [
+        len(_shape(type_)) - count - len(own)
+        for type_, own in zip(product.operands, contracting, strict=True)
+    ]
+    expected = (*range(count + free[0], len(order)), *range(count, count + free[0]))
+    if sorted(order[:count]) != [*range(count)] or order[count:] != expected:
+        return None
+    attributes = {
+        **product.attributes,
+        "dot_dimension_numbers": {
+            "lhs_batching_dimensions": tuple(other_batch[i] for i in order[:count]),
+            "rhs_batching_dimensions": tuple(batch[i] for i in order[:count]),
+            "lhs_contracting_dimensions": contracting[1],
+            "rhs_contracting_dimensions": contracting[0],
+        },
+    }
+    if precision := product.attributes.get("precision_config"):
+        attributes["precision_config"] = tuple(reversed(precision))
+    return replace(product, operands=product.operands[::-1], results=transpose.results, attributes=attributes)
+
+
+def _dimensions(reduction: OpRecord) -> tuple[int, ...]:
+    return tuple(reduction.attributes["dimensions"])
+
+
+def _unreshaped(step: PlannedOp, dimensions: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The dimensions that are reduced of a reshape's operand, if it only adds ones that are reduced.
+
+    None for other ops, and other reshapes.
+    """
+    if step.record.name not in ("stablehlo.reshape", "stablehlo.broadcast_in_dim"):
+        return None
+    held, made = _shape(step.record.operands[0]), _shape(step.record.results[0])
+    added = [i for i in dimensions if made[i] == 1]
+    left = [i for i in range(len(made)) if i not in added]
+    if [made[i] for i in left] != list(held):
+        return None
+    if step.record.name != "stablehlo.reshape" and tuple(left) != tuple(
+        step.record.attributes["broadcast_dimensions"]
+    ):
+        return None
+    return tuple(left.index(i) for i in dimensions if i not in added)
+
+
+def _reducing(inner: OpRecord, outer: OpRecord, dimensions: tuple[int, ...]) -> OpRecord:
+    """The reduction of what `inner` reduces to what `outer` makes."""
+    return replace(inner, results=outer.results, attributes={**inner.attributes, "dimensions": dimensions})
+
+
+_TYPES = ("f32", "bf16")
+"""Element types of what is selected by a call."""
+
+
+def _called(record: OpRecord) -> OpRecord | None:
+    """The call that selects the largest elements; None for other types, and for more than a batch."""
+    (type_,) = record.operands
+    if type_ is None or type_.element not in _TYPES or type_.rank > 2:
+        return None
+    attributes = {**record.attributes, "call_target_name": "TopK"}
+    return replace(record, name=CALL, results=record.results[:1], attributes=attributes)
+
+
+def _devices(step: PlannedOp) -> int:
+    return max(target.device_count for target in step.targets if target is not None)
+
+
+def _shape(type_: TensorType | None) -> tuple[int, ...]:
+    return () if type_ is None else tuple(size or 0 for size in type_.shape)
