@@ -1,9 +1,7 @@
-"""A suggestion with several numbers of workers.
+"""Suggestions by several workers: `python benchmarks/suggest_workers.py [NAME] [--workers 1 2]`.
 
-    python benchmarks/suggest_workers.py [NAME] [--workers 1 2]
-
-For each number of processes: seconds until the answer, start of the processes included, and CPU seconds of
-all. The answers are compared. Two workers need two processors that nothing else uses.
+For each number of processes: seconds until the answer, with the start of the processes, and CPU seconds of all.
+The answers are compared. Two workers need two processors that nothing else uses.
 """
 
 from __future__ import annotations

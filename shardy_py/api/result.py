@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from shardy_py.propagation.op_graph import OpGraph
     from shardy_py.report.ahead_of_time import AheadOfTimeReport
     from shardy_py.report.compiled import CompiledReport
+    from shardy_py.report.pipeline import PipelineReport
     from shardy_py.report.time import TimeReport
     from shardy_py.report.verdict import Verdict
     from shardy_py.viewer.explorer_file import Explorer
@@ -194,6 +195,21 @@ class Result(Advised):
         if by == "shardy":
             bill = self.forecasts.priced(CostModel.of(device) if model is None else model, "shardy")[1]
         return time_report(self.forecasts.spmd(by), device, model, bill, stage)
+
+    @without_collection()
+    def pipeline(self, hardware: AxisPlacement | Hardware | str = "tpu-v5p") -> PipelineReport:
+        """Returns stages, microbatches, bubble and sends of loops that are pipelines, with XLA's collectives.
+
+        hardware: as for `time`.
+
+        Raises:
+            ShardyError: the program has no pipeline, or as `time`.
+        """
+        from shardy_py.report.pipeline import pipeline_report
+
+        time = self.time(hardware, partitioner="xla")
+        memory = self.memory(as_placement(hardware), partitioner="xla").estimate
+        return pipeline_report(self.program.module, time, memory.total_bytes)
 
     @without_collection()
     def communication(
