@@ -118,7 +118,7 @@ def _is_along(value: SSAValue, axis: str, reader: ShardingReader) -> bool:
 
 
 def _made_of(value: SSAValue) -> Iterator[SSAValue]:
-    """What a value within a manual computation is made of, up to the operands of that."""
+    """Yields the values that one within a manual computation is made of, up to the operands of that."""
     if isinstance(value, OpResult):
         if _is_manual(value.op.parent):
             yield from operands_of(value.op)

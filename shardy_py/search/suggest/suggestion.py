@@ -23,7 +23,7 @@ from shardy_py.sharding import Mesh
 from shardy_py.xla.targets.stage import AS_PARTITIONED
 
 Framework = Literal["jax", "flax", "torch"]
-"""What the code of a plan is for."""
+"""The framework that the code of a plan is for."""
 FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
 _ALL_SHOWN = 40
 _LAST_SHOWN = 3
@@ -171,7 +171,7 @@ class Suggestion:
         return self._changes(self.best if plan is None else plan)
 
     def _first_line(self) -> str:
-        """What to change from what the program has, and what that saves."""
+        """The changes to make to what the program has, and what they save."""
         changes, new = self.changes(), seconds_text(self.best.cost.serial)
         if self.current is None:
             return f"Annotate {changes or 'nothing'}: a step takes {new}"
