@@ -94,7 +94,8 @@ def _pipeline(loop: Operation, nodes: list[TimedNode], meshes: Meshes) -> Pipeli
     forward = {key for key, (own, _) in cycles.items() if own == delay}
     node, op = next((node, op) for node, op in sending if id(op) in forward)
     assert node.use is not None
-    (axis, stages), after = node.use.axes[0], flow.after([op])
+    use, after = node.use, flow.after([op])
+    axis, stages = use.axes[0]
     read = (v for each in cycles[id(op)][1] for v in flow.read(each) if flow.maker(v) not in after)
     weights = stage_weights(flow, read, axis, trips, meshes)
     if weights is None:
@@ -106,7 +107,7 @@ def _pipeline(loop: Operation, nodes: list[TimedNode], meshes: Meshes) -> Pipeli
     made = PipelineLoop(
         *(place, axis, stages, trips, delay, weights.repeats, weights.bytes, state, compute),
         _exposed(sends, compute, hidden=delay > 1),
-        phase(node.use.cause.location) == "backward",
+        phase(use.cause.location) == "backward",
     )
     if made.iterations <= made.idle or (made.iterations - made.idle) % made.repeats:
         return f"{where} has {trips} iterations, which are no schedule of {stages} stages"

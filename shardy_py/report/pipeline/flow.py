@@ -10,9 +10,9 @@ Bodies of manual computations are a part of the loop's. Not here: what is a pipe
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from shardy_py.mlir.dialects.sdy import ManualComputationOp
 from shardy_py.mlir.ir import operands_of, terminator_of, walk_pre_order
@@ -41,7 +41,7 @@ class LoopFlow:
         for op in self.ops:
             for value in self.read(op):
                 self._link(value, id(op), 0)
-        handed_on = [self.resolved(value) for value in operands_of(terminator_of(loop.regions[1]))]
+        handed_on = [self.resolved(value) for value in _returned(loop.regions[1])]
         pairs = list(zip(body.args, handed_on, strict=True))
         self.invariant = frozenset(id(argument) for argument, value in pairs if value is argument)
         self.carried = tuple(argument for argument, value in pairs if value is not argument)
@@ -54,8 +54,8 @@ class LoopFlow:
             if isinstance(op, ManualComputationOp):
                 inner = op.regions[0].blocks[0]
                 self._same |= {id(a): v for a, v in zip(inner.args, operands_of(op), strict=True)}
-                returned = operands_of(terminator_of(op.regions[0]))
-                self._same |= {id(r): v for r, v in zip(op.results, returned, strict=True)}
+                returned = zip(op.results, _returned(op.regions[0]), strict=True)
+                self._same |= {id(result): value for result, value in returned}
                 yield from self._flattened(inner)
             elif op.results:
                 yield op
@@ -108,6 +108,11 @@ class LoopFlow:
     def before(self, ops: Iterable[Operation]) -> Distances:
         """Returns the fewest iterations from each op and argument to some ops that depend on it."""
         return _distances(map(id, ops), self._previous)
+
+
+def _returned(region: Region) -> Sequence[SSAValue]:
+    last = terminator_of(region)
+    return () if last is None else operands_of(last)
 
 
 def _distances(starts: Iterable[Node], edges: Mapping[Node, list[tuple[Node, int]]]) -> Distances:
