@@ -19,7 +19,7 @@ from shardy_py.api.arguments import expect, expect_each, expect_one_of
 from shardy_py.api.comparison import ComparedResults, Comparison
 from shardy_py.api.foreign import MeshLike
 from shardy_py.api.program import Edits, Program
-from shardy_py.api.timed import Timed
+from shardy_py.api.timed import TimedResult
 from shardy_py.api.verified_module import ValueKey
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 @releases.following
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Timed):
+class Result(TimedResult):
     """A propagated program with the one it was made from, and the reports on it."""
 
     def save(self, path: str | PathLike[str]) -> None:

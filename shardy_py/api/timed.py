@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @releases.following
 @dataclass(frozen=True, eq=False, repr=False)
-class Timed(Advised):
+class TimedResult(Advised):
     """A propagated program whose steps take time on hardware."""
 
     @without_collection()
