@@ -1,9 +1,8 @@
-"""A suggestion with several numbers of workers.
+"""Suggestions by several workers: `python benchmarks/suggest_workers.py [NAME] [--workers 1 2]`.
 
-    python benchmarks/suggest_workers.py [NAME] [--workers 1 2]
-
-For each number of processes: seconds until the answer, start of the processes included, and CPU seconds of
-all. The answers are compared. Two workers need two processors that nothing else uses.
+For each number of processes: seconds until the answer, with the start of the processes; CPU seconds of all,
+and of the busiest worker and this process together, which a loaded machine does not change much. The answers
+are compared.
 """
 
 from __future__ import annotations
@@ -12,8 +11,9 @@ import argparse
 import multiprocessing
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from os import getloadavg, times
-from time import perf_counter
+from os import getloadavg, sysconf, times
+from pathlib import Path
+from time import perf_counter, process_time
 
 from programs import ROOT, corpus_program
 
@@ -36,21 +36,29 @@ def main() -> None:
     if found is None:
         sys.exit(f"no program '{given.name}' in the corpus")
     program = Program.parse(found.text, given.name, as_compiled=True)
-    rows = [("workers", "seconds", "ratio", "CPU", "candidates")]
-    first, answers = 0.0, set[str]()
+    rows = [("workers", "seconds", "ratio", "CPU", "busiest", "ratio", "candidates")]
+    first, first_busy, answers = 0.0, 0.0, set[str]()
     for count in given.workers:
-        cpu, start = _cpu(), perf_counter()
+        cpu, own, start = _cpu(), process_time(), perf_counter()
         with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as executor:
             suggestion = program.suggest(
                 executor=executor, time_limit=UNLIMITED, tries=given.tries, progress=False
             )
             seconds = perf_counter() - start
-        first = first or seconds
+            busy = process_time() - own + max(map(_cpu_of, multiprocessing.active_children()))
+        first, first_busy = first or seconds, first_busy or busy
         answers.add(str(suggestion))
-        times_ = f"{seconds:.1f} s", f"{first / seconds:.2f}", f"{_cpu() - cpu:.1f} s"
-        rows.append((str(count), *times_, str(suggestion.tried)))
+        found_ = f"{seconds:.1f} s", f"{first / seconds:.2f}", f"{_cpu() - cpu:.1f} s"
+        bound = f"{busy:.1f} s", f"{first_busy / busy:.2f}"
+        rows.append((str(count), *found_, *bound, str(suggestion.tried)))
     print(table(rows, left=()))
     print(f"answers equal: {len(answers) == 1}; load of the machine at the end: {getloadavg()[0]:.1f}")
+
+
+def _cpu_of(process: multiprocessing.process.BaseProcess) -> float:
+    """The CPU seconds of a process that runs."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / sysconf("SC_CLK_TCK")
 
 
 def _cpu() -> float:

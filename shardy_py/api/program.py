@@ -318,7 +318,6 @@ class Program(VerifiedModule):
         """Returns plans: shardings for the arguments of @main, with the time of a step and memory, by search.
 
         Annotations of the program are dropped, but those of `keep`: values, or shardings by value.
-
         meshes: tried in turn; by default the program's. hardware, target: a device, as for `Result.time`.
         memory: the most that a plan may need of a device: bytes, or "16GB", "16GiB", "90%"; None: no limit.
         time_limit: in seconds. tries: choices that are scored at most. seed: the order of changes.
@@ -328,7 +327,8 @@ class Program(VerifiedModule):
             ShardyError: no mesh or several, unknown hardware or names, an invalid limit, or no valid choice.
         """
         given = hardware, memory, keep, time_limit, tries, seed, progress, target, executor, workers
-        return extension("suggest").suggest(self, meshes, *given)
+        searching = extension("suggest")
+        return searching.suggest(self, meshes, searching.Wanted(*given))
 
     @overload
     def run(self, name: str, /, **options: bool | int | str | Iterable[str]) -> Program: ...

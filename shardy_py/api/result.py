@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shardy_py.api.advised import Advised
 from shardy_py.api.arguments import expect, expect_each, expect_one_of
 from shardy_py.api.comparison import ComparedResults, Comparison
 from shardy_py.api.foreign import MeshLike
 from shardy_py.api.program import Edits, Program
+from shardy_py.api.timed import TimedResult
 from shardy_py.api.verified_module import ValueKey
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.extensions import extension
 from shardy_py.base.session import without_collection
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
-from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model
+from shardy_py.hardware.cost import DEFAULT, CostModel
 from shardy_py.indexing.layout.formats import Target
 from shardy_py.report import summary_of
 from shardy_py.report.communication import PARTITIONERS, CommunicationReport, Partitioner
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from shardy_py.propagation.op_graph import OpGraph
     from shardy_py.report.ahead_of_time import AheadOfTimeReport
     from shardy_py.report.compiled import CompiledReport
-    from shardy_py.report.time import TimeReport
+    from shardy_py.report.pipeline import PipelineReport
     from shardy_py.report.verdict import Verdict
     from shardy_py.viewer.explorer_file import Explorer
     from shardy_py.viewer.model_explorer_graphs import ModelExplorerGraphs
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 @releases.following
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Advised):
+class Result(TimedResult):
     """A propagated program with the one it was made from, and the reports on it."""
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -160,40 +160,19 @@ class Result(Advised):
         return memory_report(self.program.module, target, lambda: self.forecasts.spmd(partitioner))
 
     @without_collection()
-    def time(
-        self,
-        hardware: AxisPlacement | Hardware | str = "tpu-v5p",
-        *,
-        target: AxisPlacement | Hardware | str | None = None,
-        links: CostModel | str | None = None,
-        partitioner: Partitioner | None = None,
-    ) -> TimeReport:
-        """Returns how long a step takes: an interval, with perfect overlap and without, and what bounds it.
+    def pipeline(self, hardware: AxisPlacement | Hardware | str = "tpu-v5p") -> PipelineReport:
+        """Returns stages, microbatches, bubble and sends of loops that are pipelines, with XLA's collectives.
 
-        hardware: a device such as "tpu-v5p", also with the places of mesh axes
-            ("tpu-v5e,topology=4x4,data=x"), or a TOML file of a device ("my.toml").
-        target: the same, for the collectives that the compiler of the device leaves, as of `communication`;
-            None: they are as partitioned.
-        links: along the axes of the mesh, as the model of `communication`; None: those of the hardware.
-        partitioner: whose collectives are counted, as for `communication`.
+        hardware: as for `time`.
 
         Raises:
-            ShardyError: unknown hardware, an axis does not fit on it, dynamic shapes, or too many devices.
+            ShardyError: the program has no pipeline, or as `time`.
         """
-        from shardy_py.report.time import time_report
+        from shardy_py.report.pipeline import pipeline_report
 
-        if partitioner is not None:
-            expect_one_of("partitioner", partitioner, PARTITIONERS)
-        stage = stage_of(target)
-        device = as_placement(hardware) if stage is None else stage.placement
-        if links is not None:
-            expect(links, (str, CostModel), "a CostModel, or the text of one", what="links")
-        model = cost_model(links) if isinstance(links, str) else links
-        self.forecasts.remark()
-        bill, by = None, self.forecasts.partitioner(partitioner, stage)
-        if by == "shardy":
-            bill = self.forecasts.priced(CostModel.of(device) if model is None else model, "shardy")[1]
-        return time_report(self.forecasts.spmd(by), device, model, bill, stage)
+        time = self.time(hardware, partitioner="xla")
+        memory = self.memory(as_placement(hardware), partitioner="xla").estimate
+        return pipeline_report(self.program.module, time, memory.total_bytes)
 
     @without_collection()
     def communication(

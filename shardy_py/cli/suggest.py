@@ -86,6 +86,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     add("-o", dest="output", metavar="FILE", help="write the program annotated with the best plan")
     add("--code", metavar="FILE", help="write the PartitionSpecs of the best plan as Python")
+    add(
+        "--framework",
+        choices=("jax", "flax", "torch"),
+        default="jax",
+        help="of --code: flax: rules by path; torch: parallelize_module and fully_shard (default: jax)",
+    )
     add("--diff", metavar="FILE", help="write what the best plan changes in the program's annotations")
     add("--output-dir", metavar="DIR", help="write each plan: plan-1.mlir, plan-1.py, plan-1.diff, ...")
     add("--explain", action="store_true", help="print bills side by side, and what changes")
@@ -153,7 +159,7 @@ def _suggest(options: argparse.Namespace, files: Files) -> int:
     if options.output is not None:
         outputs.append((options.output, suggestion.program().text() + "\n"))
     if options.code is not None:
-        outputs.append((options.code, suggestion.best.code() + "\n"))
+        outputs.append((options.code, suggestion.best.code(options.framework) + "\n"))
     if options.diff is not None:
         outputs.append((options.diff, f"{suggestion.diff()}\n"))
     if options.output_dir is not None:

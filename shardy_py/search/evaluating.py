@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from math import inf
 from threading import Lock
-from typing import Any, Protocol
+from typing import Protocol
 
 from shardy_py.api.annotate import ShardingLike
 from shardy_py.api.foreign import foreign_sharding
@@ -26,12 +25,12 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.plugins import load_plugins, loaded_plugins
 from shardy_py.hardware import AxisPlacement
 from shardy_py.search.study import StepCost
-from shardy_py.search.workers import Pending, Workers
+from shardy_py.search.workers import PendingTask, Workers
 from shardy_py.sharding.meshes import meshes_with_axes
 from shardy_py.xla.targets.stage import CompileStage
 
 Evaluated = StepCost | ShardyError | None
-"""What a step costs; why that is unknown; None if it takes longer than it may."""
+"""The cost of a step; the reason why it is unknown; None if it takes longer than it may."""
 _STUDIES = 4
 """The studies that a worker keeps: of several meshes, with and without the program's own constraints."""
 
@@ -63,14 +62,14 @@ class Evaluator:
     stage: CompileStage | None
     workers: Workers
 
-    def begin(self, edits: Edits, at_most: float = inf, *, exact: bool = False) -> Pending[Evaluated]:
+    def begin(self, edits: Edits, at_most: float = inf, *, exact: bool = False) -> PendingTask[Evaluated]:
         """Returns what a step will cost; at_most, exact: as of `Study.step`."""
-        options = {"at_most": at_most, "stage": self.stage, "exact": exact}
-        here = partial(_evaluated, self.study, edits, self.placement, options)
+        asked = self.placement, at_most, self.stage, exact
+        here = partial(_evaluated, self.study, edits, *asked)
         if self.workers.are_none:
-            return Pending(here)
+            return PendingTask(here)
         named = self._named(edits)
-        return self.workers.begin(here, _elsewhere, self._packed, named, self.placement, options)
+        return self.workers.begin(here, _elsewhere, self._packed, named, *asked)
 
     @cached_property
     def _packed(self) -> bytes:
@@ -89,10 +88,15 @@ class Evaluator:
 
 
 def _evaluated(
-    study: SteppedStudy, edits: Edits, placement: AxisPlacement, options: Mapping[str, Any]
+    study: SteppedStudy,
+    edits: Edits,
+    placement: AxisPlacement,
+    at_most: float,
+    stage: CompileStage | None,
+    exact: bool,
 ) -> Evaluated:
     try:
-        return study.step(edits, placement, **options)
+        return study.step(edits, placement, at_most=at_most, stage=stage, exact=exact)
     except ShardyError as error:
         return error
 
@@ -102,10 +106,15 @@ _ONE = Lock()
 
 
 def _elsewhere(
-    packed: bytes, edits: Edits, placement: AxisPlacement, options: Mapping[str, Any]
+    packed: bytes,
+    edits: Edits,
+    placement: AxisPlacement,
+    at_most: float,
+    stage: CompileStage | None,
+    exact: bool,
 ) -> Evaluated:
     with _ONE:
-        return _evaluated(_unpacked(packed), edits, placement, options)
+        return _evaluated(_unpacked(packed), edits, placement, at_most, stage, exact)
 
 
 @lru_cache(maxsize=_STUDIES)

@@ -49,7 +49,7 @@ from shardy_py.search.suggest_code import (
     values_of_main,
 )
 from shardy_py.search.suggest_variables import variables_of
-from shardy_py.search.workers import Pending, Workers, workers_of
+from shardy_py.search.workers import PendingTask, Workers, workers_of
 from shardy_py.sharding import Mesh
 from shardy_py.xla.targets.stage import CompileStage
 
@@ -81,7 +81,9 @@ class Scorer:
     tried: int = 0
     stage: CompileStage | None = None
     workers: Workers = field(default_factory=workers_of)
-    _begun: dict[_Begun, Pending[Evaluated]] = field(default_factory=dict[_Begun, "Pending[Evaluated]"])
+    _begun: dict[_Begun, PendingTask[Evaluated]] = field(
+        default_factory=dict[_Begun, "PendingTask[Evaluated]"]
+    )
 
     @cached_property
     def base(self) -> Program:

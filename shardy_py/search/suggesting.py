@@ -6,11 +6,12 @@ Not here: which choices (`shardy_py.search.suggest`), what they cost (`suggest_s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import islice
 from math import inf
-from typing import Any, cast
+from typing import cast
 
 from xdsl.ir import SSAValue
 
@@ -45,7 +46,7 @@ from shardy_py.search.suggest_coarse import Solved, solved, solved_alike
 from shardy_py.search.suggest_code import own_code, own_constraints
 from shardy_py.search.suggest_explaining import change_text, explained
 from shardy_py.search.suggest_scoring import Scorer
-from shardy_py.search.workers import Pending, Workers, workers_of
+from shardy_py.search.workers import PendingTask, Workers, workers_of
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
 from shardy_py.xla.gspmd.understanding import require_reportable
@@ -89,13 +90,12 @@ class Wanted:
     seed: int = 0
     shows_progress: bool = True
     target: AxisPlacement | Hardware | str | None = None
-    executor: object = None
+    executor: Executor | None = None
     workers: int | None = None
 
 
-def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], *conditions: Any) -> Suggestion:
-    """Returns plans for a program: see `Program.suggest`; the conditions are those of `Wanted`, in order."""
-    wanted = Wanted(*conditions)
+def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], wanted: Wanted) -> Suggestion:
+    """Returns plans for a program: see `Program.suggest`."""
     given = (meshes,) if is_mesh(meshes) else expect_each("meshes", meshes, object, "a mesh, or several")
     require_reportable(program.module)
     _check(wanted)
@@ -178,8 +178,8 @@ def _kept(program: Program, mesh_name: str, mesh: Mesh, keep: Keep) -> tuple[Pro
     if isinstance(keep, str | Value | int):
         values = [program.find(keep)]
     elif not isinstance(keep, Mapping):
-        keys = expect_each("keep", keep, object, "values, or shardings by value")
-        values = [program.find(cast("ValueKey", key)) for key in keys]
+        expect_each("keep", keep, object, "values, or shardings by value")
+        values = [program.find(key) for key in keep]
     else:
         given = cast("Mapping[ValueKey, ShardingLike]", keep)
         values = [program.find(key) for key in given]
@@ -221,7 +221,7 @@ class _Search:
     wanted: Wanted
     workers: Workers
     coarse: list[CoarseOutcome] = field(default_factory=list[CoarseOutcome])
-    _begun: dict[Scorer, Pending[Solved]] = field(default_factory=dict[Scorer, "Pending[Solved]"])
+    _begun: dict[Scorer, PendingTask[Solved]] = field(default_factory=dict[Scorer, "PendingTask[Solved]"])
 
     def run(self) -> str:
         """Scores schemes and searches; returns why the search stopped early, "" if it did not."""
@@ -271,13 +271,13 @@ class _Search:
             if is_new and scorer.score(choice, at_most, name=COARSE) is not None:
                 yield scorer, scorer.plan(choice, COARSE)
 
-    def _begin_coarse(self, scorer: Scorer) -> Pending[Solved]:
+    def _begin_coarse(self, scorer: Scorer) -> PendingTask[Solved]:
         """The solution of the coarse model on a mesh, which a worker begins if there are any."""
         seconds = min(_COARSE_PART * self.wanted.time_limit, self.budget.left)
         given = scorer.coarse(self.memory), seconds, self.wanted.seed
         here = partial(solved, *given)
         if self.workers.are_none:
-            return Pending(here)
+            return PendingTask(here)
         return self.workers.begin(here, solved_alike, *given, has_highs())
 
     def _improve(self, scorer: Scorer, start: Plan) -> None:

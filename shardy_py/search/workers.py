@@ -18,7 +18,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from shardy_py.api import remarks
 from shardy_py.api.arguments import expect_integer, shown
@@ -26,25 +26,26 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.plugins import load_plugins, loaded_plugins
 
 R = TypeVar("R")
+Made = TypeVar("Made", covariant=True)
 _RENEWALS = 3
 """The times that processes which died are replaced."""
 
 
 @dataclass(eq=False)
-class Pending(Generic[R]):
+class PendingTask(Generic[Made]):
     """A result that is asked for later.
 
     here: computes it in this process. function, arguments: compute it in another one. workers: None if it is
     computed here.
     """
 
-    here: Callable[[], R]
-    function: Callable[..., R] | None = None
+    here: Callable[[], Made]
+    function: Callable[..., Made] | None = None
     arguments: tuple[object, ...] = ()
     workers: Workers | None = None
-    future: Future[R] | None = None
+    future: Future[Made] | None = None
 
-    def result(self) -> R:
+    def result(self) -> Made:
         """Returns the result, when it is there; computes it if no worker does."""
         if self.workers is None or not self.workers.awaited(self):
             return self.here()
@@ -61,6 +62,9 @@ class Pending(Generic[R]):
             self.workers.drop(self)
 
 
+_Task = PendingTask[object]
+
+
 @dataclass(eq=False)
 class Workers:
     """The workers of an executor.
@@ -73,8 +77,8 @@ class Workers:
     count: int
     renewed: Callable[[], Executor] | None = None
     _renewals: int = _RENEWALS
-    _waiting: deque[Pending[Any]] = field(default_factory=deque[Pending[Any]])
-    _running: list[Pending[Any]] = field(default_factory=list[Pending[Any]])
+    _waiting: deque[_Task] = field(default_factory=deque[_Task])
+    _running: list[_Task] = field(default_factory=list[_Task])
     _is_said: bool = False
 
     def __enter__(self) -> Workers:
@@ -90,14 +94,14 @@ class Workers:
         """True if everything is computed in this process."""
         return self.executor is None
 
-    def begin(self, here: Callable[[], R], function: Callable[..., R], *arguments: object) -> Pending[R]:
+    def begin(self, here: Callable[[], R], function: Callable[..., R], *arguments: object) -> PendingTask[R]:
         """Returns a task, which the next worker that is free computes. The function must be picklable."""
-        pending = Pending(here, function, arguments, self)
+        pending = PendingTask(here, function, arguments, self)
         self._waiting.append(pending)
         self._fill()
         return pending
 
-    def awaited(self, pending: Pending[R]) -> bool:
+    def awaited(self, pending: _Task) -> bool:
         """Waits until a task has ended, while others begin; returns False if no worker takes it."""
         while pending.future is None or not pending.future.done():
             self._fill()
@@ -107,7 +111,7 @@ class Workers:
         self._fill()
         return True
 
-    def drop(self, pending: Pending[Any]) -> None:
+    def drop(self, pending: _Task) -> None:
         """Forgets a task, if no worker has begun it."""
         if pending in self._waiting:
             self._waiting.remove(pending)
@@ -131,7 +135,7 @@ class Workers:
             if pending.future is not None:
                 self._running.append(pending)
 
-    def _submitted(self, pending: Pending[R]) -> Future[R] | None:
+    def _submitted(self, pending: PendingTask[R]) -> Future[R] | None:
         while self.executor is not None and pending.function is not None:
             try:
                 return self.executor.submit(pending.function, *pending.arguments)
@@ -145,7 +149,7 @@ class Workers:
         return None
 
 
-def workers_of(executor: object = None, count: int | None = None) -> Workers:
+def workers_of(executor: Executor | None = None, count: int | None = None) -> Workers:
     """Returns the workers of an executor, or so many processes of this machine; without either, none.
 
     Raises:
@@ -154,20 +158,16 @@ def workers_of(executor: object = None, count: int | None = None) -> Workers:
     if count is not None:
         expect_integer("workers", count, 1)
     if executor is not None:
-        return Workers(_checked(executor), count or _count_of(executor))
+        if not callable(getattr(executor, "submit", None)):
+            expected = "an executor as those of concurrent.futures, with a method submit"
+            raise ShardyError.unexpected("executor", expected=expected, got=shown(executor))
+        return Workers(executor, count or _count_of(executor))
     return (
         Workers(None, 1) if count is None else Workers(_processes(count), count, partial(_processes, count))
     )
 
 
-def _checked(executor: Any) -> Executor:
-    if not callable(getattr(executor, "submit", None)):
-        expected = "an executor as those of concurrent.futures, with a method submit"
-        raise ShardyError.unexpected("executor", expected=expected, got=shown(executor))
-    return executor
-
-
-def _count_of(executor: object) -> int:
+def _count_of(executor: Executor) -> int:
     """The number of workers that an executor says it has; else of the processors here."""
     found = (getattr(executor, name, None) for name in ("_max_workers", "num_workers"))
     return next((n for n in found if isinstance(n, int) and n > 0), os.cpu_count() or 1)

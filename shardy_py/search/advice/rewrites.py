@@ -10,7 +10,10 @@ Not here: whether that helps (`adviser.py` tries it), edits of annotations (`pro
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, SymbolRefAttr, TensorType, i64
@@ -33,7 +36,10 @@ _NEAREST = 4
 def rewrite_of(op: Operation) -> SuggestedRewrite | None:
     """Returns the rewrite of an op; None if it has none."""
     if isinstance(op, ConcatenateOp) and len(operands_of(op)) > 1 and len({*operands_of(op)}) == 1:
-        return _REPEATED
+        tensor = tensor_type(operands_of(op)[0].type)
+        times = [1] * len(() if tensor is None else tensor.shape)
+        times[integer_of(op, "dimension")] = len(operands_of(op))
+        return replace(_REPEATED, code=partial(_tiled, times=tuple(times)))
     return _DECOMPOSED if isinstance(op, _COMPOSITE) else None
 
 
@@ -64,6 +70,21 @@ def _repeated(op: Operation) -> None:
     copies = build_operation(BroadcastInDimOp, [value], [type_], dimensions, {}, location)
     flat = build_operation(_RESHAPE, copies.results, [result.type], {}, dict(op.attributes), location)
     replace_op(op, copies, flat)
+
+
+def _tiled(text: str, times: tuple[int, ...]) -> str:
+    """The concatenation of one expression as `jnp.tile` of it; "" if the text is another one."""
+    try:
+        call = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not call.args:
+        return ""
+    given = call.args[0].left if isinstance(call.args[0], ast.BinOp) else call.args[0]
+    listed = given.elts if isinstance(given, ast.List | ast.Tuple) else []
+    if call.func.attr != "concatenate" or len({*map(ast.unparse, listed)}) != 1:
+        return ""
+    return f"{ast.unparse(call.func.value)}.tile({ast.unparse(listed[0])}, {times})"
 
 
 def _decomposed(op: Operation) -> None:

@@ -17,7 +17,7 @@ Not here: what is suggested (`suggestion.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -106,10 +106,9 @@ class Code:
     def lines(self) -> Iterator[str]:
         """Returns the lines of Python."""
         helpers = [*self._helpers()]
-        yield from ("import re", *_HEAD) if any("re.sub" in line for line in helpers) else _HEAD
-        names = tuple(axis.name for axis in self.mesh.axes)
-        sizes, kind = tuple(axis.size for axis in self.mesh.axes), _KINDS[self.has_explicit_axes]
-        yield f"mesh = jax.make_mesh({sizes}, {names}, axis_types=({kind},) * {len(names)})"
+        if any("re.sub" in line for line in helpers):
+            yield "import re"
+        yield from mesh_lines(self)
         yield from _listed("in_specs", self.arguments)
         if self._has_results:
             yield from _listed("out_specs", self.results)
@@ -172,6 +171,14 @@ class Code:
         return "\n".join(self.lines())
 
 
+def mesh_lines(code: Code) -> Iterator[str]:
+    """Returns the imports of JAX, and the mesh."""
+    yield from _HEAD
+    names = tuple(axis.name for axis in code.mesh.axes)
+    sizes, kind = tuple(axis.size for axis in code.mesh.axes), _KINDS[code.has_explicit_axes]
+    yield f"mesh = jax.make_mesh({sizes}, {names}, axis_types=({kind},) * {len(names)})"
+
+
 def spec_text(own: Spec | None) -> str:
     """Returns the `PartitionSpec` of the axes of each dimension; None if propagation decides.
 
@@ -197,22 +204,26 @@ def _is_by_path(rows: Sequence[Row]) -> bool:
 
 
 def _listed(name: str, rows: Sequence[Row]) -> Iterator[str]:
-    return _by_path(name, rows) if _is_by_path(rows) else _in_order(name, rows)
+    return by_path(name, rows) if _is_by_path(rows) else _in_order(name, rows)
 
 
-def _by_path(name: str, rows: Sequence[Row]) -> Iterator[str]:
-    """A dictionary; rows of a path share a line if all have equal shardings, and all numbers occur."""
-    by_path: dict[str, list[Row]] = {}
+def by_path(name: str, rows: Sequence[Row], texts: Mapping[Spec | None, str] | None = None) -> Iterator[str]:
+    """Returns a dictionary; rows of a path share a line if all have equal shardings, and all numbers occur.
+
+    texts: its values by sharding; None: `PartitionSpec`s.
+    """
+    text = spec_text if texts is None else texts.__getitem__
+    grouped: dict[str, list[Row]] = {}
     for row in rows:
-        by_path.setdefault(row.path, []).append(row)
+        grouped.setdefault(row.path, []).append(row)
     yield f"{name} = {{"
-    for path, own in by_path.items():
+    for path, own in grouped.items():
         layers = _layers(path, own) if len(own) > 1 and len({row.spec for row in own}) == 1 else None
         if layers is None:
-            yield from (f"    {row.label!r}: {spec_text(row.spec)},  # {row.type}" for row in own)
+            yield from (f"    {row.label!r}: {text(row.spec)},  # {row.type}" for row in own)
         else:
             types = ", ".join(dict.fromkeys(row.type for row in own))
-            yield f"    **{{f{layers[0]!r}: {spec_text(own[0].spec)} {layers[1]}}},  # {len(own)} x {types}"
+            yield f"    **{{f{layers[0]!r}: {text(own[0].spec)} {layers[1]}}},  # {len(own)} x {types}"
     yield "}"
 
 

@@ -8,18 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import unified_diff
-from typing import Any
+from typing import Any, Literal, get_args
 
+from shardy_py.base.errors import ShardyError
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.search.study import StepCost
 from shardy_py.search.suggest.coarse import CoarseOutcome
 from shardy_py.search.suggest.code import Code, Constraint, Row
+from shardy_py.search.suggest.frameworks import flax_lines, torch_lines
 from shardy_py.search.suggest.roles import Roles
 from shardy_py.search.suggest.schemes import Choice, Spec
 from shardy_py.search.suggest.search import rank
 from shardy_py.sharding import Mesh
 from shardy_py.xla.targets.stage import AS_PARTITIONED
 
+Framework = Literal["jax", "flax", "torch"]
+"""The framework that the code of a plan is for."""
+FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
 _ALL_SHOWN = 40
 _LAST_SHOWN = 3
 
@@ -52,12 +57,27 @@ class Plan:
         results = ((name, self.choice[of]) for name, of in given)
         return own | {name: spec for name, spec in results if spec is not None}
 
-    def code(self) -> str:
-        """Returns Python for JAX: the mesh, a `PartitionSpec` for each argument and result, constraints.
+    def code(self, framework: Framework = "jax") -> str:
+        """Returns Python: the mesh, a `PartitionSpec` for each argument and result, constraints.
 
-        It defines `mesh`, `in_specs`, `out_specs` if results are annotated, and a function that makes
+        framework: "jax"; "flax": rules by path; "torch": `parallelize_module` and `fully_shard`. The code for
+        JAX defines `mesh`, `in_specs`, `out_specs` if results are annotated, and a function that makes
         shardings of them; comments say how it is called, and which constraints to add and remove, and where.
+
+        Raises:
+            ShardyError: an unknown framework, or names of arguments that are not those of a module.
         """
+        code = self._code()
+        if framework == "flax":
+            return "\n".join(flax_lines(code))
+        if framework == "torch":
+            inputs = (i for i in range(self.roles.arguments) if self.roles.is_data(i))
+            return "\n".join(torch_lines(code, [self.choice[i] or () for i in inputs]))
+        if framework != "jax":
+            raise ShardyError.unknown("framework", framework, FRAMEWORKS)
+        return code.text()
+
+    def _code(self) -> Code:
         roles, tensors = self.roles, self.roles.tensors
         first = zip(tensors[: roles.arguments], self.choice, strict=False)
         points = [each for each in zip(tensors, self.choice, strict=True) if each[0].is_point]
@@ -82,7 +102,7 @@ class Plan:
             (*self.kept, *(each for each, spec in own if spec == each.spec)),
             (*self.removed, *(each for each, spec in own if spec is None)),
             tuple((each, spec) for each, spec in own if spec not in (None, each.spec)),
-        ).text()
+        )
 
 
 @dataclass(frozen=True)
@@ -151,7 +171,7 @@ class Suggestion:
         return self._changes(self.best if plan is None else plan)
 
     def _first_line(self) -> str:
-        """What to change from what the program has, and what that saves."""
+        """The changes to make to what the program has, and what they save."""
         changes, new = self.changes(), seconds_text(self.best.cost.serial)
         if self.current is None:
             return f"Annotate {changes or 'nothing'}: a step takes {new}"

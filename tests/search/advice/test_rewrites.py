@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.api import Program, propagate
+from shardy_py.search.advice.rewrites import _tiled  # pyright: ignore[reportPrivateUsage]
 
 PARTS = ", ".join(["tensor<16x64xf32>"] * 8)
 EXPERTS = f"""
@@ -104,3 +105,18 @@ def test_code_to_paste(call: str, code: str) -> None:
     rewrite = next(e.rewrite for r in result.remedies(use) for e in r.edits if e.rewrite is not None)
     assert rewrite.code(call).startswith(code)
     assert bool(rewrite.code(call)) == bool(code)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("jnp.concatenate([h] * 8)", "jnp.tile(h, (1, 8))"),
+        ("np.concatenate((f(x), f(x)), axis=1)", "np.tile(f(x), (1, 8))"),
+        ("jnp.concatenate([h, g])", ""),
+        ("concatenate([h] * 8)", ""),
+        ("jnp.repeat(h, 8)", ""),
+        ("not python (", ""),
+    ],
+)
+def test_the_code_of_a_repeat(text: str, code: str) -> None:
+    assert _tiled(text, (1, 8)) == code

@@ -1,0 +1,103 @@
+"""Code of plans for flax and PyTorch: what it does is what the plan says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shardy_py import Program, ShardyError
+from shardy_py.cli.suggest import main
+from shardy_py.search.suggest import Code, Row
+from shardy_py.search.suggest.frameworks import flax_lines, torch_lines
+from shardy_py.search.suggest_code import NUMBER
+from shardy_py.sharding import Mesh
+from tests.search.suggest.test_suggest import TEXT
+
+
+def row(label: str, *spec: tuple[str, ...]) -> Row:
+    return Row("%x", NUMBER.sub("*", label), label, "8x8xf32", spec)
+
+
+def test_rules_of_flax_match_paths() -> None:
+    jax = pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
+    rows = [row(f"params['layers_{n}']['up']['kernel']", (), ("d",)) for n in range(12)]
+    rows += [row("params['out']['kernel']", ("d",), ()), row("params['scales'][0]", ("d",))]
+    rows += [row("params['scales'][1]", ())]
+    given: dict[str, Any] = {}
+    text = "\n".join(flax_lines(Code(Mesh.of(d=1), tuple(rows), ())))
+    exec(text, given)
+    assert text.count("layers_") == 1
+    layers = {f"layers_{n}": {"up": {"kernel": 1}} for n in range(12)}
+    tree = {**layers, "out": {"kernel": 1, "bias": 1}, "scales": [1, 1]}
+    (specs,) = given["partition_specs"](given["rules"], params=tree)
+    P = jax.sharding.PartitionSpec
+    assert specs["layers_11"]["up"]["kernel"] == P(None, "d")
+    assert specs["out"] == {"kernel": P("d"), "bias": P()}
+    assert specs["scales"] == [P("d"), P()]
+
+
+TORCH = (
+    row("emb.weight", (), ("model",)),
+    *(row(f"layers.{n}.up.weight", ("model",), ("data",)) for n in range(2)),
+    *(row(f"layers.{n}.down.weight", ("data",), ("model",)) for n in range(2)),
+    row("layers.0.up.bias", ()),
+)
+
+
+def test_calls_of_torch() -> None:
+    text = "\n".join(torch_lines(Code(Mesh.of(data=2, model=4), TORCH, ()), [(("data",), ())]))
+    assert "**{f'layers.{i}.up': 0 for i in range(2)}" in text
+    assert "'emb': 1" in text
+    assert (
+        "# 4 weights are gathered along data where they are used\nfully_shard(model, mesh=mesh['data'])"
+        in text
+    )
+    assert "# inputs: P('data')" in text
+
+
+@pytest.mark.torch
+def test_calls_of_torch_shard_a_module_so() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch (extra: torch) is not installed")
+    from torch.distributed.tensor import Shard
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    class Layer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.up, self.down = torch.nn.Linear(8, 16), torch.nn.Linear(16, 8, bias=False)
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.emb, self.layers = torch.nn.Embedding(32, 8), torch.nn.ModuleList([Layer(), Layer()])
+
+    torch.distributed.init_process_group("fake", rank=0, world_size=8, store=FakeStore())
+    try:
+        model = Model()
+        text = "\n".join(torch_lines(Code(Mesh.of(data=2, model=4), TORCH, ()), [(("data",), ())]))
+        exec(text.replace('"cuda"', '"cpu"'), {"model": model})
+        placed = {name: p.placements for name, p in model.named_parameters()}
+    finally:
+        torch.distributed.destroy_process_group()
+    assert placed["emb.weight"][-1] == Shard(1)
+    assert {placed[f"layers.{n}.up.weight"][-1] for n in range(2)} == {Shard(0)}
+    assert {placed[f"layers.{n}.down.weight"][-1] for n in range(2)} == {Shard(1)}
+    assert all(len(each) == 2 for each in placed.values())
+
+
+def test_the_command_writes_them(tmp_path: Path) -> None:
+    source, code = tmp_path / "in.mlir", tmp_path / "rules.py"
+    source.write_text(TEXT)
+    assert main([str(source), "--tries", "4", "--code", str(code), "--framework", "flax"]) == 0
+    assert "\nrules = (\n" in code.read_text()
+
+
+def test_frameworks_that_do_not_fit() -> None:
+    plan = Program.parse(TEXT).suggest(tries=1, progress=False).best
+    wrong: Any = "keras"
+    with pytest.raises(ShardyError, match="unknown framework 'keras'"):
+        plan.code(wrong)
+    with pytest.raises(ShardyError, match="expected arguments with the names of weights"):
+        plan.code("torch")
