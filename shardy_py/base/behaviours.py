@@ -293,6 +293,11 @@ class Behaviour(Enum):
         "sdy-drop-sharding-and-mesh keeps the meshes of groups",
         "tests/localize/test_releases.py",
     )
+    OFFSETS_OF_INDICES_HAVE_SHARDINGS = ReferenceChange(
+        JAX_0_11,
+        "what sdy-convert-global-to-local subtracts from indices of gathers and scatters has a sharding",
+        "tests/localize/test_releases.py",
+    )
     MAIN_SHARDINGS_ARE_METADATA = ReferenceChange(
         JAX_0_12,
         "sdy-convert-global-to-local writes the shardings of main into attributes of the module",
