@@ -226,6 +226,12 @@ class Behaviour(Enum):
         "with the convolution before it; before, calls stay",
         "tests/localize/test_per_instruction.py",
     )
+    LOCAL_UPDATES_STAY = ReferenceChange(
+        JAX_0_12,
+        "sdy-resolve-permutation-factors leaves updates at constant indices within the part of one device; "
+        "before, it replicates them as others",
+        "tests/localize/test_releases.py",
+    )
     CONVOLUTION_GROUPS_ARE_WHOLE = ReferenceChange(
         JAX_0_12,
         "sdy-resolve-permutation-factors replicates the dimensions of a convolution's groups and windows, "

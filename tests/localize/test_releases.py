@@ -268,3 +268,19 @@ def test_offsets_of_indices_have_shardings(release: str, has_sharding: bool) -> 
     text = after(release, TAKEN, LOCAL)
     offsets = next(line for line in text.splitlines() if "tensor<4x1xi32>" in line and "broadcast" in line)
     assert ("sdy.sharding" in offsets) == has_sharding
+
+
+UPDATED = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %u: tensor<2xf32>)
+    -> tensor<4xf32> {
+  %i = sdy.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %a, %u, %i {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}
+    : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("release", "reshards"), [("0.10", 0), ("0.11", 2), ("0.12", 0)])
+def test_updates_within_a_part_are_moved_or_stay(release: str, reshards: int) -> None:
+    assert after(release, UPDATED, RESOLVE).count("sdy.reshard") == reshards
