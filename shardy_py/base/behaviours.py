@@ -226,6 +226,12 @@ class Behaviour(Enum):
         "with the convolution before it; before, calls stay",
         "tests/localize/test_per_instruction.py",
     )
+    LOCAL_UPDATES_STAY = ReferenceChange(
+        JAX_0_12,
+        "sdy-resolve-permutation-factors leaves updates at constant indices within the part of one device; "
+        "before, it replicates them as others",
+        "tests/localize/test_releases.py",
+    )
     CONVOLUTION_GROUPS_ARE_WHOLE = ReferenceChange(
         JAX_0_12,
         "sdy-resolve-permutation-factors replicates the dimensions of a convolution's groups and windows, "
@@ -291,6 +297,11 @@ class Behaviour(Enum):
         JAX_0_11,
         "sdy-convert-global-to-local writes replica groups as axes of a mesh by default; "
         "sdy-drop-sharding-and-mesh keeps the meshes of groups",
+        "tests/localize/test_releases.py",
+    )
+    OFFSETS_OF_INDICES_HAVE_SHARDINGS = ReferenceChange(
+        JAX_0_11,
+        "what sdy-convert-global-to-local subtracts from indices of gathers and scatters has a sharding",
         "tests/localize/test_releases.py",
     )
     MAIN_SHARDINGS_ARE_METADATA = ReferenceChange(

@@ -13,6 +13,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i1, i64
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.identities import identity, identity_data
 from shardy_py.localize.local_collectives import reduction_of
@@ -109,7 +110,10 @@ class _Indices:
             parts = [self._build.reshape(component, (1,)) for component in components]
             vector = self._build.concatenate(parts, 0) if len(parts) > 1 else parts[0]
             spread = self._build.broadcast(vector, shape, (self.vector,))
-        if self._local.counts.is_narrow and self._operand.sharding is not None:
+        is_shardy = Behaviour.OFFSETS_OF_INDICES_HAVE_SHARDINGS.holds and not (
+            self._local.options.device_id_arithmetic
+        )
+        if is_shardy and self._operand.sharding is not None:
             set_sharding(spread, TensorSharding.fully_closed(self._operand.sharding.mesh, len(shape)))
         return spread
 

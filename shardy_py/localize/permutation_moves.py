@@ -88,6 +88,8 @@ def is_local_slice(op: Operation, sharding: TensorSharding, dimension: int, stat
 
 def is_local_update(op: Operation, sharding: TensorSharding, dimension: int, state: Resolution) -> bool:
     """True if an update lies in one part: it has one element, or starts at a constant and fits there."""
+    if not Behaviour.LOCAL_UPDATES_STAY.holds:
+        return False
     mesh = state.symbols.mesh(sharding.mesh)
     assert mesh is not None
     given, update, *starts = operands_of(op)

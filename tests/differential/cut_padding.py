@@ -1,8 +1,9 @@
 """What C++ does in `sdy-pad-for-divisibility` before JAX 0.12 where an op takes no padding: `cutting()`.
 
-Its patterns are those of StableHLO and of most collectives. Other ops, as constants of sdy, those of CHLO,
-barriers and returns, keep their types: their operands are sliced and their results are padded in JAX 0.11,
-and both are casts in JAX 0.10. What remains of uneven dimensions ends the next pass at a check.
+Its patterns are those of StableHLO and of most collectives, but for `sdy.all_to_all` in JAX 0.10. Other
+ops, as constants of sdy, those of CHLO, barriers and returns, keep their types: their operands are sliced and
+their results are padded in JAX 0.11, and both are casts in JAX 0.10. What remains of uneven dimensions ends
+the next pass at a check.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ _PADDED = (
     sdy.AllGatherOp,
     sdy.AllReduceOp,
     sdy.AllSliceOp,
-    sdy.AllToAllOp,
     sdy.ReduceScatterOp,
     sdy.ReplicatedToUnreducedOp,
     sdy.ShardedToUnreducedOp,
@@ -38,6 +38,8 @@ _Padding = pad_for_divisibility._Padding  # pyright: ignore[reportPrivateUsage]
 
 
 def _takes_no_padding(op: Operation) -> bool:
+    if isinstance(op, sdy.AllToAllOp):
+        return not Behaviour.EXPORT_OPTIMIZES.holds
     return not op.name.startswith("stablehlo.") and not isinstance(op, (FuncOp, *_PADDED))
 
 

@@ -114,6 +114,8 @@ CHECKS = {
     "sharded, which explicit reshards left",
     "getOrderedNormalizedAxes(inSharding) == getOrderedNormalizedAxes(outSharding)": "a reshape whose "
     "operand and result are sharded along other axes, which explicit reshards left",
+    "the user is an sdy.all_reduce": "a sum along sharded dimensions whose all-reduce does not follow it",
+    "allReduceOp.getReductionAxesAttr()": "a sum along sharded dimensions whose all-reduce has other axes",
     "result to have unreduced axes sharding": "a sum along sharded dimensions that is not marked as partial",
     "resSharding.getUnreducedAxes() == expectedAxes": "a product that is unreduced along other axes than "
     "it contracts",

@@ -248,3 +248,39 @@ func.func @main(%a: tensor<9xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
 }
 """
     assert "source_target_pairs = dense<[[0, 2], [1, 1], [2, 0]]>" in after(release, text, SINGLE)
+
+
+TAKEN = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %i: tensor<4x1xi32>)
+    -> tensor<4xf32> {
+  %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
+      start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> {sdy.sharding =
+      #sdy.sharding_per_value<[<@mesh, [{}], unreduced={"x"}>]>}
+    : (tensor<8xf32>, tensor<4x1xi32>) -> tensor<4xf32>
+  %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}]> : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("release", "has_sharding"), [("0.10", False), ("0.11", True), ("0.12", True)])
+def test_offsets_of_indices_have_shardings(release: str, has_sharding: bool) -> None:
+    text = after(release, TAKEN, LOCAL)
+    offsets = next(line for line in text.splitlines() if "tensor<4x1xi32>" in line and "broadcast" in line)
+    assert ("sdy.sharding" in offsets) == has_sharding
+
+
+UPDATED = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %u: tensor<2xf32>)
+    -> tensor<4xf32> {
+  %i = sdy.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %a, %u, %i {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}
+    : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("release", "reshards"), [("0.10", 0), ("0.11", 2), ("0.12", 0)])
+def test_updates_within_a_part_are_moved_or_stay(release: str, reshards: int) -> None:
+    assert after(release, UPDATED, RESOLVE).count("sdy.reshard") == reshards
