@@ -22,7 +22,6 @@ from tests.run.proof.mutations.broken import KINDS, NAMES, RANDOM, Subject
 from tests.run.proof.mutations.campaign import PROOFS, Prove, Table, outcome, outcomes, proof_by
 from tests.run.proof.mutations.difference import TIMES, Runs
 
-
 _SHOWN = 50
 
 
