@@ -5,8 +5,8 @@
 The programs are decoders of their shapes written here (grouped attention, gated layers, scanned and
 rematerialized, AdamW), sharded as the recipes say, lowered by JAX for as many devices of a host. Sources:
 AI-Hypercomputer/tpu-recipes, maxtext's tiering page, NGC's and NeMo's pages of results. The recipes compute
-attention by a kernel, so that two intervals are printed, from perfect overlap to none: with such a kernel, and
-the most for the program as written, whose scores are in memory.
+attention by a kernel: the interval, from perfect overlap to none, has one; beside it is the most
+for the program as written, whose scores are in memory.
 """
 
 from __future__ import annotations
