@@ -70,7 +70,7 @@ class SentByCompiler:
 
 @dataclass(frozen=True)
 class AheadOfTimeReport(Tabular):
-    """What the compiler of a device made of a program, beside the forecast of it.
+    """A program as the compiler of a device made it, beside the forecast of it.
 
     stage: the device. answer: the compiler's. forecast: collectives by kind. memory: as forecast.
     """
@@ -92,7 +92,7 @@ class AheadOfTimeReport(Tabular):
 
     @property
     def memory_rows(self) -> tuple[tuple[str, int, int], ...]:
-        """Of each part of the memory its name, and the bytes as forecast and as compiled."""
+        """The name of each part of the memory, with its bytes as forecast and as compiled."""
         ours, theirs = self.memory, self.answer.memory
         return (
             ("arguments", ours.arguments, theirs.argument),
@@ -104,7 +104,7 @@ class AheadOfTimeReport(Tabular):
 
     @property
     def fits(self) -> bool:
-        """Whether the memory of a device holds what the compiler allocates."""
+        """True if the memory of a device holds what the compiler allocates."""
         return self.answer.memory.total <= self.stage.placement.hardware.memory_bytes
 
     columns = ("kind", "name", "runs", "result_bytes", "is_overlapped", "lines")

@@ -24,7 +24,7 @@ _MEMORY = ("argument", "output", "alias", "temp")
 
 
 def answer(request: dict[str, object]) -> dict[str, object]:
-    """What the compiler makes of a program, or why it does not."""
+    """The compiled program, or why there is none."""
     try:
         import jax
     except ImportError as error:

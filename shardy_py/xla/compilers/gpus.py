@@ -27,7 +27,7 @@ class UnitRate:
 
 
 @dataclass(frozen=True, slots=True)
-class GpuDescription:
+class GpuTarget:
     """A GPU: cores, memory, clock, and the rates of its units.
 
     capability: the major number of CUDA's. shared_bytes: of a core, and those that a block may ask for.
@@ -68,16 +68,16 @@ def _matrix(clock: float, operations: int, double: UnitRate) -> tuple[UnitRate, 
 _HOPPER_RATES = _scalar(1.98, 2), _matrix(1.8295201, 512, UnitRate((12,), 1.98, 4, 32))
 _SHARED = 233_472, 232_448
 _HOPPER_CACHE, _AMPERE_CACHE = 52_428_800, 41_943_040
-GPUS: Mapping[str, GpuDescription] = {
-    "h100": GpuDescription(
+GPUS: Mapping[str, GpuTarget] = {
+    "h100": GpuTarget(
         *("NVIDIA H100 80GB HBM3", 9, 132, 128, _SHARED, 3_352_320_000_000, _HOPPER_CACHE),
         *(1.98, 84_942_979_072, *_HOPPER_RATES),
     ),
-    "h200": GpuDescription(
+    "h200": GpuTarget(
         *("NVIDIA H200 141GB HBM3e", 9, 132, 128, _SHARED, 4_800_000_000_000, _HOPPER_CACHE),
         *(1.98, 151_397_597_184, *_HOPPER_RATES),
     ),
-    "b200": GpuDescription(
+    "b200": GpuTarget(
         *("NVIDIA B200", 10, 148, 128, _SHARED, 7_672_320_000_000, 132_644_864, 1.965, 191_514_411_008),
         _scalar(1.965, 1),
         (
@@ -85,7 +85,7 @@ GPUS: Mapping[str, GpuDescription] = {
             UnitRate((32,), 1.8353101, 4, 4096),
         ),
     ),
-    "a100-80gb": GpuDescription(
+    "a100-80gb": GpuTarget(
         *("NVIDIA A100-SXM4-80GB", 8, 108, 64, (167_936, 166_912), 2_039_040_000_000, _AMPERE_CACHE),
         *(1.41, 85_100_068_864),
     ),

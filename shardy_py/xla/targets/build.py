@@ -153,7 +153,7 @@ class _Builder:
         return found
 
     def _moved(self, step: PlannedOp) -> tuple[Sequence[Sent], dict[Name, int]]:
-        """What is sent for the results of a step, and the nodes of its operands behind what is sent."""
+        """The collectives of the results of a step, and the nodes of its operands behind theirs."""
         needed, record = self.shared.needed[id(step)], step.record
         halo = TABLE[record.name].kind in _READ_FROM_NEIGHBOURS
         after = [each for each in needed if not each.roots and not (halo and _is_permute(each))]

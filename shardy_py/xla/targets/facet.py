@@ -25,6 +25,7 @@ class NodeForm(Enum):
 
     REDUCE: where it reduces dimensions of one element. UPDATE: of the second, in place of a part of the
     first. SCATTER: of the last, added to parts of the first. BARRIER: of none.
+    LARGEST: the largest elements, and their places.
     """
 
     NONE = auto()
@@ -39,6 +40,7 @@ class NodeForm(Enum):
     UPDATE = auto()
     SCATTER = auto()
     BARRIER = auto()
+    LARGEST = auto()
 
 
 def _all(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
@@ -111,6 +113,7 @@ COMPILED = Facet(
         "stablehlo.dynamic_update_slice": CompiledRow(NodeForm.UPDATE),
         "stablehlo.optimization_barrier": CompiledRow(NodeForm.BARRIER),
         "hlo.opt-barrier": CompiledRow(NodeForm.BARRIER),
+        "chlo.top_k": CompiledRow(NodeForm.LARGEST),
         "sdy.reshard": CompiledRow(NodeForm.COPY, _same),
         "sdy.sharding_constraint": CompiledRow(NodeForm.COPY, _same),
     },

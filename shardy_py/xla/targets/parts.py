@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import cast
+from typing import TypeGuard
 
 from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.tiling import Shape, Tiling
@@ -27,7 +27,12 @@ def is_part(held: Shape, shape: Shape) -> bool:
 
 def shape_of(type_: TensorType) -> Shape:
     """The shape of a type; sizes that are not known are 0."""
-    return tuple([size or 0 for size in type_.shape]) if None in type_.shape else cast("Shape", type_.shape)
+    shape = type_.shape
+    return shape if _is_static(shape) else tuple([size or 0 for size in shape])
+
+
+def _is_static(shape: tuple[int | None, ...]) -> TypeGuard[Shape]:
+    return None not in shape
 
 
 def local_type(type_: TensorType | None, tiling: Tiling | None) -> TensorType | None:

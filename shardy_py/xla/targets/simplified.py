@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from shardy_py.mlir.dialects.sdy import ReshardOp
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import OpRecord, TensorType
@@ -22,8 +23,9 @@ from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.tiling import Tiling
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
-_DOT = "stablehlo.dot_general"
+_NUMBERS = "dot_dimension_numbers"
 
 
 def simplified(block: Block) -> Block:
@@ -38,14 +40,14 @@ def called(block: Block) -> Block:
 
 @dataclass
 class _Simplifier:
-    """changes: by the name of an op what replaces it, if anything does.
+    """changes: by the form of an op what replaces it, if anything does.
 
     uses, returned: how often values are used, also as the result of a block, and how often as that.
     records: those that were made, by what they are made from, so that equal steps are planned once.
     makers: by value the step that makes it.
     """
 
-    changes: Mapping[str, Callable[[_Simplifier, PlannedOp], Sequence[PlannedOp]]]
+    changes: Mapping[NodeForm, Callable[[_Simplifier, PlannedOp], Sequence[PlannedOp]]]
     uses: Mapping[Name, int]
     records: dict[tuple[int, object], tuple[OpRecord, OpRecord]] = field(
         default_factory=dict[tuple[int, object], tuple[OpRecord, OpRecord]]
@@ -72,13 +74,13 @@ class _Simplifier:
         return _with(step, blocks=blocks)
 
     def _step(self, step: PlannedOp) -> Sequence[PlannedOp]:
-        change = self.changes.get(step.record.name)
+        change = self.changes.get(COMPILED.of(step.record.name).form)
         return (step,) if change is None else change(self, step) or (step,)
 
     def transposed(self, step: PlannedOp) -> Sequence[PlannedOp]:
         """A product in place of the transposition of one that is used once."""
         product = self.makers.get(step.operands[0])
-        if product is None or product.record.name != _DOT or self.uses[step.operands[0]] != 1:
+        if product is None or _NUMBERS not in product.record.attributes or self.uses[step.operands[0]] != 1:
             return ()
         order: tuple[int, ...] = step.record.attributes["permutation"]
         made = self._record(product.record, order, lambda: _swapped(product.record, order, step.record))
@@ -117,7 +119,7 @@ class _Simplifier:
         values, places = step.results
         whole = Tiling.replicated(len(_shape(made.results[0])), _devices(step))
         target = whole if self.uses[values] == self.returned[values] else step.targets[0]
-        of_values = OpRecord("stablehlo.convert", made.results, step.record.results[1:])
+        of_values = OpRecord(ReshardOp.name, made.results, step.record.results[1:])
         found = self._record(step.record, "places", lambda: of_values)
         call = _with(step, made, results=(values,), targets=(target,))
         return call, _with(step, found, operands=(values,), results=(places,), targets=step.targets[1:])
@@ -150,11 +152,11 @@ class _Simplifier:
         return known[1]
 
 
-_BY_TPU = {"chlo.top_k": _Simplifier.selected}
+_BY_TPU = {NodeForm.LARGEST: _Simplifier.selected}
 _BY_GPU = {
     **_BY_TPU,
-    "stablehlo.transpose": _Simplifier.transposed,
-    "stablehlo.reduce": _Simplifier.reduced,
+    NodeForm.TRANSPOSE: _Simplifier.transposed,
+    NodeForm.REDUCE: _Simplifier.reduced,
 }
 
 
@@ -208,7 +210,7 @@ def _swapped(product: OpRecord, order: tuple[int, ...], transpose: OpRecord) -> 
         return None
     attributes = {
         **product.attributes,
-        "dot_dimension_numbers": {
+        _NUMBERS: {
             "lhs_batching_dimensions": tuple(other_batch[i] for i in order[:count]),
             "rhs_batching_dimensions": tuple(batch[i] for i in order[:count]),
             "lhs_contracting_dimensions": contracting[1],
@@ -229,16 +231,15 @@ def _unreshaped(step: PlannedOp, dimensions: tuple[int, ...]) -> tuple[int, ...]
 
     None for other ops, and other reshapes.
     """
-    if step.record.name not in ("stablehlo.reshape", "stablehlo.broadcast_in_dim"):
+    form = COMPILED.of(step.record.name).form
+    if form not in (NodeForm.RESHAPE, NodeForm.BROADCAST):
         return None
     held, made = _shape(step.record.operands[0]), _shape(step.record.results[0])
     added = [i for i in dimensions if made[i] == 1]
     left = [i for i in range(len(made)) if i not in added]
     if [made[i] for i in left] != list(held):
         return None
-    if step.record.name != "stablehlo.reshape" and tuple(left) != tuple(
-        step.record.attributes["broadcast_dimensions"]
-    ):
+    if form is NodeForm.BROADCAST and tuple(left) != tuple(step.record.attributes["broadcast_dimensions"]):
         return None
     return tuple(left.index(i) for i in dimensions if i not in added)
 
