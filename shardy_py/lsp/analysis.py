@@ -33,7 +33,7 @@ _UNKNOWN_DIALECT = "Dialect `"
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class TextProblem:
     """Something that is wrong with a text, from `start` to `end`.
 
     code: of a finding; "" of the reader and the verifier. finding: with its remedies; None for these.
@@ -51,14 +51,14 @@ class Problem:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What is known about a text.
+    """The knowledge about a text.
 
     facts: by the definitions of values; {} if it cannot be read. result: None then.
     """
 
     text: str
     index: NameIndex
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[TextProblem, ...] = ()
     facts: Mapping[Key, ValueFact] = field(default_factory=dict[Key, ValueFact])
     result: Result | None = None
 
@@ -115,7 +115,7 @@ def _findings(result: Result, file: str, settings: CheckSettings) -> tuple[Findi
     return without_meant(result, found, settings.expect, is_strict=False)[0]
 
 
-def _of_diagnostic(diagnostic: Diagnostic, file: str, lines: LineTable) -> Problem:
+def _of_diagnostic(diagnostic: Diagnostic, file: str, lines: LineTable) -> TextProblem:
     place = diagnostic.where
     is_here = place is not None and place.file == file
     start = lines.offset_of(place.line, place.column) if place is not None and is_here else 0
@@ -124,7 +124,7 @@ def _of_diagnostic(diagnostic: Diagnostic, file: str, lines: LineTable) -> Probl
     if diagnostic.message.startswith(_UNKNOWN_DIALECT):
         severity = "note"
         message = f"{diagnostic.message.partition(';')[0].strip()}: only its names are followed"
-    return Problem(start, _word_end(lines.text, start), severity, message)
+    return TextProblem(start, _word_end(lines.text, start), severity, message)
 
 
 def _word_end(text: str, start: int) -> int:
@@ -144,12 +144,12 @@ class _Placing:
     index: NameIndex
     lines: LineTable
 
-    def problem(self, finding: Finding) -> Problem:
+    def problem(self, finding: Finding) -> TextProblem:
         start, end = self._span(finding)
         place = finding.position
         elsewhere = place if place is not None and not self._is_here(place) else None
         message = f"{finding.message}\n{finding.remedy}"
-        return Problem(start, end, finding.level, message, finding.code, finding, elsewhere)
+        return TextProblem(start, end, finding.level, message, finding.code, finding, elsewhere)
 
     def _is_here(self, place: Position) -> bool:
         return os.path.basename(place.file) == os.path.basename(self.file) and place.file.endswith(self.file)

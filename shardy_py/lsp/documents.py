@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from shardy_py.base.errors import Position, ShardyError
 from shardy_py.check import CheckSettings, Finding, SettingsFinder
-from shardy_py.lsp.analysis import Analysis, Problem, analyse, checked
+from shardy_py.lsp.analysis import Analysis, TextProblem, analyse, checked
 from shardy_py.lsp.edits import TextChange, edits_of
 from shardy_py.lsp.facts import Key, ValueFact, facts_at, hint_text
 from shardy_py.lsp.names import NameDefinition, NameIndex, names_in
@@ -32,7 +32,7 @@ class OfferedRemedy:
     """
 
     title: str
-    problem: Problem
+    problem: TextProblem
     changes: tuple[TextChange, ...] = ()
     files: Mapping[str, tuple[tuple[Position, Position, str], ...]] = field(
         default_factory=dict[str, tuple[tuple[Position, Position, str], ...]]
@@ -95,7 +95,7 @@ class OpenDocument:
                     local = ", ".join(fact.local_type or fact.type for _, fact in facts)
                     yield definition, text, f"on each device {local}"
 
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[TextProblem, ...]:
         """The problems of the last analysis."""
         return () if self.latest is None else self.latest.problems
 
@@ -144,7 +144,7 @@ def first_analysis(text: str, file: str) -> tuple[Analysis, CheckSettings]:
     try:
         settings = SettingsFinder(_content).of_folder(os.path.dirname(file) or os.curdir)
     except (ShardyError, OSError, ValueError) as error:
-        problems = (Problem(0, min(1, len(text)), "warning", str(error)),)
+        problems = (TextProblem(0, min(1, len(text)), "warning", str(error)),)
     found = analyse(text, file, settings)
     return Analysis(text, found.index, (*problems, *found.problems), found.facts, found.result), settings
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from xdsl.ir import BlockArgument
+
 from shardy_py.lsp.facts import Key, ValueFact, definition_of, key_of
 from shardy_py.lsp.names import NameIndex
 from shardy_py.report.verdict import SuggestedSharding
@@ -56,7 +58,7 @@ def _edit(
     if (given := _CONSTRAINT.match(text, _BLANKS.match(text, definition.end).end())) is not None:  # pyright: ignore[reportOptionalMemberAccess]
         return TextChange(given.end(), _closing(text, given.end()), wanted.sharding)
     fact = facts.get(key)
-    if fact is None:
+    if fact is None or isinstance(fact.value.entry.value, BlockArgument):
         return None
     end = _statement_end(text, definition.end)
     start = text.rfind("\n", 0, definition.start) + 1

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument
 
 from shardy_py.api import Result, Sharding, Value
@@ -72,7 +73,7 @@ def facts_of(result: Result) -> dict[Key, ValueFact]:
         for key in _keys(value):
             given.setdefault(key, value.sharding)
     found: dict[Key, ValueFact] = {}
-    for value in result.values:
+    for value in (*result.values, *result.source.values):  # of the source those that passes erase
         for key in _keys(value):
             if key not in found:
                 is_given = value.sharding is not None and given.get(key) == value.sharding
@@ -126,7 +127,7 @@ def _dimensions(sharding: str) -> str:
 
 def hover_text(name: str, fact: ValueFact, why: str) -> str:
     """Returns what a hover says about a value, in Markdown; why: its explanation, "" if there is none yet."""
-    lines = [f"`{name}` = `{fact.op}`" if fact.op != "func.func" else f"`{name}`, an argument"]
+    lines = [f"`{name}` = `{fact.op}`" if fact.op != FuncOp.name else f"`{name}`, an argument"]
     lines.append(f"- type `{fact.type}`")
     lines += [f"- on each device `{fact.local_type}`"] if fact.local_type else []
     lines.append(f"- sharding `{fact.sharding}`" if fact.sharding else "- no sharding")

@@ -17,9 +17,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+
+from xdsl.dialects.func import FuncOp
 
 _TOKEN = re.compile(
     r"//[^\n]*+"
@@ -29,7 +32,9 @@ _TOKEN = re.compile(
 )
 _OPENERS = {")": "(", "}": "{", "]": "[", ">": "<"}
 _VISIBILITY = ("public", "private", "nested")
-_FUNCTIONS = ("func.func", "func")
+_FUNCTIONS = (FuncOp.name, "func")
+_DEEPEST = 256
+"""Scopes around a name that are searched."""
 
 
 @dataclass(eq=False, slots=True)
@@ -102,6 +107,10 @@ class _Scanner:
         default_factory=list[tuple[int, int, str, NameDefinition | None]]
     )
     brackets: list[str] = field(default_factory=list[str])
+    depths: Counter[str] = field(default_factory=Counter[str])
+    """How many brackets of each kind are open."""
+    labels: list[bool] = field(default_factory=list[bool])
+    """For each open bracket, whether it has the arguments of a label `^bb0(`."""
     scopes: list[_Scope] = field(default_factory=lambda: [_Scope({})])
     pending: dict[str, NameDefinition] = field(default_factory=dict[str, NameDefinition])
     """Names in the parentheses of the current op, for its regions."""
@@ -109,6 +118,8 @@ class _Scanner:
     awaits_body: bool = False
     """True if the next region is the body of a function."""
     counts: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    run: tuple[int, bool] = (-1, False)
+    """The end of the last run of names with commas, and whether it names results."""
 
     def scan(self) -> None:
         tokens = [(m.start(), m.end(), m[0]) for m in _TOKEN.finditer(self.text) if m[0][:2] != "//"]
@@ -124,7 +135,7 @@ class _Scanner:
             elif sigil == '"' and words[number - 2 : number] == ["sym_name", "="]:
                 self._define(f"@{token.strip(chr(34))}", start, end)
             elif token in _OPENERS.values():
-                self._open(token)
+                self._open(token, words[number - 1] if number else "")
             elif token in _OPENERS:
                 self._close(token)
             elif token in _FUNCTIONS:
@@ -135,25 +146,27 @@ class _Scanner:
         """Returns whether the place is directly in a region, or at the top."""
         return not self.brackets or self.brackets[-1] == "{"
 
-    def _open(self, token: str) -> None:
+    def _open(self, token: str, before: str) -> None:
         if token == "{":
             is_body = self.awaits_body and self.is_outside
             self.scopes.append(_Scope(dict(self.pending), is_body, self.pending))
             self.pending = {}
             self.awaits_body = self.awaits_body and not is_body
         self.brackets.append(token)
+        self.depths[token] += 1
+        self.labels.append(token == "(" and before[:1] == "^")
 
     def _close(self, token: str) -> None:
         opener = _OPENERS[token]
-        if opener not in self.brackets or (token == ">" and self.brackets[-1] != "<"):
+        if not self.depths[opener] or (token == ">" and self.brackets[-1] != "<"):
             return
-        # What is half typed lacks brackets: those within end with it.
-        while self.brackets.pop() != opener:
-            pass
-        depth = 1 + self.brackets.count("{")
-        if depth < len(self.scopes):
-            self.pending = self.scopes[depth].arguments
-            del self.scopes[depth:]
+        closed = ""
+        while closed != opener:  # what is half typed lacks brackets: those within end with it
+            closed = self.brackets.pop()
+            self.labels.pop()
+            self.depths[closed] -= 1
+            if closed == "{":
+                self.pending = self.scopes.pop().arguments
 
     def _visible(self, name: str) -> NameDefinition | None:
         base = name.partition("#")[0]
@@ -164,7 +177,7 @@ class _Scanner:
 
     def _around(self) -> list[dict[str, NameDefinition]]:
         around: list[dict[str, NameDefinition]] = []
-        for scope in reversed(self.scopes):
+        for scope in reversed(self.scopes[-_DEEPEST:]):
             around.append(scope.values)
             if scope.is_isolated:
                 break
@@ -181,29 +194,30 @@ class _Scanner:
     def _value(self, words: list[str], tokens: list[tuple[int, int, str]], number: int) -> None:
         start, end, name = tokens[number]
         after = words[number + 1] if number + 1 < len(words) else ""
-        if self.is_outside and _names_result(words, tokens, number, self.text):
+        if self.is_outside and self._names_result(words, tokens, number):
             self.pending = {}
             self.scopes[-1].values[name] = self._define(name, start, end)
         elif self.brackets and self.brackets[-1] == "(" and self._is_argument(after, name):
             made = self._define(name, start, end)
-            label = words[number - 2 : number - 1] if words[number - 1] == "(" else []
-            in_block = bool(label and label[0][0] == "^") or self._is_of_block(name, words, number)
-            (self.scopes[-1].values if in_block else self.pending)[name] = made
+            (self.scopes[-1].values if self.labels[-1] else self.pending)[name] = made
         else:
             self.spans.append((start, end, name, self._visible(name)))
 
     def _is_argument(self, after: str, name: str) -> bool:
         return after == "=" or (after == ":" and self._visible(name) is None)
 
-    def _is_of_block(self, name: str, words: list[str], number: int) -> bool:
-        """Returns whether an argument is of a label `^bb0(...)`, one of whose arguments precedes it."""
-        depth = 0
-        for at in range(number - 1, -1, -1):
-            token = words[at]
-            depth += (token in ")>}]") - (token in "(<{[") if len(token) == 1 else 0
-            if depth < 0:
-                return at > 0 and words[at - 1][0] == "^"
-        return False
+    def _names_result(self, words: list[str], tokens: list[tuple[int, int, str]], number: int) -> bool:
+        """Returns whether a name begins or continues `%a, %b:2 =`."""
+        if number > self.run[0]:
+            at = number + 1
+            while at < len(words) and (words[at] in ",:" or words[at][0] == "%"):
+                if words[at] == ":":  # a count, which is no token
+                    end = tokens[at + 1][0] if at + 1 < len(words) else len(self.text)
+                    if not self.text[tokens[at][1] : end].strip().isdigit():
+                        break
+                at += 1
+            self.run = at, words[at : at + 1] == ["="]
+        return self.run[1]
 
     def _symbol(self, words: list[str], number: int, start: int, end: int) -> None:
         name = words[number]
@@ -214,7 +228,7 @@ class _Scanner:
         word = words[at] if at >= 0 else ""
         is_op = "." in word or word in ("module", "func")
         is_definition = is_op and self.is_outside and "call" not in word and (at == 0 or words[at - 1] != "=")
-        if not is_definition:
+        if not is_definition or ("", name) in self.counts:
             self.spans.append((start, end, name, None))
             return
         self._define(name, start, end)
@@ -226,22 +240,6 @@ class _Scanner:
             self._define(words[number], start, end)
         else:
             self.spans.append((start, end, words[number], None))
-
-
-def _names_result(words: list[str], tokens: list[tuple[int, int, str]], number: int, text: str) -> bool:
-    """Returns whether a name begins or continues `%a, %b:2 =`, which no text but a count stands in."""
-    at = number + 1
-    while at < len(words):
-        if words[at] == "=":
-            return True
-        if words[at] == ":":  # a count, which is no token
-            between = text[tokens[at][1] : tokens[at + 1][0]] if at + 1 < len(words) else ""
-            if not between.strip().isdigit():
-                return False
-        elif words[at] != "," and words[at][0] != "%":
-            return False
-        at += 1
-    return False
 
 
 def names_in(text: str) -> NameIndex:

@@ -18,7 +18,7 @@ from pygls.lsp.server import LanguageServer
 from shardy_py import __version__
 from shardy_py.api import Result, Value
 from shardy_py.base.errors import Position
-from shardy_py.lsp.analysis import Problem
+from shardy_py.lsp.analysis import TextProblem
 from shardy_py.lsp.documents import OfferedRemedy, OpenDocument, first_analysis, second_analysis
 from shardy_py.lsp.facts import facts_at, hover_text, why_text
 from shardy_py.lsp.names import NameDefinition
@@ -110,7 +110,7 @@ def offset_of(document: OpenDocument, position: types.Position) -> int:
     return document.lines.offset(position.line, position.character)
 
 
-def diagnostic_of(problem: Problem, uri: str, document: OpenDocument) -> types.Diagnostic:
+def diagnostic_of(problem: TextProblem, uri: str, document: OpenDocument) -> types.Diagnostic:
     """Returns a problem as the protocol has it."""
     related: list[types.DiagnosticRelatedInformation] = []
     place = problem.elsewhere

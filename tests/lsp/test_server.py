@@ -1,4 +1,4 @@
-"""The server as an editor speaks with it: a real client and a process of the command, over standard streams."""
+"""The server as an editor speaks with it: a real client, and a process of the command."""
 
 from __future__ import annotations
 
