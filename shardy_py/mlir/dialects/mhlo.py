@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from xdsl.dialects.builtin import BoolAttr, DictionaryAttr, FunctionType, IntegerAttr, StringAttr, i64
+from xdsl.ir import Attribute
 
 from shardy_py.mlir.dialects.chlo import CHLO
 from shardy_py.mlir.dialects.stablehlo import STABLEHLO
@@ -48,7 +49,7 @@ def _read_top_k(reader: OpReader) -> OpParts:
     results = reader.items(reader.type, "(", ")")
     attributes |= {"mhlo.attributes": DictionaryAttr(dict(given)), "mhlo.version": IntegerAttr(1, i64)}
     operands = reader.resolve(names, (type_,))
-    target = {"call_target_name": StringAttr("mhlo.topk")}
+    target: dict[str, Attribute] = {"call_target_name": StringAttr("mhlo.topk")}
     return OpParts(operands, results, target, attributes)
 
 
