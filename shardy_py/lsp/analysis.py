@@ -20,11 +20,11 @@ from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, Position, Severity, ShardyError
 from shardy_py.base.source_files import default_roots
 from shardy_py.check import CheckSettings, Finding, findings_in, without_meant
-from shardy_py.inputs.programs import parse_program
 from shardy_py.lsp.facts import Key, ValueFact, definition_of, facts_of, name_by_definition
 from shardy_py.lsp.names import NameIndex, names_in
 from shardy_py.lsp.places import LineTable
 from shardy_py.mlir.dialects.verification import verify_module
+from shardy_py.mlir.programs import parse_program
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
 
