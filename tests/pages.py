@@ -44,6 +44,7 @@ COMMANDS = {
     "sdy-diff": "shardy_py.cli.diff",
     "sdy-suggest": "shardy_py.cli.suggest",
     "shardy-explorer": "shardy_py.cli.explorer",
+    "shardy-lsp": "shardy_py.cli.lsp",
     "shardy-view": "shardy_py.cli.view",
     "hlo-indexing": "shardy_py.cli.hlo_indexing",
     "hlo-layout": "shardy_py.cli.layout",

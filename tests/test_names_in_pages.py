@@ -22,6 +22,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _FLAG = re.compile(r"(?<![\w-])--([a-z][\w-]*)")
 _OTHERS = re.compile(
     r"pytest|tests\.|benchmarks|pip |make |git |xla_|mlir-opt|python -m|torchrun|model-explorer"
+    r"|code --install"
 )
 """Lines on flags of other commands."""
 _NOT_OURS = {"set", "count-polynomials", "compiled", "optimizer", "node_data_paths"}

@@ -13,7 +13,7 @@ from typing import Literal
 from shardy_py.base.errors import Position
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.terminal import painted, utf8, without_controls
-from shardy_py.report.verdict import TriedChange, change_json
+from shardy_py.report.verdict import SuggestedSharding, TriedChange, change_json
 
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("note", "warning", "error")
@@ -34,6 +34,7 @@ class Finding:
     scope: the names of the scopes around it, as JAX writes them; "" if unknown.
     kind, axes, times: of a collective, the axes of the mesh, and how often it runs; "" of other findings.
     change: the best change that was tried, with what it saves; None if none is known.
+    annotations: the remedy as annotations of a program of MLIR; () if it is none, or that of the change.
     """
 
     code: str
@@ -51,6 +52,7 @@ class Finding:
     axes: tuple[str, ...] = ()
     times: int = 1
     change: TriedChange | None = field(default=None, compare=False, repr=False)
+    annotations: tuple[SuggestedSharding, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def fingerprint(self) -> str:
@@ -60,7 +62,7 @@ class Finding:
 
     def to_json(self) -> JsonObject:
         """Returns the finding for JSON; docs/check.md describes the schema."""
-        left_out = ("position", "anchor", "change")
+        left_out = ("position", "anchor", "change", "annotations")
         fields = {each.name: getattr(self, each.name) for each in all_fields(self)}
         fields = {name: value for name, value in fields.items() if name not in left_out}
         fields["fingerprint"] = self.fingerprint

@@ -18,7 +18,7 @@ from shardy_py.mlir.location_names import name_stack
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.source import position_of
 from shardy_py.report.communication import CollectiveUse, CommunicationReport, Partitioner
-from shardy_py.report.verdict import TriedChange, Verdict
+from shardy_py.report.verdict import SuggestedSharding, TriedChange, Verdict
 from shardy_py.xla.targets.stage import CompileStage
 
 
@@ -89,8 +89,8 @@ def rows() -> tuple[RuleRow, ...]:
     return tuple(sorted(_ROWS, key=lambda row: row.code))
 
 
-def finding_of(value: Value, message: str, remedy: str) -> Finding:
-    """The finding on a value."""
+def finding_of(value: Value, message: str, remedy: str, *annotations: SuggestedSharding) -> Finding:
+    """The finding on a value; annotations: that are its remedy."""
     # What a value is called whatever comes before it: its label, or its op, type and name in the source.
     anchor = value.label or value.name
     if not value.label and value.role == "intermediate":
@@ -100,6 +100,7 @@ def finding_of(value: Value, message: str, remedy: str) -> Finding:
         *("", "warning", message, remedy, value.label or value.name, value.function),
         *(position_of(value.entry.location), value.location, tensors.global_bytes(value), anchor),
         scope=name_stack(value.entry.location),
+        annotations=annotations,
     )
 
 

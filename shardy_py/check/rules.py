@@ -26,7 +26,7 @@ from shardy_py.mlir.text.source import position_of
 from shardy_py.ops import call_target
 from shardy_py.propagation.rules import derive_rule
 from shardy_py.report.tables import bytes_text
-from shardy_py.search.advice import is_expressible
+from shardy_py.search.advice import is_expressible, suggested
 from shardy_py.sharding.spelling import string_literal
 
 _GSPMD = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"})
@@ -130,7 +130,8 @@ def _find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
             continue
         what = "has no sharding" if sharding is None else f"has open dimensions {listed(is_open)}"
         message = f"{value.role} {what}: propagation decides its layout"
-        yield finding_of(value, message, remedies.remedy_of_boundary(value, propagated, is_jax=is_jax))
+        remedy = remedies.remedy_of_boundary(value, propagated, is_jax=is_jax)
+        yield finding_of(value, message, remedy, suggested(value.entry, propagated))
 
 
 RULES = rows()

@@ -76,6 +76,11 @@ def shardy_explorer() -> int:
     return run("shardy_py.cli.explorer")
 
 
+def shardy_lsp() -> int:
+    """Runs `shardy-lsp`."""
+    return run("shardy_py.cli.lsp")
+
+
 def shardy_view() -> int:
     """Runs `shardy-view`."""
     return run("shardy_py.cli.view")

@@ -26,6 +26,7 @@ from shardy_py.search.advice import (
     GroupKey,
     Outcome,
     Proposal,
+    annotations_of,
     fixes_of,
     group_key,
     key_of,
@@ -141,7 +142,8 @@ def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcom
     sources = result.kept(ResultAdvice).sources
     rewritten = [(e.rewrite, e.values[0].op) for e in proposal if e.rewrite] if language != "mlir" else []
     codes = [rewrite.code(sources.advised.sites.text_of(op)) for rewrite, op in rewritten if sources]
-    return TriedChange(words_of(proposal, language), *figures, kept, fixes, "\n".join(filter(None, codes)))
+    words, code = words_of(proposal, language), "\n".join(filter(None, codes))
+    return TriedChange(words, *figures, kept, fixes, code, annotations_of(proposal))
 
 
 def _not_tried(result: Result, report: CommunicationReport, advice: ResultAdvice) -> str:

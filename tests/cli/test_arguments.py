@@ -1,4 +1,4 @@
-"""What all nine commands have in common: version, help, and messages about misspelled flags and values."""
+"""What all commands have in common: version, help, and messages about misspelled flags and values."""
 
 from __future__ import annotations
 

@@ -18,12 +18,15 @@ from pathlib import Path
 from shardy_py.api import Mesh, P, Program, Sharding
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.packed import unpacked
+from shardy_py.check import CheckSettings
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff
 from shardy_py.cli.interpret import main as interpret
 from shardy_py.cli.layout import main as hlo_layout
 from shardy_py.cli.view import main as shardy_view
+from shardy_py.lsp.analysis import analyse, checked
+from shardy_py.lsp.documents import OpenDocument
 from shardy_py.passes import PASSES
 from shardy_py.xla.hlo_sharding.proto import (
     Value,
@@ -398,6 +401,34 @@ def damaged_bytecode(data: bytes, other: bytes, random_: random.Random) -> bytes
     return bytes(changed)
 
 
+def _typed(data: bytes, random_: random.Random) -> Outcome:
+    """The language server: a program is typed up to some place, and another text was open before."""
+    text = data.decode("utf-8", "replace")
+    document = OpenDocument("model.mlir")
+    document.change(text[: random_.randrange(len(text) + 1)])
+    for _ in range(2):
+        found = analyse(document.text, document.file, CheckSettings())
+        document.keep(found)
+        if random_.random() < 0.3:
+            document.keep(checked(found, document.file, CheckSettings(reshard_bytes=1)))
+        for problem in document.problems():
+            if not 0 <= problem.start <= problem.end <= len(document.text):
+                raise Fault(f"a problem from {problem.start} to {problem.end}")
+        document.change(text)
+        for definition, label, _ in document.hints(0, len(text)):
+            if not label or text[definition.start] != "%":
+                raise Fault(f"the hint {label!r}")
+        for remedy in document.remedies(0, len(text)):
+            if not remedy.changes and not remedy.files:
+                raise Fault("a remedy that changes nothing")
+        for number in range(5):
+            document.index.at(random_.randrange(len(text) + 2))
+            place = document.lines.place(random_.randrange(len(text) + 2))
+            if number == 0 and document.lines.place(document.lines.offset(*place)) != place:
+                raise Fault(f"the place {place}")
+    return "diagnostic" if document.problems() else "output"
+
+
 def _bytecode(data: bytes, random_: random.Random) -> Outcome:
     data = b"ML\xefR" + data[4:]
     if random_.random() < 0.8:
@@ -410,6 +441,7 @@ def _bytecode(data: bytes, random_: random.Random) -> Outcome:
 
 TARGETS: tuple[Target, ...] = (
     Target("mlir", mlir_seeds, _mlir, damaged_program, share=30),
+    Target("typed", interpret_seeds, _typed, damaged_program, share=6),
     Target("interpret", interpret_seeds, _interpret, damaged_or_restructured, share=15),
     Target("layout", lambda: LAYOUTS, _layout, share=10),
     Target("sharding", lambda: SHARDINGS, _sharding, share=15),

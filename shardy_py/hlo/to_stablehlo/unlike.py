@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import DenseResourceAttr
+from xdsl.dialects.builtin import BoolAttr, DenseResourceAttr, DictionaryAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError, warn_once
@@ -127,12 +127,15 @@ def dynamic_reshape(body: ComputationOps, instruction: Instruction) -> Tree:
 
 
 def top_k(body: ComputationOps, instruction: Instruction) -> Tree:
-    """`chlo.top_k`, which has the largest elements."""
-    if instruction.attributes.get("largest") is False:
-        raise ShardyError.unsupported("the smallest elements", remedy="sort the operand")
-    attributes = {"k": instruction.attributes["k"]}
+    """`chlo.top_k`, which has the largest elements; `@mhlo.topk`, as MHLO calls it, for the smallest."""
+    k = instruction.attributes["k"]
+    name, attributes = "chlo.top_k", dict[str, object](k=k)
     types, entries = leaf_types(instruction.shape), entries_of(instruction)
-    results = body.emitter.emit("chlo.top_k", body.leaves(instruction), types, attributes, (), entries)
+    if instruction.attributes.get("largest") is False:
+        name, attributes = "stablehlo.custom_call", {"call_target_name": StringAttr("mhlo.topk")}
+        given = {"k": IntegerAttr(int(str(k)), i64), "largest": BoolAttr.from_bool(False)}
+        entries |= {"mhlo.attributes": DictionaryAttr(given), "mhlo.version": IntegerAttr(1, i64)}
+    results = body.emitter.emit(name, body.leaves(instruction), types, attributes, (), entries)
     return tree_of(instruction.shape, iter(results))
 
 

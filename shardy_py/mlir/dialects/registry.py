@@ -28,11 +28,12 @@ def _joined() -> SyntaxTable:
     from shardy_py.mlir.dialects.check import CHECK
     from shardy_py.mlir.dialects.chlo import CHLO
     from shardy_py.mlir.dialects.interpreter import INTERPRETER
+    from shardy_py.mlir.dialects.mhlo import MHLO
     from shardy_py.mlir.dialects.sdy import SDY
     from shardy_py.mlir.dialects.stablehlo import QUANT, STABLEHLO
 
     dialects = [BUILTIN, FUNC, SDY, STABLEHLO, CHLO, QUANT, CHECK, INTERPRETER]
-    table = SyntaxTable({d.name: d for d in dialects}, xdsl_context, _verify)
+    table = SyntaxTable({d.name: d for d in dialects}, xdsl_context, _verify, foreign={MHLO.name: MHLO})
     use_syntax(table)
     return table
 

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import UnregisteredAttr
 from xdsl.ir import Attribute
 
 from shardy_py.mlir.text.cursor import Cursor
+from shardy_py.mlir.text.syntax import DialectSyntax
 
 Kind = Literal["attributes", "types"]
 
@@ -51,7 +52,7 @@ def _registered(cursor: Cursor, kind: Kind) -> Attribute | None:
     """An attribute or type of a dialect in the table; None if the dialect is not there."""
     token, start = cursor.token, cursor.offset
     dialect_name, _, mnemonic = token[1:].partition(".")
-    dialect = cursor.syntax.dialects.get(dialect_name) if cursor.syntax else None
+    dialect = _dialect(cursor, dialect_name)
     if dialect is None or dialect.is_opaque:
         return None
     table = dialect.types if kind == "types" else dialect.attributes
@@ -72,6 +73,12 @@ def _registered(cursor: Cursor, kind: Kind) -> Attribute | None:
     made = syntax.read(cursor)
     cursor.expect(">")
     return made
+
+
+def _dialect(cursor: Cursor, name: str) -> DialectSyntax | None:
+    if cursor.syntax is None:
+        return None
+    return cursor.syntax.dialects.get(name) or cursor.syntax.foreign.get(name)
 
 
 def _unregistered_symbol(cursor: Cursor, kind: Kind) -> Attribute:

@@ -133,6 +133,7 @@ class SyntaxTable:
     verify: raises a `VerifyException` with the first fault of an op, whatever its regions hold.
     by_text: memo of dialects' attributes.
     absent: dialects of the context that are unknown here.
+    foreign: dialects whose ops are read as those of others, and whose other ops are unknown.
     """
 
     dialects: dict[str, DialectSyntax]
@@ -140,6 +141,7 @@ class SyntaxTable:
     verify: Callable[[Operation], None]
     by_text: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     absent: frozenset[str] = frozenset()
+    foreign: dict[str, DialectSyntax] = field(default_factory=dict[str, DialectSyntax])
     _ops: dict[str, OpSyntax | None] = field(default_factory=dict[str, OpSyntax | None])
     _prefixes: dict[type, tuple[str, AttributeSyntax, str]] | None = None
 
@@ -147,7 +149,8 @@ class SyntaxTable:
         """The syntax of an op by its full name; None if no dialect knows it."""
         if name in self._ops:
             return self._ops[name]
-        dialect = self.dialects.get(name.partition(".")[0])
+        prefix = name.partition(".")[0]
+        dialect = self.dialects.get(prefix) or self.foreign.get(prefix)
         found = dialect.op(name) if dialect else None
         if found is None and (op_class := self._class_in_context(name)) is not None:
             found = OpSyntax(op_class)
@@ -166,7 +169,7 @@ class SyntaxTable:
         """A table in which the dialects of these names are unregistered."""
         absent = self.absent.union(names)
         dialects = {name: dialect for name, dialect in self.dialects.items() if name not in absent}
-        return SyntaxTable(dialects, self.context, self.verify, self.by_text, absent)
+        return SyntaxTable(dialects, self.context, self.verify, self.by_text, absent, self.foreign)
 
     def forget_unknown_ops(self) -> None:
         """Forgets which ops are unknown, after a dialect has been added to the context."""

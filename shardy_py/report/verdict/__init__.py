@@ -6,7 +6,7 @@ model, `text.py` and `json.py` print. Not here: trying changes (`shardy_py.searc
 
 from shardy_py.report.verdict.causes import CostGroup, cost_groups
 from shardy_py.report.verdict.json import change_json, verdict_json
-from shardy_py.report.verdict.model import CostCause, SourceFix, TriedChange, Verdict
+from shardy_py.report.verdict.model import CostCause, SourceFix, SuggestedSharding, TriedChange, Verdict
 from shardy_py.report.verdict.repeats import family_name, layer_count, phase, phases
 from shardy_py.report.verdict.text import verdict_text
 
@@ -14,6 +14,7 @@ __all__ = [
     "CostCause",
     "CostGroup",
     "SourceFix",
+    "SuggestedSharding",
     "TriedChange",
     "Verdict",
     "change_json",

@@ -31,13 +31,28 @@ class SourceFix:
 
 
 @dataclass(frozen=True, slots=True)
+class SuggestedSharding:
+    """An annotation of a value to be written in a program of MLIR.
+
+    function: around the value. role: "argument", "result" or "intermediate", which gets a constraint.
+    name: of the value in the file. index: of an argument or result. sharding: None: it is to be removed.
+    """
+
+    function: str
+    role: str
+    name: str
+    index: int
+    sharding: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TriedChange:
     """A change of the program, which was propagated and planned with it.
 
     words: the change as an instruction. before, after: the costs of the program without and with it.
     kept: the bytes of arguments and results on each device, without and with it.
     fixes: of the source, if all of the change is expressions of files. code: lines to paste; "" if the words
-    say it all.
+    say it all. annotations: the change in a program of MLIR, if annotations are all of it.
     """
 
     words: str
@@ -46,6 +61,7 @@ class TriedChange:
     kept: tuple[int, int]
     fixes: tuple[SourceFix, ...] = ()
     code: str = ""
+    annotations: tuple[SuggestedSharding, ...] = ()
 
     @property
     def saved_bytes(self) -> int:

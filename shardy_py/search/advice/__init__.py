@@ -7,7 +7,7 @@ costs, `remedy.py` the words, `placement.py` remedies for tensors that are not s
 """
 
 from shardy_py.search.advice.adviser import MOST_VALUES, SHOWN, Adviser
-from shardy_py.search.advice.fixes import fixes_of
+from shardy_py.search.advice.fixes import annotations_of, fixes_of, suggested
 from shardy_py.search.advice.outcome import GroupKey, Outcome, group_key
 from shardy_py.search.advice.placement import (
     MOST_TRIES,
@@ -56,6 +56,7 @@ __all__ = [
     "Remedy",
     "Sites",
     "SuggestedRewrite",
+    "annotations_of",
     "fixes_of",
     "group_key",
     "is_backward",
@@ -64,5 +65,6 @@ __all__ = [
     "placements",
     "placing",
     "spec_text",
+    "suggested",
     "words_of",
 ]

@@ -13,7 +13,8 @@ from dataclasses import replace
 from shardy_py.base.errors import Position
 from shardy_py.base.source_files import SourceFiles
 from shardy_py.mlir.text.source import stretch_of
-from shardy_py.report.verdict import SourceFix
+from shardy_py.mlir.value_table import ValueEntry
+from shardy_py.report.verdict import SourceFix, SuggestedSharding
 from shardy_py.search.advice.remedy import Edit, Language, Proposal, spec_text
 from shardy_py.sharding import TensorSharding
 
@@ -28,6 +29,19 @@ def fixes_of(proposal: Proposal, sources: SourceFiles, language: Language) -> tu
     fixes = [_fix(edit, sources, _FUNCTIONS[language]) for edit in proposal]
     known = [fix for fix in fixes if fix is not None]
     return tuple(known) if len(known) == len(fixes) else ()
+
+
+def annotations_of(proposal: Proposal) -> tuple[SuggestedSharding, ...]:
+    """Returns the annotations that make all edits of a proposal in MLIR; () if some are none."""
+    if any(edit.rewrite is not None for edit in proposal):
+        return ()
+    return tuple(suggested(entry, edit.sharding) for edit in proposal for entry in edit.values)
+
+
+def suggested(entry: ValueEntry, sharding: TensorSharding | None) -> SuggestedSharding:
+    """Returns an annotation of a value of the source program."""
+    name, text = entry.file_name or entry.name, None if sharding is None else str(sharding)
+    return SuggestedSharding(entry.function, entry.role, name, entry.index, text)
 
 
 def _fix(edit: Edit, sources: SourceFiles, function: str) -> SourceFix | None:

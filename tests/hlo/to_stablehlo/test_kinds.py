@@ -76,7 +76,6 @@ def test_metadata_are_locations(program: Program) -> None:
         ("ROOT n = f32[4] all-reduce-start(p)", "'all-reduce-start': expected 'all-reduce-done' of it"),
         ("ROOT n = f32[4] get-tuple-element(p), index=0", "'get-tuple-element': index: expected an index"),
         ("ROOT n = opaque[] custom-call(), custom_call_target=\"f\"", "'custom-call': value of shape opaque"),
-        ("ROOT n = (f32[2], s32[2]) topk(p), k=2, largest=false", "'topk': the smallest elements is unsupp"),
     ],
 )  # fmt: skip
 def test_errors_are_at_the_instruction(text: str, message: str) -> None:
@@ -84,6 +83,15 @@ def test_errors_are_at_the_instruction(text: str, message: str) -> None:
         parse_program(f"HloModule m\nENTRY e {{\n  p = f32[4] parameter(0)\n  {text}\n}}", "m.hlo")
     assert str(caught.value.first.where) == "m.hlo:4:8"
     assert caught.value.first.message.startswith(message)
+
+
+def test_top_k_of_the_smallest() -> None:
+    for given, expected in (("true", [3.0, 2.0]), ("false", [-1.0, 0.5])):
+        text = f"ROOT n = (f32[2], s32[2]) topk(p), k=2, largest={given}"
+        program = Program.parse(f"HloModule m\nENTRY e {{\n  p = f32[4] parameter(0)\n  {text}\n}}")
+        values, indices = program.run([np.array([2, -1, 3, 0.5], np.float32)]).values()
+        assert values.tolist() == expected
+        assert np.array([2, -1, 3, 0.5])[indices].tolist() == expected
 
 
 def test_sizes_are_known_before_anything_is_made() -> None:

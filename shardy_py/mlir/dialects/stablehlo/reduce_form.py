@@ -77,9 +77,14 @@ def _read_pairs(reader: OpReader) -> tuple[list[tuple[str, int]], list[tuple[str
     return names, initial
 
 
+_MHLO = "mhlo."
+
+
 def _read_applied(reader: OpReader, start: int) -> type[Operation]:
     """The class of the op that a short form names."""
     name = reader.keyword()
+    if name.startswith(_MHLO):  # in the form of MHLO's reduce, which is read as this one
+        name = f"stablehlo.{name.removeprefix(_MHLO)}"
     if name not in _REDUCERS:
         reader.form_error(
             "expected the inner-op to be a commutative binary-op from the stablehlo dialect, with zero "
