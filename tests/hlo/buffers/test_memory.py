@@ -126,4 +126,4 @@ def test_time_is_linear_in_the_values_of_one_collective() -> None:
         *(f"%g{i} = f32[4]{{0}} get-tuple-element(%ar), index={i}" for i in range(count)),
         "ROOT %b = f32[4]{0} sort(%g0), dimensions={0}, to_apply=%add",
     ]
-    assert temporaries("\n".join(body)) == 2 * count * 16
+    assert temporaries("\n".join(body)) == (2 * count - 1) * 16  # the result has memory of its own
