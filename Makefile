@@ -103,7 +103,7 @@ bench: $(DEV) ## time the pipeline beside the C++ reference
 
 fuzz: $(DEV) ## feed damaged inputs to every reader for a minute
 	$(BIN)/python -m tests.fuzz.run mlir interpret hlo layout sharding hlo-sharding hlo-proto options arguments baseline bytecode \
-	  hlo-program hlo-module inputs saved arrays hardware sizes problems locations \
+	  hlo-program hlo-compiled hlo-module inputs saved arrays hardware sizes problems locations \
 	  --count 1000000 --seconds $(FUZZ_SECONDS)
 
 docs: $(DOCS) ## write the generated pages, and the site into docs/_build/html

@@ -12,10 +12,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-from shardy_py.cli import diff, hlo_indexing, main, view
+from shardy_py.cli import compare, diff, hlo_indexing, main, view
 from shardy_py.cli.check import main as check
 from tests.check.test_verdict import PROGRAM as OF_JAX
 from tests.check.test_verdict import SOURCE
+from tests.report.compiled.compiled_program import COMPILED
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "schemas"
 SCHEMAS: dict[str, Any] = {path.stem: json.loads(path.read_text()) for path in FOLDER.glob("*.json")}
@@ -44,6 +45,7 @@ def printed(
     """A function that runs a command on programs in a folder of their own, and returns its document."""
     monkeypatch.chdir(tmp_path)
     files = {"a.mlir": PROGRAM, "b.mlir": PROGRAM.replace('[{"x"}, {}]', '[{"y"}, {}]'), "m.mlir": OF_JAX}
+    files |= {"a.hlo": COMPILED, "b.hlo": COMPILED.replace("f32[8,8]", "bf16[8,8]")}
     for name, text in {**files, "m.py": SOURCE, "bad.mlir": "oops"}.items():
         Path(name).write_text(text)
 
@@ -119,6 +121,8 @@ def test_reports(printed: Callable[..., Any]) -> None:
     ("name", "command", "arguments"),
     [
         ("diff", diff.main, ("a.mlir", "b.mlir", "--propagate", "--json")),
+        ("compare", compare.main, ("a.mlir", "a.hlo", "--json")),
+        ("versions", compare.main, ("a.hlo", "b.hlo", "--json")),
         ("values", view.main, ("--program", "a.mlir", "--json")),
         ("indexing", hlo_indexing.main, ("a.mlir", "--json")),
     ],

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from shardy_py.hlo.buffers.model import AllocatedMemory, HeldBuffer
 from shardy_py.hlo.collectives.flow import Flow
@@ -78,6 +79,7 @@ class _Lifetimes:
         self.starts: list[int] = []
         self._ends: dict[str, int] = {}
         self._sent: dict[str, int] = {}
+        self._offsets: dict[str, list[int]] = {}
 
     def most(self) -> _Held:
         instructions = self.computation.instructions
@@ -87,24 +89,27 @@ class _Lifetimes:
         kept = {buffer for buffer in self.of[self.computation.root] if buffer >= 0}
         last = [*self.starts]
         for place, each in enumerate(instructions):
-            for buffer in (buffer for name in each.operands for buffer in self.of[name] if buffer >= 0):
+            # an element of a tuple is all that is read of it
+            read = (each.name,) if each.opcode == "get-tuple-element" else each.operands
+            for buffer in (buffer for name in read for buffer in self.of[name] if buffer >= 0):
                 last[buffer] = place
         begun, ended = _by_place(self.starts), _by_place(last)
-        live: dict[int, None] = {}
-        now, most = 0, _Held()
+        now, most, peak = 0, 0, -1
         for place, each in enumerate(instructions):
-            for buffer in begun.get(place, ()):
-                live[buffer] = None
-                now += self.sizes[buffer]
-            inner = self._inside(each)
-            if now + inner.bytes > most.bytes:
-                own = (HeldBuffer(self.sizes[buffer], self.names[buffer]) for buffer in live)
-                most = _Held(now + inner.bytes, _largest((*own, *inner.buffers)))
-            for buffer in ended.get(place, ()):
-                if buffer not in kept:
-                    del live[buffer]
-                    now -= self.sizes[buffer]
-        return most
+            now += sum(self.sizes[buffer] for buffer in begun.get(place, ()))
+            inside = self._inside(each).bytes
+            if now + inside > most:
+                most, peak = now + inside, place
+            now -= sum(self.sizes[buffer] for buffer in ended.get(place, ()) if buffer not in kept)
+        if peak < 0:
+            return _Held()
+        live = (
+            buffer
+            for buffer, start in enumerate(self.starts)
+            if start <= peak and (buffer in kept or last[buffer] >= peak)
+        )
+        own = (HeldBuffer(self.sizes[buffer], self.names[buffer]) for buffer in live)
+        return _Held(most, _largest((*own, *self._inside(instructions[peak]).buffers)))
 
     def _leaves(self, made: Instruction, place: int) -> Leaves:
         before = [self.of[name] for name in made.operands]
@@ -131,12 +136,13 @@ class _Lifetimes:
         return tuple(self._buffer(shape, made.name, place) for shape in made.shape.leaves())
 
     def _element(self, made: Instruction, leaves: Leaves) -> Leaves:
-        parts = self.computation.by_name[made.operands[0]].shape.parts
-        index = made.attributes.get("index")
-        if not isinstance(index, int) or index >= len(parts):
+        of, index = self.computation.by_name[made.operands[0]], made.attributes.get("index")
+        if of.name not in self._offsets:
+            self._offsets[of.name] = [0, *accumulate(_count(part) for part in of.shape.parts)]
+        offsets = self._offsets[of.name]
+        if not isinstance(index, int) or not 0 <= index < len(offsets) - 1:
             return (-1,) * _count(made.shape)
-        first = sum(_count(part) for part in parts[:index])
-        return leaves[first : first + _count(made.shape)]
+        return leaves[offsets[index] : offsets[index + 1]]
 
     def _shares(self, made: Instruction, first: Leaves, place: int) -> bool:
         """True if a value is in the memory of the first operand: as an update, or as that is read last."""

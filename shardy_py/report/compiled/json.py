@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import heading
+from shardy_py.hardware.cost import AxisSize
 from shardy_py.hardware.tensor_bytes import json_fields
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.compiled.text import tensors_text
+from shardy_py.report.join import JoinEvidence
 
 if TYPE_CHECKING:
     from shardy_py.report.compiled.report import CompiledReport, JoinedCollective
@@ -26,8 +29,8 @@ def compiled_json(report: CompiledReport) -> JsonObject:
         "total": json_fields(report.total),
         "exposed": json_fields(report.exposed),
         "joined_bytes": {
-            "nothing" if each is None else each.name.lower(): size
-            for each, size in report.bytes_by_evidence.items()
+            "nothing" if each is None else each.name.lower(): report.bytes_by_evidence.get(each, 0)
+            for each in (*JoinEvidence, None)
         },
         "collectives": [_collective(report, each) for each in report.collectives],
         "absent": [_use(use) for use in report.absent],
@@ -42,7 +45,7 @@ def _collective(report: CompiledReport, each: JoinedCollective) -> JsonObject:
         "name": sent.name,
         "computation": sent.computation,
         "kind": sent.kind,
-        "axes": dict(each.axes),
+        "axes": _axes(each.axes),
         "tensors": len(sent.values),
         "largest": tensors_text(each).partition(" ")[0],
         "runs": sent.runs,
@@ -60,10 +63,14 @@ def _collective(report: CompiledReport, each: JoinedCollective) -> JsonObject:
     }
 
 
+def _axes(axes: Iterable[AxisSize]) -> list[JsonObject]:
+    return [{"name": name, "size": size} for name, size in axes]
+
+
 def _use(use: CollectiveUse) -> JsonObject:
     return {
         "kind": use.kind,
-        "axes": dict(use.axes),
+        "axes": _axes(use.axes),
         "runs": use.times,
         "bytes": use.total.bytes,
         "value": use.value,

@@ -22,7 +22,7 @@ _PARTS = ("arguments", "results", "aliased", "temporaries", "total_bytes")
 
 
 @dataclass(frozen=True)
-class CompiledMemory:
+class ComparedMemory:
     """The memory of a compiled program.
 
     held: on each device. largest: of its buffers, with lines. estimate: of the program; None: there is none.
@@ -35,10 +35,10 @@ class CompiledMemory:
     @staticmethod
     def of(
         module: HloModule, assigned: AllocatedMemory | None = None, estimate: MemoryEstimate | None = None
-    ) -> CompiledMemory:
+    ) -> ComparedMemory:
         """Returns the memory of a module: as XLA assigned it if that is known, else by its schedule."""
         held = assigned or memory_of(module)
-        return CompiledMemory(held, tuple(_largest(module, held)), estimate)
+        return ComparedMemory(held, tuple(_largest(module, held)), estimate)
 
     def to_json(self) -> JsonObject:
         """Returns the memory for JSON."""

@@ -23,7 +23,7 @@ from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.compiled import json, sarif, shown, text
 from shardy_py.report.compiled.changes import ObservedChange, Pair, before_of, observed_changes
 from shardy_py.report.compiled.forecast import ForecastValue
-from shardy_py.report.compiled.memory import CompiledMemory
+from shardy_py.report.compiled.memory import ComparedMemory
 from shardy_py.report.compiled.origins import origin_text
 from shardy_py.report.compiled.sent import CompiledAxes, compiled_values, cost_of
 from shardy_py.report.join import JoinEvidence, joined
@@ -74,7 +74,7 @@ class CompiledReport(Tabular):
     forecast: tuple[CollectiveUse, ...]
     model: CostModel
     stage: str
-    memory: CompiledMemory
+    memory: ComparedMemory
     annotations: Callable[[CollectiveUse], tuple[str, ...]] = field(compare=False, repr=False)
     release: Release = field(default_factory=current)
     warnings: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from shardy_py.hlo.collectives import platform_of
 from shardy_py.hlo.text import HloModule
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.compiled.forecast import forecast_values, reshard_values
-from shardy_py.report.compiled.memory import CompiledMemory
+from shardy_py.report.compiled.memory import ComparedMemory
 from shardy_py.report.compiled.report import CompiledReport, joined_collectives
 from shardy_py.report.compiled.sent import CompiledAxes
 from shardy_py.sharding import Mesh
@@ -65,7 +65,7 @@ def compiled_report(
         tuple(bill.sending),
         bill.model,
         bill.stage_words,
-        CompiledMemory.of(module, assigned, estimate),
+        ComparedMemory.of(module, assigned, estimate),
         annotations or (lambda _: ()),
         bill.release,
         warnings,

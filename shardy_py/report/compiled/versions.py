@@ -17,7 +17,7 @@ from shardy_py.hlo.buffers import AllocatedMemory
 from shardy_py.hlo.collectives import HloCollective, collectives_of
 from shardy_py.hlo.text import HloModule
 from shardy_py.report.compiled import versions_text
-from shardy_py.report.compiled.memory import CompiledMemory
+from shardy_py.report.compiled.memory import ComparedMemory
 from shardy_py.report.compiled.origins import origin_text
 from shardy_py.report.compiled.sent import CompiledAxes, CompiledValue, compiled_values
 from shardy_py.report.join import joined
@@ -72,7 +72,7 @@ class VersionsReport:
     names: tuple[str, str]
     collectives: tuple[tuple[HloCollective, ...], tuple[HloCollective, ...]]
     changes: tuple[VersionChange, ...]
-    memory: tuple[CompiledMemory, CompiledMemory]
+    memory: tuple[ComparedMemory, ComparedMemory]
 
     @cached_property
     def buffers(self) -> tuple[BufferChange, ...]:
@@ -119,7 +119,7 @@ def versions_of(
         for at in dict.fromkeys((*grouped[0], *grouped[1]))
     ]
     differing = [each for each in changes if each.before != each.after]
-    memory = CompiledMemory.of(before, assigned[0]), CompiledMemory.of(after, assigned[1])
+    memory = ComparedMemory.of(before, assigned[0]), ComparedMemory.of(after, assigned[1])
     return VersionsReport(
         (before.name, after.name),
         (sides[0], sides[1]),
@@ -160,7 +160,7 @@ def _grouped(
     return found
 
 
-def _by_line(memory: CompiledMemory) -> dict[str, int]:
+def _by_line(memory: ComparedMemory) -> dict[str, int]:
     found: dict[str, int] = {}
     for each in memory.largest:
         at = each.location.partition(" ")[0].rpartition(":")[0] or NO_LINE

@@ -113,3 +113,17 @@ def test_buffer_assignment() -> None:
 def test_other_texts_are_no_assignment() -> None:
     with pytest.raises(ShardyError, match="expected a buffer assignment of XLA, got no allocations"):
         read_assignment("HloModule m")
+
+
+def test_time_is_linear_in_the_values_of_one_collective() -> None:
+    """A sum of many values: each element of its tuple is read once."""
+    count = 3000
+    names = [f"%s{i}" for i in range(count)]
+    types = ", ".join(["f32[4]{0}"] * count)
+    body = [
+        *(f"{name} = f32[4]{{0}} sine(%p)" for name in names),
+        f"%ar = ({types}) all-reduce({', '.join(names)}), to_apply=%add",
+        *(f"%g{i} = f32[4]{{0}} get-tuple-element(%ar), index={i}" for i in range(count)),
+        "ROOT %b = f32[4]{0} sort(%g0), dimensions={0}, to_apply=%add",
+    ]
+    assert temporaries("\n".join(body)) == (2 * count - 1) * 16  # the result has memory of its own
