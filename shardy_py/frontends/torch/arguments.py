@@ -34,7 +34,7 @@ class StepArgument:
     owner: str = ""
 
 
-def check_model(model: Any) -> None:
+def check_model(model: TorchModule) -> None:
     """Raises `ShardyError` for anything but a module whose parameters and buffers are plain tensors."""
     if not isinstance(model, torch_module("torch").nn.Module):
         raise ShardyError.unexpected("", expected="a torch.nn.Module", got=type(model).__name__)
