@@ -1,4 +1,4 @@
-"""Parts of a step that trainers add to a step: losses scaled for half precision, averages of parameters, parts of a batch.
+"""Parts of a step that trainers add: losses scaled for half precision, averages of parameters, parts of a batch.
 
     Program.from_torch_training(..., scaler=GradScaler(), average=AveragedModel(model), accumulate=4)
 
@@ -37,7 +37,7 @@ class LossScaling:
 
     @staticmethod
     def of(scaler: Traced) -> LossScaling | None:
-        """The scaling of a GradScaler; None without one, or if it is off. Raises `ShardyError` for other objects."""
+        """The scaling of a GradScaler; None without one, or if it is off. Raises `ShardyError` for others."""
         if scaler is None:
             return None
         if not isinstance(scaler, torch_module("torch.amp").GradScaler):
