@@ -52,7 +52,7 @@ def ctc_loss(
 
 def _lengths(given: Traced, device: object) -> Traced:
     torch = torch_module("torch")
-    found = given if is_tensor(given) else torch.tensor(list(given), device=device)
+    found: Traced = given if is_tensor(given) else torch.tensor(list(given), device=device)
     return found.reshape(-1).long()
 
 
@@ -99,7 +99,8 @@ def _nll_op() -> Traced:
 
         @staticmethod
         def backward(ctx: GradientContext, grad: Traced) -> tuple[object, ...]:
-            log_probs, places, *lengths, nll = ctx.saved_tensors
+            saved: Traced = ctx.saved_tensors
+            log_probs, places, *lengths, nll = saved
             (blank,) = ctx.dims
             scores = _scores(log_probs, places)
             at_places = sums[1](scores, _skips(places, blank), *lengths, nll)

@@ -64,7 +64,7 @@ def _gathers_again(found: Sequence[_Launch], plans: Sequence[FullyShard]) -> Ite
         if launch.kind != "all_gather" or not isinstance(name, str) or name.endswith(BACKWARD):
             continue
         path = _group_of(name)
-        again = [plan.gathers_again(path) for plan in plans if launch.axes == {*plan.axes}]
+        again = [plan.gathers_again(path) for plan in plans if launch.axes == frozenset(plan.axes)]
         if path in reduced and any(again):
             yield _Launch("all_gather", launch.axes, name + BACKWARD)
 

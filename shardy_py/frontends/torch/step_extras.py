@@ -1,4 +1,4 @@
-"""Parts of a step that trainers add: losses scaled for half precision, averages of parameters, parts of a batch.
+"""Parts of a step that trainers add: scaled losses, averages of parameters, parts of batches.
 
     Program.from_torch_training(..., scaler=GradScaler(), average=AveragedModel(model), accumulate=4)
 
@@ -66,7 +66,8 @@ class LossScaling:
         """The parameters and states after a step, which are those before if gradients are not finite."""
         torch = torch_module("torch")
         kept = {name: torch.where(overflows, before[name], new) for name, new in made.items()}
-        scale, tracker = (before[name].clone() for name in (SCALE, TRACKER))
+        states: list[Traced] = [before[name].clone() for name in (SCALE, TRACKER)]
+        scale, tracker = states
         grown = (tracker + 1) == self.interval
         larger: Traced = scale * self.growth
         larger = torch.where(torch.isfinite(larger), larger, scale)
@@ -149,11 +150,11 @@ class TrainerOptions:
     @staticmethod
     def of(
         model: TorchModule,
-        max_norm: object,
+        max_norm: float | None,
         learning_rate: bool,
         scaler: object,
         average: object,
-        parts: object,
+        parts: int,
     ) -> TrainerOptions:
         """Raises `ShardyError` for options of another kind."""
         if max_norm is not None:

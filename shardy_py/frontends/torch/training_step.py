@@ -58,7 +58,7 @@ class TrainingStep:
     ) -> TrainingStep:
         """Raises `ShardyError` for anything but a module, and an optimizer of other parameters."""
         if loss is not None and (isinstance(loss, type) or not callable(loss)):
-            given = f"the class {loss.__name__}" if isinstance(loss, type) else type(loss).__name__
+            given = f"the class {loss.__name__}" if callable(loss) else type(loss).__name__
             raise ShardyError.unexpected("loss", expected="a function loss(output, *targets)", got=given)
         parameters = dict(model.named_parameters())
         names = {id(parameter): name for name, parameter in parameters.items()}
