@@ -15,6 +15,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import nullcontext
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -165,8 +166,14 @@ def bytes_of(report: Any) -> Counter[str]:
 
 def mesh_of(planned: Planned) -> Any:
     """The mesh of a step, in the process group at hand."""
-    sizes = getattr(planned, "mesh", {"dp": 2, "tp": 4})
-    return init_device_mesh("cpu", tuple(sizes.values()), mesh_dim_names=tuple(sizes))
+    return _mesh(tuple(getattr(planned, "mesh", {"dp": 2, "tp": 4}).items()))
+
+
+@cache
+def _mesh(sizes: tuple[tuple[str, int], ...]) -> Any:
+    """One mesh of these sizes: DTensor keeps what it finds by meshes that are equal, with their groups."""
+    names, shape = zip(*sizes, strict=True)
+    return init_device_mesh("cpu", shape, mesh_dim_names=names)
 
 
 def main() -> None:

@@ -31,6 +31,7 @@ from tests.frontends.planned_models import (
     row,
     tokens,
 )
+from tests.frontends.planned_variants import VARIANTS
 from tests.frontends.torch_models import MLP
 
 pytestmark = pytest.mark.torch
@@ -39,6 +40,7 @@ Shard, Replicate = tensors.Shard, tensors.Replicate
 nn, F = torch.nn, torch.nn.functional
 MESH = Mesh.of(dp=2, tp=4)
 BATCH = [Shard(0), Replicate()]
+EVERY = {**STEPS, **VARIANTS}
 EQUAL = (
     "MLP",
     "row after column, scattered",
@@ -47,6 +49,7 @@ EQUAL = (
     "decoder, FSDP x TP",
     "convolutions, FSDP",
     "checkpoints, FSDP x TP",
+    "MLP, FSDP of each layer",
 )
 """Of the models of `dtensor_training`, those that are compared here; the command compares all."""
 
@@ -62,7 +65,7 @@ def theirs(name: str, device_mesh: Any) -> Any:
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return dtensor_training.theirs(STEPS[name], device_mesh)
+        return dtensor_training.theirs(EVERY[name], device_mesh)
 
 
 LONG = ("checkpoints, FSDP x TP", "decoder, sequences")
@@ -74,13 +77,13 @@ LONG = ("checkpoints, FSDP x TP", "decoder, sequences")
 def test_collectives_of_a_step_are_those_that_torch_launches(device_mesh: Any, name: str) -> None:
     expected = theirs(name, device_mesh).found
     assert expected
-    assert dtensor_training.ours(STEPS[name], device_mesh)[1] == expected
+    assert dtensor_training.ours(EVERY[name], device_mesh)[1] == expected
 
 
 def test_an_all_reduce_of_a_gradient_that_is_sliced_is_a_reduce_scatter(device_mesh: Any) -> None:
     name = "embedding by columns"
     expected = theirs(name, device_mesh)
-    report, found = dtensor_training.ours(STEPS[name], device_mesh)
+    report, found = dtensor_training.ours(EVERY[name], device_mesh)
     assert expected.found == {("all_gather", ("tp",)): 1, ("all_reduce", ("tp",)): 2}
     assert found == dict.fromkeys((*expected.found, ("reduce_scatter", ("tp",))), 1)
     ours = dtensor_training.bytes_of(report)
@@ -230,3 +233,12 @@ def test_a_plan_on_a_step_at_hand_has_no_boundaries_for_gradients() -> None:
     early = Program.from_torch_training(*given, mesh=MESH, plan=plan)
     counts = [launches_by_axes(propagate(each).communication(partitioner="shardy")) for each in (late, early)]
     assert counts[0] != counts[1]
+
+
+def test_the_output_of_the_whole_model_is_what_the_loss_uses(device_mesh: Any) -> None:
+    """torch gathers for both layouts; its gradients of slices are all-reduces, ours reduce-scatters."""
+    planned = VARIANTS["gated MLP, inputs and outputs"]
+    expected = theirs("gated MLP, inputs and outputs", device_mesh).found
+    found = dtensor_training.ours(planned, device_mesh)[1]
+    assert found["all_gather", ("tp",)] == expected["all_gather", ("tp",)] == 2
+    assert sum(found.values()) == sum(expected.values())

@@ -102,14 +102,14 @@ def _put(every: Tensor, states: Tensor, time: Tensor) -> Tensor:
 
 
 def _ends(labels: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Whether a path may end at a place: the last label, and the blank behind it."""
+    """True where a path may end at a place: the last label, and the blank behind it."""
     place = ops.iota(shape, 1, labels.element_type)
     last = _spread(labels, place) * 2
     return ops.and_(ops.compare(place, last, "LE"), ops.compare(place, last - 1, "GE"))
 
 
 def _is_below(time: Tensor, steps: Tensor, places: int) -> Tensor:
-    """Whether a time is one of each sample's steps, for every place."""
+    """True where a time is one of each sample's steps, for every place."""
     shape = (*sizes(steps.type), places)
     return ops.broadcast_in_dim(
         ops.compare(ops.broadcast_to(time, sizes(steps.type)), steps, "LT"), shape, (0,)

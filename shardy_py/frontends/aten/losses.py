@@ -19,7 +19,7 @@ _MEAN = 1
 
 
 def _are_targets(target: Tensor) -> tuple[Tensor, Tensor]:
-    """Whether each entry [N, J] is class i [N, J, C], and whether each class is among them [N, C]; as i1.
+    """True where entries [N, J] are class i [N, J, C], and where classes are among them [N, C]; as i1.
 
     Entries end at the first that is negative; there are as many as classes.
     """

@@ -52,7 +52,7 @@ def archived_program(
 
 
 def _exported(data: bytes) -> object:
-    """What `torch.export.load` reads; it runs pickles in an archive, this package runs none of its own."""
+    """The program that `torch.export.load` reads, which runs pickles in an archive; nothing else does."""
     _check_size(data)
     try:
         export = import_module("torch.export")

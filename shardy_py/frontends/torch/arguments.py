@@ -18,6 +18,7 @@ from shardy_py.frontends.aten.elements import check_dense
 from shardy_py.frontends.torch.optimizers import PreparedOptimizer
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchModule, TorchOptimizer, TorchTensor
+from shardy_py.frontends.torch.traced import Traced
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +35,16 @@ class StepArgument:
     owner: str = ""
 
 
-def check_model(model: Any) -> None:
+def check_model(model: Traced) -> None:
     """Raises `ShardyError` for anything but a module whose parameters and buffers are plain tensors."""
     if not isinstance(model, torch_module("torch").nn.Module):
         raise ShardyError.unexpected("", expected="a torch.nn.Module", got=type(model).__name__)
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
-        if hasattr(tensor, "placements"):
+        if (placements := getattr(tensor, "placements", None)) is not None:
             raise ShardyError.unexpected(
                 name,
                 expected="a plain tensor",
-                got=f"{type(tensor).__name__} with placements {tensor.placements}",
+                got=f"{type(tensor).__name__} with placements {placements}",
                 remedy="pass the model before parallelize_module and fully_shard, and these as plan=",
             )
         check_dense(tensor, name)

@@ -66,6 +66,8 @@ from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.typed import of_kind, op_of, text_of
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 
+LOSS = "loss"
+"""The path of ops of a training step that compute the loss."""
 PHASES = ("clip", "optimizer")
 """The paths of ops of a training step that are not the model's: they work on what a device holds."""
 LAUNCH = "shardy_py.launch"
@@ -208,7 +210,8 @@ class _Inserting:
                 if layouts:
                     users = [user for user in _users(inputs[number]) if is_in(outer_name(user), path)]
                     self._insert(inputs[number], layouts, given, INPUTS, users)
-        for value, layouts in zip(outputs_of(ops, path), style.outputs, strict=False):
+        outputs = outputs_of(ops, path) if path else _outputs_of_model(ops)
+        for value, layouts in zip(outputs, style.outputs, strict=False):
             if layouts:
                 users = [user for user in _users(value) if not _is_within(user, path)]
                 after = self._stopped(value, users) if style.is_lookup else value
@@ -375,4 +378,17 @@ def _users(value: SSAValue) -> list[Operation]:
 
 
 def _is_within(op: Operation, path: str) -> bool:
-    return bool(outer_name(op)) and is_in(outer_name(op), path)
+    """Returns whether an op is the module's, and not of the rest of a training step."""
+    name = outer_name(op)
+    return bool(name) and is_in(name, path) and (bool(path) or not _is_of_loss(op))
+
+
+def _is_of_loss(op: Operation) -> bool:
+    return outer_name(op).rpartition("/")[0] == LOSS
+
+
+def _outputs_of_model(ops: Sequence[Operation]) -> list[SSAValue]:
+    """The results of the whole model: what the loss of a training step uses, or the function returns."""
+    results = [result for op in ops if not _is_of_loss(op) and not is_backward(op) for result in op.results]
+    used = [result for result in results if any(map(_is_of_loss, _users(result)))]
+    return [*used] or outputs_of(ops, "")

@@ -11,10 +11,10 @@ Not here: the rows of the ops (`aten/alignments.py`), where it takes the place o
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import GradientContext, TorchTensor
+from shardy_py.frontends.torch.traced import Traced
 
 _LIBRARY = "shardy_py"
 _MEAN = 1
@@ -22,10 +22,10 @@ _MEAN = 1
 
 
 def ctc_loss(
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    log_probs: Traced,
+    targets: Traced,
+    input_lengths: Traced,
+    target_lengths: Traced,
     blank: int = 0,
     reduction: int = _MEAN,
     zero_infinity: bool = False,
@@ -50,13 +50,13 @@ def ctc_loss(
     return nll.sum() if reduction else nll.squeeze(0) if is_single else nll
 
 
-def _lengths(given: Any, device: object) -> Any:
+def _lengths(given: Traced, device: object) -> Traced:
     torch = torch_module("torch")
-    found = given if is_tensor(given) else torch.tensor(list(given), device=device)
+    found: Traced = given if is_tensor(given) else torch.tensor(list(given), device=device)
     return found.reshape(-1).long()
 
 
-def _in_rows(targets: Any, labels: Any, rows: int) -> Any:
+def _in_rows(targets: Traced, labels: Traced, rows: int) -> Traced:
     """The targets of each sample in a row; those behind its length may be any."""
     if targets.ndim == 2:
         return targets
@@ -70,19 +70,19 @@ def _in_rows(targets: Any, labels: Any, rows: int) -> Any:
     )
 
 
-def _scores(log_probs: Any, places: Any) -> Any:
+def _scores(log_probs: Traced, places: Traced) -> Traced:
     return log_probs.gather(2, places.expand(log_probs.shape[0], *places.shape))
 
 
-def _skips(places: Any, blank: int) -> Any:
-    """Whether the blank before a place may be left out: the label differs from the one before it."""
+def _skips(places: Traced, blank: int) -> Traced:
+    """True where the blank before a place may be left out: the label differs from the one before it."""
     torch = torch_module("torch")
     before = torch.nn.functional.pad(places, (2, 0), value=blank)[:, : places.shape[1]]
     return (places != blank) & (places != before)
 
 
 @cache
-def _nll_op() -> Any:
+def _nll_op() -> Traced:
     """`ctc_loss(log_probs, places, steps, labels, blank)`: of each sample; with its gradient."""
     torch, sums = torch_module("torch"), _sums()
 
@@ -90,7 +90,7 @@ def _nll_op() -> Any:
         """The loss of each sample, whose gradient is torch's."""
 
         @staticmethod
-        def forward(ctx: GradientContext, log_probs: Any, places: Any, *given: Any) -> object:
+        def forward(ctx: GradientContext, log_probs: Traced, places: Traced, *given: Traced) -> object:
             *lengths, blank = given
             nll = sums[0](_scores(log_probs, places), _skips(places, blank), *lengths)
             ctx.save_for_backward(log_probs, places, *lengths, nll)
@@ -98,8 +98,9 @@ def _nll_op() -> Any:
             return nll
 
         @staticmethod
-        def backward(ctx: GradientContext, grad: Any) -> tuple[object, ...]:
-            log_probs, places, *lengths, nll = ctx.saved_tensors
+        def backward(ctx: GradientContext, grad: Traced) -> tuple[object, ...]:
+            saved: Traced = ctx.saved_tensors
+            log_probs, places, *lengths, nll = saved
             (blank,) = ctx.dims
             scores = _scores(log_probs, places)
             at_places = sums[1](scores, _skips(places, blank), *lengths, nll)
@@ -115,16 +116,16 @@ def _nll_op() -> Any:
 
 
 @cache
-def _sums() -> tuple[Any, Any]:
+def _sums() -> tuple[Traced, Traced]:
     """The ops of sums over alignments, which are traced, never run."""
     torch = torch_module("torch")
 
-    def nll(scores: Any, skips: TorchTensor, steps: TorchTensor, labels: TorchTensor) -> Any:
+    def nll(scores: Traced, skips: TorchTensor, steps: TorchTensor, labels: TorchTensor) -> Traced:
         return scores.new_empty(scores.shape[1:2])
 
     def posterior(
-        scores: Any, skips: TorchTensor, steps: TorchTensor, labels: TorchTensor, nll: TorchTensor
-    ) -> Any:
+        scores: Traced, skips: TorchTensor, steps: TorchTensor, labels: TorchTensor, nll: TorchTensor
+    ) -> Traced:
         return scores.new_empty(scores.shape)
 
     taken = "Tensor scores, Tensor skips, Tensor steps, Tensor labels"

@@ -171,7 +171,7 @@ def _alike(tensor: Any) -> object:
         )
 
 
-def _call(node: FxNode, tensors: Iterator[Any]) -> Any:
+def _call(node: FxNode, tensors: Iterator[object]) -> object:
     arguments, keywords = (_mapped(part, lambda _: next(tensors)) for part in (node.args, node.kwargs))
     return (aten_of_prim(node.target) or node.target)(*arguments, **keywords)
 

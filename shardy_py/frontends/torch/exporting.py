@@ -20,6 +20,7 @@ from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.frontends.torch.arguments import check_model, named_inputs
 from shardy_py.frontends.torch.calls import fitting, place_of, short_text
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.protocols import TorchProgram
 from shardy_py.frontends.torch.substitutes import substitutes
 
 _DEPENDS = r"data-dependent|GuardOnDataDependent|DynamicOutputShape|unbacked"
@@ -89,7 +90,7 @@ def export(
     kwargs: Mapping[str, object] | None = None,
     *,
     strict: bool = False,
-) -> Any:
+) -> TorchProgram:
     """The exported model, called with these arguments; without gradients.
 
     Raises `ShardyError`, at the line of the model, if torch cannot export it, with what helps.

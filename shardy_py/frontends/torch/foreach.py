@@ -8,10 +8,10 @@ Not here: the graph in which they are replaced (`trace.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from shardy_py.base.narrowing import is_sequence
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.traced import Traced
 
 _PREFIX = "aten._foreach_"
 _WITH_VALUE = ("addcdiv", "addcmul")
@@ -23,7 +23,7 @@ def is_foreach(target: object) -> bool:
     return str(target).startswith(_PREFIX)
 
 
-def run_each(target: object, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+def run_each(target: object, args: Sequence[Traced], kwargs: Mapping[str, Traced]) -> list[Traced]:
     """The results of an op for each tensor of its lists."""
     name = str(target).removeprefix(_PREFIX).partition(".")[0]
     lists = [part for part in (*args, *kwargs.values()) if is_sequence(part)]
@@ -35,17 +35,17 @@ def run_each(target: object, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     ]
 
 
-def _at(part: Any, place: int) -> Any:
+def _at(part: Traced, place: int) -> Traced:
     """The argument for one tensor: an element of a list, or one for all."""
     return part[place] if is_sequence(part) else part
 
 
-def _one(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _one(name: str, args: list[Traced], kwargs: dict[str, Traced]) -> Traced:
     stem = name.removesuffix("_")
     if stem in _WITH_VALUE and len(args) > 3:
         kwargs["value"] = args.pop()
     torch = torch_module("torch")
     if stem == "norm":
         return torch.linalg.vector_norm(*args, **kwargs)
-    function: Callable[..., Any] = getattr(args[0], name) if name != stem else getattr(torch, stem)
+    function: Callable[..., Traced] = getattr(args[0], name) if name != stem else getattr(torch, stem)
     return function(*(args[1:] if name != stem else args), **kwargs)

@@ -52,7 +52,21 @@ def launches_by_axes(report: Any, plan: Any = ()) -> dict[tuple[str, tuple[str, 
     found: dict[_Launch, None] = {}
     for number, use in enumerate(report.sending):
         found.update(dict.fromkeys(_launches(use, number, sharded, groups)))
+    found.update(dict.fromkeys(_gathers_again([*found], sharded)))
     return dict(Counter((launch.kind, tuple(sorted(launch.axes))) for launch in found))
+
+
+def _gathers_again(found: Sequence[_Launch], plans: Sequence[FullyShard]) -> Iterator[_Launch]:
+    """The gathers for the backward pass of modules whose gradients are reduced, needed or not."""
+    reduced = {launch.together for launch in found if launch.kind == "reduce_scatter"}
+    for launch in found:
+        name = launch.together
+        if launch.kind != "all_gather" or not isinstance(name, str) or name.endswith(BACKWARD):
+            continue
+        path = _group_of(name)
+        again = [plan.gathers_again(path) for plan in plans if launch.axes == frozenset(plan.axes)]
+        if path in reduced and any(again):
+            yield _Launch("all_gather", launch.axes, name + BACKWARD)
 
 
 @dataclass(frozen=True)

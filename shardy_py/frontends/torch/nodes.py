@@ -105,7 +105,7 @@ def is_constant(node: FxNode) -> bool:
     return is_plain and hasattr(node.meta.get("val"), "dtype") and not _has_tag(node, _RANDOM)
 
 
-def aten_of_prim(target: Any) -> Callable[..., object] | None:
+def aten_of_prim(target: object) -> Callable[..., object] | None:
     """The function of ATen that an op of `torch.ops.prims` stands for; None for another op."""
     is_prim = str(target).startswith("prims.")
     return getattr(target, "impl_aten", None) if is_prim and find_row(str(target)) is None else None

@@ -89,6 +89,10 @@ class FullyShard:
         """The axes along which gradients are reduced: those of `axes`, and `replicate`."""
         return (*self.axes, *filter(None, (self.replicate,)))
 
+    def gathers_again(self, path: str) -> bool:
+        """True if the backward pass gathers the parameters of a module again."""
+        return bool(path) if self.reshard_after_forward is None else self.reshard_after_forward
+
 
 @dataclass(frozen=True)
 class Module:
@@ -129,8 +133,7 @@ class ParameterGroup:
     @property
     def gathers_again(self) -> bool:
         """True if the backward pass gathers the parameters again."""
-        given = self.plan.reshard_after_forward
-        return bool(self.path) if given is None else given
+        return self.plan.gathers_again(self.path)
 
 
 @dataclass(frozen=True)

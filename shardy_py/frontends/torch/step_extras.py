@@ -1,4 +1,4 @@
-"""What trainers add to a step: losses scaled for half precision, averages of parameters, parts of a batch.
+"""Parts of a step that trainers add: scaled losses, averages of parameters, parts of batches.
 
     Program.from_torch_training(..., scaler=GradScaler(), average=AveragedModel(model), accumulate=4)
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.api.arguments import expect_flag, expect_integer, expect_number
@@ -17,6 +16,7 @@ from shardy_py.frontends.torch import step_names
 from shardy_py.frontends.torch.arguments import StepArgument
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import TorchModule, TorchTensor
+from shardy_py.frontends.torch.traced import Traced
 
 Tensors = Mapping[str, TorchTensor]
 
@@ -36,8 +36,8 @@ class LossScaling:
     interval: int
 
     @staticmethod
-    def of(scaler: Any) -> LossScaling | None:
-        """Of a GradScaler; None without one, or if it is off. Raises `ShardyError` for other objects."""
+    def of(scaler: Traced) -> LossScaling | None:
+        """The scaling of a GradScaler; None without one, or if it is off. Raises `ShardyError` for others."""
         if scaler is None:
             return None
         if not isinstance(scaler, torch_module("torch.amp").GradScaler):
@@ -54,7 +54,7 @@ class LossScaling:
         tracker = torch.zeros((), dtype=torch.int32)
         return [StepArgument("state", SCALE, torch.ones(())), StepArgument("state", TRACKER, tracker)]
 
-    def unscaled(self, gradients: Tensors, scale: Any) -> tuple[dict[str, TorchTensor], Any]:
+    def unscaled(self, gradients: Tensors, scale: Traced) -> tuple[dict[str, TorchTensor], Traced]:
         """The gradients of the loss itself, and whether an element of one is not finite."""
         torch = torch_module("torch")
         inverse = scale.double().reciprocal().float()
@@ -62,13 +62,14 @@ class LossScaling:
         flags = [torch.logical_not(torch.isfinite(gradient)).any() for gradient in gradients.values()]
         return found, torch.stack(flags).any()
 
-    def after(self, before: Tensors, made: Tensors, overflows: Any) -> dict[str, TorchTensor]:
+    def after(self, before: Tensors, made: Tensors, overflows: Traced) -> dict[str, TorchTensor]:
         """The parameters and states after a step, which are those before if gradients are not finite."""
         torch = torch_module("torch")
         kept = {name: torch.where(overflows, before[name], new) for name, new in made.items()}
-        scale, tracker = (before[name].clone() for name in (SCALE, TRACKER))
+        states: list[Traced] = [before[name].clone() for name in (SCALE, TRACKER)]
+        scale, tracker = states
         grown = (tracker + 1) == self.interval
-        larger: Any = scale * self.growth
+        larger: Traced = scale * self.growth
         larger = torch.where(torch.isfinite(larger), larger, scale)
         kept[SCALE] = torch.where(overflows, scale * self.backoff, torch.where(grown, larger, scale))
         kept[TRACKER] = torch.where(overflows | grown, torch.zeros_like(tracker), tracker + 1)
@@ -82,12 +83,12 @@ class Averaging:
     names: of what is averaged.
     """
 
-    model: Any
+    model: Traced
     names: tuple[str, ...]
 
     @staticmethod
-    def of(average: Any, model: TorchModule) -> Averaging | None:
-        """Of an AveragedModel of that model; None without one. Raises `ShardyError` for other objects."""
+    def of(average: Traced, model: TorchModule) -> Averaging | None:
+        """The averaging of an AveragedModel; None without one. Raises `ShardyError` for other objects."""
         if average is None:
             return None
         if not isinstance(average, torch_module("torch.optim.swa_utils").AveragedModel):
@@ -113,9 +114,9 @@ class Averaging:
     def after(self, before: Tensors, made: Tensors) -> dict[str, TorchTensor]:
         """The averages with the parameters of a step; made: those that changed."""
         swa = torch_module("torch.optim.swa_utils")
-        count: Any = before[AVERAGED]
-        averages: list[Any] = [before[step_names.state("average", name)].clone() for name in self.names]
-        newest: list[Any] = [made.get(name, before[name]).detach() for name in self.names]
+        count: Traced = before[AVERAGED]
+        averages: list[Traced] = [before[step_names.state("average", name)].clone() for name in self.names]
+        newest: list[Traced] = [made.get(name, before[name]).detach() for name in self.names]
         if self.model.multi_avg_fn is None:
             function: Callable[..., TorchTensor] = self.model.avg_fn or swa.get_swa_avg_fn()
             averages = [function(*pair, count) for pair in zip(averages, newest, strict=True)]
@@ -124,7 +125,7 @@ class Averaging:
         named = {step_names.state("average", n): a for n, a in zip(self.names, averages, strict=True)}
         return {**named, AVERAGED: count + 1}
 
-    def _in_groups(self, averages: Sequence[Any], newest: Sequence[Any], count: TorchTensor) -> None:
+    def _in_groups(self, averages: Sequence[Traced], newest: Sequence[Traced], count: TorchTensor) -> None:
         """Averages those of one element type at a time, as torch does."""
         for dtype in dict.fromkeys(average.dtype for average in averages):
             places = [place for place, average in enumerate(averages) if average.dtype == dtype]
@@ -133,8 +134,8 @@ class Averaging:
 
 
 @dataclass(frozen=True, eq=False)
-class StepOptions:
-    """What a step does besides.
+class TrainerOptions:
+    """The options of a step beside model, loss and optimizer.
 
     max_norm: of the gradients, which are clipped to it. learning_rate: whether the rate is an argument.
     parts: of the batch, whose gradients are averaged.
@@ -149,19 +150,19 @@ class StepOptions:
     @staticmethod
     def of(
         model: TorchModule,
-        max_norm: object,
+        max_norm: float | None,
         learning_rate: bool,
         scaler: object,
         average: object,
-        parts: object,
-    ) -> StepOptions:
+        parts: int,
+    ) -> TrainerOptions:
         """Raises `ShardyError` for options of another kind."""
         if max_norm is not None:
             expect_number("max_norm", max_norm)
         expect_flag("learning_rate", learning_rate)
         expect_integer("accumulate", parts, 1)
         averaging = Averaging.of(average, model)
-        return StepOptions(max_norm, learning_rate, LossScaling.of(scaler), averaging, parts)
+        return TrainerOptions(max_norm, learning_rate, LossScaling.of(scaler), averaging, parts)
 
     def slots(self, tensors: Tensors) -> list[StepArgument]:
         """The states of these; tensors: parameters and buffers by name."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any
 
 from shardy_py.frontends.torch.ctc import ctc_loss
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.traced import Traced
 
 
-def bincount(input: Any, weights: Any = None, minlength: int = 0) -> object:
+def bincount(input: Traced, weights: Traced = None, minlength: int = 0) -> object:
     """The number of times of each number below `minlength`, which is the size of the result.
 
     NotImplemented without it: the size depends on the largest number.
@@ -33,7 +33,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> object:
     return counts.scatter_add(0, input.clamp(max=minlength - 1).long(), kept)
 
 
-def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> object:
+def conv_tbc(input: Traced, weight: Traced, bias: Traced, pad: int = 0) -> object:
     """The convolution of [time, batch, features], as one of [batch, features, time]."""
     functional = torch_module("torch.nn.functional")
     found = functional.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)

@@ -29,7 +29,7 @@ from shardy_py.frontends.torch.placements import as_mesh, torch_module
 from shardy_py.frontends.torch.plans import ParallelPlan, modules_of
 from shardy_py.frontends.torch.programs import annotated, shardings_by_label, under_plan
 from shardy_py.frontends.torch.protocols import FxNode, TorchModule, TorchOptimizer
-from shardy_py.frontends.torch.step_extras import StepOptions
+from shardy_py.frontends.torch.step_extras import TrainerOptions
 from shardy_py.frontends.torch.trace import Places, TracedGraph, trace
 from shardy_py.frontends.torch.training_step import StepResult, TrainingStep
 from shardy_py.mlir.typed import dictionaries_of
@@ -85,7 +85,7 @@ def from_training(
     the elements of tensors, unknown names, and placements that a sharding cannot express.
     """
     check_model(model)
-    options = StepOptions.of(model, max_norm, learning_rate, scaler, average, accumulate)
+    options = TrainerOptions.of(model, max_norm, learning_rate, scaler, average, accumulate)
     step = TrainingStep.of(model, loss, optimizer, example_inputs, targets_of(targets), options)
     ours = None if mesh is None else as_mesh(mesh)
     places = Places.of(model)

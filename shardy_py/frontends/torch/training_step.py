@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_mapping, is_sequence
@@ -27,8 +26,9 @@ from shardy_py.frontends.torch.calls import fitting
 from shardy_py.frontends.torch.optimizers import PreparedOptimizer, check_optimizer, updated_names
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxNode, TorchModule, TorchOptimizer, TorchTensor
-from shardy_py.frontends.torch.step_extras import SCALE, StepOptions
+from shardy_py.frontends.torch.step_extras import SCALE, TrainerOptions
 from shardy_py.frontends.torch.trace import Places, TracedGraph
+from shardy_py.frontends.torch.traced import Traced
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class TrainingStep:
     model: TorchModule
     loss: Callable[..., object] | None
     optimizer: PreparedOptimizer | None
-    options: StepOptions
+    options: TrainerOptions
     slots: tuple[StepArgument, ...]
     updated: tuple[str, ...]
     inputs: object
@@ -54,11 +54,11 @@ class TrainingStep:
         optimizer: TorchOptimizer | None,
         example_inputs: object,
         targets: tuple[object, ...],
-        options: StepOptions,
+        options: TrainerOptions,
     ) -> TrainingStep:
         """Raises `ShardyError` for anything but a module, and an optimizer of other parameters."""
         if loss is not None and (isinstance(loss, type) or not callable(loss)):
-            given = f"the class {loss.__name__}" if isinstance(loss, type) else type(loss).__name__
+            given = f"the class {loss.__name__}" if callable(loss) else type(loss).__name__
             raise ShardyError.unexpected("loss", expected="a function loss(output, *targets)", got=given)
         parameters = dict(model.named_parameters())
         names = {id(parameter): name for name, parameter in parameters.items()}
@@ -115,12 +115,12 @@ class TrainingStep:
         given: Sequence[tuple[StepArgument, TorchTensor]],
         parameters: Mapping[str, TorchTensor],
         places: Places,
-    ) -> tuple[Any, dict[str, TorchTensor]]:
+    ) -> tuple[Traced, dict[str, TorchTensor]]:
         """The mean of the losses of all parts of the batch, and the sum of the gradients that they add."""
         count, inputs = self.options.parts, [tensor for slot, tensor in given if slot.kind == "input"]
         scale = next((tensor for slot, tensor in given if slot.name == SCALE), None)
-        each, losses = len(inputs) // count, list[Any]()
-        gradients: dict[str, Any] = {}
+        each, losses = len(inputs) // count, list[Traced]()
+        gradients: dict[str, Traced] = {}
         for part in range(count):
             places.phase = ""
             own_inputs = inputs[part * each : (part + 1) * each]
@@ -173,17 +173,17 @@ class TrainingStep:
         class Both(torch.nn.Module):
             """Both passes, since checkpoints call modules in the backward pass."""
 
-            def forward(self, run: Callable[[], object]) -> Any:
+            def forward(self, run: Callable[[], object]) -> Traced:
                 return run()
 
         def run() -> tuple[TorchTensor, Sequence[TorchTensor | None]]:
-            loss: Any = self._loss(inputs, places)
+            loss: Traced = self._loss(inputs, places)
             share = loss / self.options.parts if self.options.parts > 1 else loss
             scaled = share if scale is None else share * scale
             return loss, torch.autograd.grad(scaled, parameters, allow_unused=True)
 
         replaced = {f"model.{name}": tensor for name, tensor in own.items()}
-        both: Any = Both()
+        both: Traced = Both()
         both.add_module("model", self.model)
         return torch.func.functional_call(both, replaced, (run,))
 
@@ -200,7 +200,7 @@ class TrainingStep:
         with fitting(name, self.model.forward, positional, keywords, remedy):
             output = self.model(*positional, **keywords)
         places.phase = "loss"
-        loss: Any = _loss_of(output) if self.loss is None else self._called(self.loss, output, targets)
+        loss: Traced = _loss_of(output) if self.loss is None else self._called(self.loss, output, targets)
         if isinstance(loss, torch.Tensor) and loss.numel() == 1 and loss.requires_grad:
             return loss.reshape(())
         is_tensor = isinstance(loss, torch.Tensor)
