@@ -179,11 +179,7 @@ class MemoryReport(Tabular):
 
     @property
     def may_fit(self) -> bool:
-        """False if the program needs more than the chip has even if the estimate is too high.
-
-        Raises:
-            ShardyError: as `fits`.
-        """
+        """False if the program needs more than the chip has even if the estimate is too high; see `fits`."""
         return self._expected[0] <= self._chip.memory_bytes
 
     @property

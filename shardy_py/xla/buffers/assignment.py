@@ -3,8 +3,8 @@
 Loops and branches are parts of the computation around them, where their ops have moments of their own. Values
 that loops carry, and what is updated in place, are in one memory. The memory of results holds other values
 while it is free; of what is left, an op may write over an operand that dies. Source: openxla/xla,
-xla/service/buffer_assignment.cc, xla/hlo/utils/hlo_live_range.cc, xla/service/heap_simulator. Not here: orders
-(`schedule.py`), places (`packing.py`).
+xla/service/buffer_assignment.cc, xla/hlo/utils/hlo_live_range.cc, xla/service/heap_simulator. Not here:
+orders (`schedule.py`), places (`packing.py`).
 """
 
 from __future__ import annotations

@@ -61,6 +61,7 @@ def test_a_program_fits_a_chip() -> None:
     [
         ("jax", ("mlp_train_data_4096", "mlp_data_4096", "newton", "argmax", "rolled")),
         ("equinox", ("images_data",)),
+        ("varied", ("power_iteration", "correlation", "iqr_scaled", "zero1_mapped")),
     ],
 )
 def test_xla_allocates_about_as_much(models: str, names: tuple[str, ...]) -> None:
