@@ -238,8 +238,9 @@ def _written_over(held: Sequence[HeldMemory]) -> list[HeldMemory]:
         period = each.periods[0]
         for name in period.over:
             other = single.get(name)
-            is_free = other is not None and not other.is_part and other.periods[-1].end == period.start
-            if is_free and other.size == each.size:
+            if other is None or other.is_part or other.size != each.size:
+                continue
+            if other.periods[-1].end == period.start:
                 each.move_to(other)
                 single[period.name] = other
                 del single[name]

@@ -277,7 +277,7 @@ class HostFusion:
 
     def _is_by_library(self, number: int) -> bool:
         """True if an op is a product of the library."""
-        return number >= 0 and self.by_library.issuperset(self.ops[number].makes)
+        return number >= 0 and all(name in self.by_library for name in self.ops[number].makes)
 
     def _is_copied(self, number: int) -> bool:
         """True if an op puts together many operands, or long rows: then it is a copy, and not fused."""

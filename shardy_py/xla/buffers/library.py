@@ -52,9 +52,9 @@ def _is_product(record: OpRecord) -> bool:
     made = record.results[0]
     if lhs is None or rhs is None or made is None or lhs.element != rhs.element:
         return False
-    by_library = {"f32": ("f32",), "f64": ("f64",), "bf16": ("f32",)}
+    by_library = {"f32": {"f32"}, "f64": {"f64"}, "bf16": {"f32"}}
     if Behaviour.PRODUCTS_STAY_NARROW.holds:
-        by_library["bf16"] = ("f32", "bf16")
+        by_library["bf16"].add("bf16")
     if made.element not in by_library.get(lhs.element, ()):
         return False
     numbers = DotDimensions.of(record.attributes)
