@@ -44,7 +44,7 @@ from shardy_py.report.memory.rows import EntryMemory, PeakOp, TensorRow, Total
 from shardy_py.report.tables import bytes_text, meshes_text, omission, table, type_text
 from shardy_py.sharding import Mesh
 from shardy_py.xla.buffers import collect
-from shardy_py.xla.buffers.chips import CHIPS, Chip, target_of
+from shardy_py.xla.buffers.chips import CHIPS, Chip, expected_bytes, target_of
 from shardy_py.xla.buffers.estimate import MemoryEstimate, estimate_memory
 from shardy_py.xla.buffers.liveness import LivenessAnalysis
 from shardy_py.xla.spmd.from_program import SpmdProgram
@@ -170,14 +170,29 @@ class MemoryReport(Tabular):
 
     @property
     def fits(self) -> bool:
-        """True if the estimate is at most the memory of the chip; docs/limits.md says where it is too low.
+        """True if the estimate, with a margin for its error, is at most the memory of the chip.
 
         Raises:
             ShardyError: the report is not for a chip; those of `estimate`.
         """
+        return self._expected[1] <= self._chip.memory_bytes
+
+    @property
+    def may_fit(self) -> bool:
+        """False if the program needs more than the chip has even if the estimate is too high; see `fits`."""
+        return self._expected[0] <= self._chip.memory_bytes
+
+    @property
+    def _expected(self) -> tuple[int, int]:
+        found = self.estimate
+        least, most = expected_bytes(self._chip, found.least_bytes, found.total_bytes)
+        return max(least, found.total_bytes - found.temporaries), most  # arguments and results are exact
+
+    @property
+    def _chip(self) -> Chip:
         if self.chip is None:
             raise ShardyError.unknown("chip", self.target, tuple(CHIPS))
-        return self.estimate.total_bytes <= self.chip.memory_bytes
+        return self.chip
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
@@ -328,8 +343,7 @@ def _estimate_text(report: MemoryReport, chip: Chip) -> str:
     names = ("arguments", "results", "aliased", "temporaries", "host", "total_bytes")
     header = ("estimate", "each device")
     rows = ((name.removesuffix("_bytes"), bytes_text(getattr(estimate, name))) for name in names)
-    answer = "fits" if report.fits else "does not fit"
-    memory = f"The estimate {answer} in the {bytes_text(chip.memory_bytes)} of {chip.name}."
+    memory = f"The estimate {shown.answer(report)} in the {bytes_text(chip.memory_bytes)} of {chip.name}."
     assumed = " Arrays are assumed in layouts with the least padding." if chip.target == "tpu" else ""
     live = [("live at the peak", "each device", "location")]
     live += [(each.name, bytes_text(each.bytes), each.location) for each in estimate.largest]

@@ -60,6 +60,13 @@ def headline(report: MemoryReport) -> tuple[str, ...]:
     return f"{bytes_text(report.memory_bytes)} is what XLA allocates, as estimated: {parts}", alive
 
 
+def answer(report: MemoryReport) -> str:
+    """Returns whether the program fits into the memory of the chip, with the error of the estimate."""
+    if report.fits:
+        return "fits"
+    return "may fit" if report.may_fit else "does not fit"
+
+
 def html(report: MemoryReport) -> str:
     """Returns the totals of each entry function, the estimate for a chip, and the largest tensors."""
     colours = colours_of(report.meshes.values())
@@ -81,11 +88,11 @@ def _estimate(report: MemoryReport) -> str:
     if report.chip is None:
         return ""
     try:
-        total, answer = report.estimate.total_bytes, "fits" if report.fits else "does not fit"
+        total = report.estimate.total_bytes
     except ShardyError as error:
         return error.first.message
     room = f"{bytes_text(report.chip.memory_bytes)} of {report.chip.name}"
-    return f"XLA allocates about {bytes_text(total)}: it {answer} in the {room}"
+    return f"XLA allocates about {bytes_text(total)}: it {answer(report)} in the {room}"
 
 
 def _cells(row: TensorRow, colours: Colours) -> tuple[Cell, ...]:

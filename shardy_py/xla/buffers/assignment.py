@@ -3,8 +3,8 @@
 Loops and branches are parts of the computation around them, where their ops have moments of their own. Values
 that loops carry, and what is updated in place, are in one memory. The memory of results holds other values
 while it is free; of what is left, an op may write over an operand that dies. Source: openxla/xla,
-xla/service/buffer_assignment.cc, xla/hlo/utils/hlo_live_range.cc, xla/service/heap_simulator. Not here: orders
-(`schedule.py`), places (`packing.py`).
+xla/service/buffer_assignment.cc, xla/hlo/utils/hlo_live_range.cc, xla/service/heap_simulator. Not here:
+orders (`schedule.py`), places (`packing.py`).
 """
 
 from __future__ import annotations
@@ -82,11 +82,12 @@ def _moments(event: Event) -> int:
 class _Block:
     """A computation with the moments of its events, of the starts of what each runs, and of its end.
 
-    last: the moment at which a value is read last.
+    number: its own, as names of values are. last: the moment at which a value is read last.
     """
 
     of: Assignment
     start: int
+    number: int
     moments: list[int] = field(init=False, default_factory=list[int])
     starts: list[list[int]] = field(init=False, default_factory=list["list[int]"])
     end: int = field(init=False)
@@ -111,13 +112,15 @@ class _Holding:
 
     found: list[HeldMemory] = field(default_factory=list[HeldMemory])
     _count: int = 0
+    _blocks: int = 0
 
     def hold(self, of: Assignment, slots: Sequence[HeldMemory], before: int, start: int) -> None:
         """Notes the memory of what a computation makes.
 
         slots: the memory of its results. before, start: when the arguments are there, and its first moment.
         """
-        block = _Block(of, start)
+        block = _Block(of, start, self._blocks)
+        self._blocks += 1
         first, self._count = self._count, self._count + len(of.events)
         orders = _post_order(of.events, of.results)
         if start == 0 and before < 0:
@@ -127,7 +130,7 @@ class _Holding:
         for name, made, slot in zip(of.carried, of.results, slots, strict=False):
             if name is not None:
                 until = block.end if name == made else block.last.get(name, before)
-                slot.periods.append(Period(before, until, name))
+                slot.periods.append(Period(before, until, (block.number, name)))
                 holders[name] = slot
         together: dict[Hashable, int] = {}
         for number, event in enumerate(of.events):
@@ -171,8 +174,10 @@ class _Holding:
                 self.found.append(held)
             held.is_shared = held.is_shared or event.is_update
             if block.starts[number] and event.is_update:
-                _enter_loop(held, taken, block.starts[number])
-            held.periods.append(Period(since, finish, made, over))
+                _enter_loop(held, (block.number, taken), block.starts[number])
+            # Names of another computation may be the same.
+            names = tuple((block.number, name) for name in over)
+            held.periods.append(Period(since, finish, (block.number, made), names))
             slot = roots.get(made)
             if slot is not None and slot is not held:
                 held.move_to(slot)
@@ -233,8 +238,9 @@ def _written_over(held: Sequence[HeldMemory]) -> list[HeldMemory]:
         period = each.periods[0]
         for name in period.over:
             other = single.get(name)
-            is_free = other is not None and not other.is_part and other.periods[-1].end == period.start
-            if is_free and other.size == each.size:
+            if other is None or other.is_part or other.size != each.size:
+                continue
+            if other.periods[-1].end == period.start:
                 each.move_to(other)
                 single[period.name] = other
                 del single[name]

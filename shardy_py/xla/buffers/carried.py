@@ -2,8 +2,8 @@
 
 A result can be written over an argument if all that reads the argument has run before, whatever the order.
 If an op that reads it does not come before the result in the graph, the argument is copied first, and the
-copy is read. So are the values with which a loop starts, unless it is the last that reads them. Source: openxla/xla,
-xla/service/copy_insertion.cc, which removes copies by dependencies.
+copy is read. So are the values with which a loop starts, unless it is the last that reads them. Source:
+openxla/xla, xla/service/copy_insertion.cc, which removes copies by dependencies.
 
 >>> update = Event("update", ("w", "g"), ("new",), over=("w",))
 >>> gradient = Event("gradient", ("w", "dy"), ("dx",))
@@ -91,7 +91,12 @@ def with_copies_for_loops(
     made = {name for event in events for name in event.makes}
     found: list[Event] = []
     for number, event in enumerate(events):
-        if event.is_update and len(event.over) == len(event.makes) and event.step is not None and event.step.blocks:
+        if (
+            event.is_update
+            and len(event.over) == len(event.makes)
+            and event.step is not None
+            and event.step.blocks
+        ):
             kept = set[Name]()
             over: list[Name] = []
             for position, name in enumerate(event.over):

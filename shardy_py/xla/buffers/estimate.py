@@ -59,7 +59,8 @@ class MemoryEstimate:
     arguments, results: of the entry function. aliased: of results in the memory of donated arguments.
     temporaries: at most at one time, without those in the memory of results. host: in memory of the host
     (`pinned_host`), which is not counted above. largest: of what is alive when most is, with arguments.
-    in_vmem: of the temporaries, those that may be in VMEM instead of HBM.
+    in_vmem: of the temporaries, those that may be in VMEM instead of HBM. Where all fit there, none of them
+    is more than half of it, temporaries are 0.
     """
 
     arguments: int
@@ -158,7 +159,10 @@ def _estimated(
         if entry is not None and size:
             live.append(LiveTensor(size, str(entry), location_text(entry.location)))
     live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]
-    in_vmem = min(held, 0 if chip is None else VMEM.get(chip.name, 0))
+    vmem = 0 if chip is None else VMEM.get(chip.name, 0)
+    in_vmem = min(held, vmem)
+    if vmem and held <= vmem and 2 * max((each.size for each in alive), default=0) <= vmem:
+        held = in_vmem = 0  # all of them are
     return MemoryEstimate(
         sum(sizes), sum(results), aliased, held, host=on_host_memory, largest=tuple(live), in_vmem=in_vmem
     )

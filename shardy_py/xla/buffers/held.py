@@ -68,7 +68,7 @@ def _interfere(one: Period, other: Period) -> bool:
 
 
 class ResultMemory:
-    """The memory of results, in which other values are while it is free: in the smallest that is large enough."""
+    """The memory of results; while it is free other values are in the smallest that is large enough."""
 
     def __init__(self, slots: Sequence[HeldMemory]) -> None:
         """Memory for each result, with when that is taken."""

@@ -83,9 +83,7 @@ def compute(
             program.add("convert", (source,), (name,), step)
 
 
-def _is_constant(
-    program: HostProgram, step: PlannedOp, reads: Sequence[Name], makes: Sequence[Name]
-) -> bool:
+def _is_constant(program: HostProgram, step: PlannedOp, reads: Sequence[Name], makes: Sequence[Name]) -> bool:
     """True if an op makes one element, which is known."""
     if len(makes) != 1 or makes[0] not in program.types or elements(program.types[makes[0]]) != 1:
         return False
@@ -95,7 +93,7 @@ def _is_constant(
 
 
 def _slices(program: HostProgram, step: PlannedOp, indices: Name) -> int:
-    """The number of slices of a gather. One is a slice. Source: openxla/xla, xla/service/gather_expander.cc."""
+    """The number of slices of a gather: one is a slice. Source: openxla/xla, gather_expander.cc."""
     numbers = GatherDimensions.of(step.record.attributes)
     return elements(program.types[indices]) // max(len(numbers.index_map), 1)
 

@@ -1,10 +1,10 @@
-"""Equal ops on the host, of which XLA keeps one: of a kind, with equal attributes and regions, of the same values.
+"""Equal ops on the host, of which XLA keeps one: with equal attributes and regions, of the same values.
 
 Not merged: what is computed again behind an optimization barrier, ops that run computations, and those with
 effects. Source: openxla/xla, xla/service/hlo_cse.cc, which runs before ops are fused.
 
 >>> from shardy_py.ops import TensorType
->>> ops = [HostOp("reshape", ("x",), ("a",)), HostOp("reshape", ("x",), ("b",)), HostOp("sort", ("b",), ("y",))]
+>>> ops = [HostOp("reshape", ("x",), (name,)) for name in "ab"] + [HostOp("sort", ("b",), ("y",))]
 >>> alias: dict[Name, Name] = {}
 >>> [op.reads for op in merged(ops, dict.fromkeys("abxy", TensorType((4,))), alias, set())], alias
 ([('x',), ('a',)], {'b': 'a'})
@@ -25,7 +25,7 @@ from shardy_py.xla.spmd.program import Name, PlannedOp
 _BY_TYPE = frozenset(("convert", "reshape"))
 """The ops added beside steps that the types of what they read and make determine."""
 _BY_STEP = frozenset(("reduce_window",))
-"""Those that these and the step determine."""
+"""The ops that these and the step determine."""
 
 
 def merged(

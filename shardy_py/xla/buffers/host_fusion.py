@@ -91,11 +91,9 @@ class HostFusion:
     """The fusion of a list of ops, each after those that it reads.
 
     types: of values on a device. returned: the values that are stored in any case. by_library: products of a
-    library, whose reductions take them in. numbers: of values, for
-    which the others are lists. makers: the op that makes a value, -1 for none. reads: what each op reads,
-    once. users: of each op, those that are left. first_users: those before
-    any was fused. read_by: how many members of
-    a group read a value.
+    library, whose reductions take them in. numbers: of values, for which the others are lists. makers: the op
+    that makes a value, -1 for none. reads: what each op reads, once. users: of each op, those that are left;
+    first_users: those before any was fused. read_by: how many members of a group read a value.
     """
 
     ops: Sequence[HostOp]
@@ -262,10 +260,7 @@ class HostFusion:
         return count > 1 or group.readers[value] + others > 1
 
     def _takes(self, root: int, number: int, order: int, members: Set[int] | None = None) -> bool:
-        """True if a group with a root may have an op that makes what it reads in an order.
-
-        members: of the group; None: only the root.
-        """
+        """True if a group (`members`; None: its root) may have an op that makes what it reads in an order."""
         op, last = self.ops[number], self.ops[root]
         if last.kind == LIBRARY_REDUCTION:
             is_in_library = self._rows[number].is_in_library
@@ -282,7 +277,7 @@ class HostFusion:
 
     def _is_by_library(self, number: int) -> bool:
         """True if an op is a product of the library."""
-        return number >= 0 and self.by_library.issuperset(self.ops[number].makes)
+        return number >= 0 and all(name in self.by_library for name in self.ops[number].makes)
 
     def _is_copied(self, number: int) -> bool:
         """True if an op puts together many operands, or long rows: then it is a copy, and not fused."""

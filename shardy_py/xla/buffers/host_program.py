@@ -71,9 +71,9 @@ class HostProgram:
 
     types, sizes: of values, as each device has them. alias: the value whose memory a value shares. measure:
     the bytes of a type. known: what equal ops made before, and what was sent, by the key of the collective.
-    by_library: products that a library computes.
-    joined: by concatenation, what it puts together along which dimension. constants: single elements that are known. barriers: values behind optimization barriers; apart: those computed of them, which are not merged with
-    equal ones.
+    joined: by concatenation, what it puts together along which dimension. by_library: products that a library
+    computes. constants: single elements that are known. barriers: values behind optimization barriers; apart:
+    those computed of them, which are not merged with equal ones.
     """
 
     types: dict[Name, TensorType]

@@ -145,7 +145,9 @@ def within_windows(program: HostProgram, gathered: Name, step: PlannedOp) -> Nam
     windows = own_windows(step.record.attributes, len(given.shape))
     shape = (
         *(
-            ((new or 0) - 1) * window.stride + window.dilated_size if (old or 0) > (new or 0) * window.stride else old
+            ((new or 0) - 1) * window.stride + window.dilated_size
+            if (old or 0) > (new or 0) * window.stride
+            else old
             for window, old, new in zip(windows, given.shape, made.shape, strict=True)
         ),
     )

@@ -82,7 +82,11 @@ class HostSteps:
         result = self.program.types.get(step.results[0]) if len(step.results) == 1 else None
         is_written = TABLE[step.record.name].collective is not None
         last = moved[-1] if moved and not is_written else None
-        if result is not None and last is not None and _large(last.collective.made_shape) == _large(result.shape):
+        if (
+            result is not None
+            and last is not None
+            and _large(last.collective.made_shape) == _large(result.shape)
+        ):
             while before and before[-1].operand < 0:
                 after.insert(0, before.pop().collective)
         return before, after

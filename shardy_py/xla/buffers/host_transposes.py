@@ -1,13 +1,16 @@
 """Transposes that XLA's backend for the host folds into each other and into products.
 
-A product reads its operands through transposes of rows and columns, whoever else reads those. The transpose of
-a product that nothing else reads is the product of the operands in the other order. Transposes that move
+A product reads its operands through transposes of rows and columns, whoever else reads those. The transpose
+of a product that nothing else reads is the product of the operands in the other order. Transposes that move
 batch dimensions, or dimensions that are put together, stay. Source: openxla/xla,
 xla/hlo/transforms/simplifiers/algebraic_simplifier.cc (HandleTranspose), xla/service/transpose_folding.cc.
 
 >>> from shardy_py.ops import OpRecord
 >>> turn = PlannedOp(OpRecord("stablehlo.transpose", (), (), {"permutation": (1, 0)}), ("x",), ("t",), ())
->>> product = PlannedOp(OpRecord("stablehlo.dot_general", (), (), {}), ("t", "y"), ("z",), ())
+>>> roles = [f"{side}_{role}" for side in ("lhs", "rhs") for role in ("batching", "contracting")]
+>>> plain = {f"{role}_dimensions": () for role in roles}
+>>> record = OpRecord("stablehlo.dot_general", (), (), {"dot_dimension_numbers": plain})
+>>> product = PlannedOp(record, ("t", "y"), ("z",), ())
 >>> ops = [HostOp("transpose", ("x",), ("t",), computed=turn)]
 >>> ops += [HostOp("dot_general", ("t", "y"), ("z",), computed=product)]
 >>> [op.reads for op in without_transposes(ops, ("z",), {})]
@@ -54,13 +57,13 @@ def without_transposes(
                 orders[op.makes[0]] = source, order
                 op = op._replace(reads=(source,))
         found.append(op)
-    return [_untransposed(op, orders) if op.kind == "dot_general" else op for op in found] if orders else found
+    return (
+        [_untransposed(op, orders) if op.kind == "dot_general" else op for op in found] if orders else found
+    )
 
 
-def _composed(
-    source: Name, step: PlannedOp, orders: dict[Name, tuple[Name, _Order]]
-) -> tuple[Name, _Order]:
-    """What a transpose reads in the end, and the order of its dimensions."""
+def _composed(source: Name, step: PlannedOp, orders: dict[Name, tuple[Name, _Order]]) -> tuple[Name, _Order]:
+    """The value that a transpose reads in the end, and the order of its dimensions."""
     order = tuple(map(int, step.record.attributes["permutation"]))
     if source not in orders:
         return source, order

@@ -44,7 +44,7 @@ def is_in_library(step: PlannedOp) -> bool:
 
 
 def _is_product(record: OpRecord) -> bool:
-    """Of matrices, not of vectors or few elements, nor where rows of the first operand are contracted.
+    """True for matrices, not vectors or few elements, nor where rows of the first operand are contracted.
 
     Nor of what a transpose made (`inferred_layouts.py`), which the step says.
     """
@@ -52,9 +52,9 @@ def _is_product(record: OpRecord) -> bool:
     made = record.results[0]
     if lhs is None or rhs is None or made is None or lhs.element != rhs.element:
         return False
-    by_library = {"f32": ("f32",), "f64": ("f64",), "bf16": ("f32",)}
+    by_library = {"f32": {"f32"}, "f64": {"f64"}, "bf16": {"f32"}}
     if Behaviour.PRODUCTS_STAY_NARROW.holds:
-        by_library["bf16"] = ("f32", "bf16")
+        by_library["bf16"].add("bf16")
     if made.element not in by_library.get(lhs.element, ()):
         return False
     numbers = DotDimensions.of(record.attributes)
@@ -72,7 +72,7 @@ def _is_product(record: OpRecord) -> bool:
 
 
 def _is_convolution(record: OpRecord) -> bool:
-    """Of f32 in two dimensions, with enough features, whose result and kernel are no larger than the image."""
+    """True for f32 in two dimensions, with enough features, no result or kernel larger than the image."""
     image, kernel = record.operands[:2]
     made = record.results[0]
     if image is None or kernel is None or made is None or image.element != "f32" or image.rank != 4:

@@ -52,8 +52,12 @@ def summed(held: Sequence[HeldMemory], slots: Sequence[HeldMemory]) -> tuple[int
     Values of at most the size of the largest slot fill all slots that are free.
     """
     largest = max((slot.size for slot in slots), default=0)
-    small = _changes([(p.start, p.end, each.size) for each in held if each.size <= largest for p in each.periods])
-    large = _changes([(p.start, p.end, each.size) for each in held if each.size > largest for p in each.periods])
+    small = _changes(
+        [(p.start, p.end, each.size) for each in held if each.size <= largest for p in each.periods]
+    )
+    large = _changes(
+        [(p.start, p.end, each.size) for each in held if each.size > largest for p in each.periods]
+    )
     taken = _changes([(p.start, p.end, slot.size) for slot in slots for p in slot.periods])
     total = sum(slot.size for slot in slots)
     held_small = held_large = busy = peak = at = 0

@@ -24,8 +24,8 @@ class Event(NamedTuple):
     """A step that runs, a collective `sent` on an operand of it, or a sum of results: then step is None.
 
     reads, makes: names of stored values. kind: sums of equal kind may be combined. sums: their collectives.
-    over: what is read in whose memory the result may be, or each of several results; is_update: whether it is in that memory in any case,
-    which is copied before if need be.
+    over: what is read in whose memory the result may be, or each of several results; is_update: whether it is
+    in that memory in any case, which is copied before if need be.
     """
 
     step: Any

@@ -9,6 +9,7 @@ import pytest
 from shardy_py.api import Program, propagate
 from shardy_py.base.errors import ShardyError
 from shardy_py.report.memory import memory_json
+from shardy_py.xla.buffers.chips import CHIPS
 from shardy_py.xla.buffers.estimate import MemoryEstimate
 from tests.report.memory.allocated import CLOSE, allocated, estimated
 
@@ -60,6 +61,7 @@ def test_a_program_fits_a_chip() -> None:
     [
         ("jax", ("mlp_train_data_4096", "mlp_data_4096", "newton", "argmax", "rolled")),
         ("equinox", ("images_data",)),
+        ("varied", ("power_iteration", "correlation", "iqr_scaled", "zero1_mapped")),
     ],
 )
 def test_xla_allocates_about_as_much(models: str, names: tuple[str, ...]) -> None:
@@ -169,6 +171,22 @@ def test_what_is_gathered_along_a_minor_dimension_is_transposed(given: str, temp
     """
     arguments = f"%a: tensor<4096x64xf32> {given}"
     assert on_chip(body, arguments, f"(tensor<4096x64xf32> {WHOLE})") == temporaries
+
+
+@pytest.mark.parametrize(
+    ("share", "answer"), [(0.5, "fits"), (0.95, "may fit"), (1.2, "may fit"), (1.5, "does not fit")]
+)
+def test_an_answer_has_a_margin_for_the_error_of_the_estimate(share: float, answer: str) -> None:
+    rows = int((share * CHIPS["h100"].memory_bytes / 4) ** 0.5)
+    given, square = f"tensor<{rows}x16xf32>", f"tensor<{rows}x{rows}xf32>"
+    text = f"""func.func @main(%a: {given}) -> {given} {{
+      %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : ({given}, {given}) -> {square}
+      %1 = stablehlo.dot_general %0, %a, contracting_dims = [1] x [0] : ({square}, {given}) -> {given}
+      return %1 : {given}
+    }}"""
+    report = propagate(Program.parse(text)).memory("h100")
+    assert (report.fits, report.may_fit) == (answer == "fits", answer != "does not fit")
+    assert f"The estimate {answer} in the" in str(report)
 
 
 def test_memory_of_the_host_is_apart() -> None:

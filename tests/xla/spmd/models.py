@@ -27,7 +27,6 @@ SETS = {
     "parallel": ("optax",),
     "kinds": ("optax",),
     "varied": ("optax",),
-    "unseen": ("optax",),
 }
 """The sets of programs (`tests/spmd/SET_models.py`), and the packages that they need beside JAX."""
 
