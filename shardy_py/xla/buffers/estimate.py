@@ -121,7 +121,9 @@ def _estimated(
     on_chip = None if compiler is None else CompiledProgram.of(program, compiler)
     program = program if on_chip is None else on_chip.program
     block, plan = program.planned(function)
-    made_of = {} if on_chip is None or not program.is_planned else on_chip.issued(function)
+    made_of: Mapping[int, Issued] = {}
+    if on_chip is not None and program.is_planned:
+        made_of = on_chip.issued(function)
     sent: dict[int, list[Sent]] = defaultdict(list)
     for each in plan.sent:
         if not _is_elsewhere(each, made_of):
