@@ -90,12 +90,13 @@ def test_readme_commands_run(root: Path, tmp_path: Path, monkeypatch: pytest.Mon
     for name in ("program", "before", "after", "dump"):
         Path(f"{name}.mlir").write_text(PROGRAM)
     hlo = "HloModule m\nENTRY e {\n  p = f32[8] parameter(0)\n  ROOT r = f32[8] negate(p)\n}\n"
-    Path("module.hlo").write_text(hlo)
+    for name in ("module", "compiled"):
+        Path(f"{name}.hlo").write_text(hlo)
     Path("known.json").write_text('{"version": 1, "findings": []}')
     text = (root / "README.md").read_text().replace("%5,0,tensor", "%0,0,data").replace("%5", "%0")
     names = "|".join(COMMANDS)
     commands = re.findall(rf"^    ((?:{names}) [^<\n]*)$", text, re.MULTILINE)
-    assert len(commands) == 10
+    assert len(commands) == 11
     for command in commands:
         assert run_command(command) == 0, command
 

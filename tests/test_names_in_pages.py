@@ -40,7 +40,7 @@ def flags() -> set[str]:
             continue
         text = Path(str(import_module(module).__file__)).read_text()
         found |= set(re.findall(r'"--([a-z][\w-]*)"', text))
-    for name in ("layout", "as_compiled", "arguments"):
+    for name in ("layout", "as_compiled", "arguments", "torch_plans"):
         text = (ROOT / "shardy_py" / "cli" / f"{name}.py").read_text()
         found |= set(re.findall(r'"--([a-z][\w-]*)"', text))
     return found | {"help"}

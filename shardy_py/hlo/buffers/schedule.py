@@ -9,7 +9,7 @@ Not here: what XLA assigned (`assignment.py`).
 ... ENTRY main {
 ...   p = f32[4] parameter(0)
 ...   a = f32[4] sine(p)
-...   ROOT b = f32[4] cosine(a)
+...   ROOT b = f32[2] slice(a), slice={[0:2]}
 ... }''')).temporaries
 16
 """

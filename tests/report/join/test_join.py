@@ -21,7 +21,7 @@ def found(compiled: list[SentItem], forecast: list[SentItem]) -> dict[int, tuple
 
 def test_by_metadata_in_order() -> None:
     forecast = [replace(SUM, origins=(at(line),)) for line in (3, 4, 3)]
-    compiled = [replace(SUM, origins=(at(line, file="/home/ci/m.py"),)) for line in (4, 3, 3)]
+    compiled = [replace(SUM, origins=(at(line, file="/build/m.py"),)) for line in (4, 3, 3)]
     assert found(compiled, forecast) == {
         0: ((1,), "METADATA"),
         1: ((0,), "METADATA"),
