@@ -71,8 +71,8 @@ def test_memory_is_exhausted_at_a_line(tmp_path: Path) -> None:
         compile_ahead("module {}", as_placement("tpu-v5e"), (8,), python)
     error = caught.value.first
     assert "the compiler for tpu-v5e runs out of memory: RESOURCE_EXHAUSTED" in error.message
-    assert str(error.where) == "/home/me/model.py:7:1"
-    assert str(error.notes[0]) == "/home/me/model.py:7:1: note: 1. Size: 8.00G"
+    assert str(error.where) == "/models/model.py:7:1"
+    assert str(error.notes[0]) == "/models/model.py:7:1: note: 1. Size: 8.00G"
 
 
 def test_no_interpreter() -> None:
