@@ -37,7 +37,7 @@ ANSWER = {"hlo": HLO, "memory": MEMORY, "versions": {"jax": "0.10.2"}}
 OUT_OF_MEMORY = """RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm.
   Used 20.00G of 15.75G hbm.
   1. Size: 8.00G
-     Operator: op_name="jit(f)/cos" source_file="/home/me/model.py" source_line=7
+     Operator: op_name="jit(f)/cos" source_file="/models/model.py" source_line=7
      Allocation type: HLO temp
 """
 
