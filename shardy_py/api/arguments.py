@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 from operator import index
 from typing import TypeGuard, TypeVar, cast
 
@@ -26,10 +27,11 @@ def expect(
         raise ShardyError.unexpected(what, expected=expected, got=shown(value), remedy=remedy)
 
 
-def expect_integer(what: str, value: object, least: int = 0) -> None:
-    """Raises `ShardyError` unless the value of an argument is an integer that is at least so large."""
-    if not _is_number(value, int, np.integer) or not value >= least:
-        raise ShardyError.unexpected(what, expected=f"an integer, {least} or above", got=shown(value))
+def expect_integer(what: str, value: object, least: int = 0, most: float = inf) -> None:
+    """Raises `ShardyError` unless the value of an argument is an integer in that range."""
+    if not _is_number(value, int, np.integer) or not least <= value <= most:
+        expected = f"an integer, {least} or above" if most == inf else f"an integer from {least} to {most}"
+        raise ShardyError.unexpected(what, expected=expected, got=shown(value))
 
 
 def expect_number(what: str, value: object, least: float = 0) -> None:

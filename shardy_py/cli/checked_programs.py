@@ -35,6 +35,10 @@ _WORTH_A_PROCESS = 200_000
 """Bytes of programs for which another process, which loads this package again, saves time."""
 
 
+_THREADED = {"jax", "torch"}
+"""Packages with threads that do not survive a fork."""
+
+
 @dataclass(frozen=True, slots=True)
 class CheckJob:
     """A program to be checked.
@@ -112,8 +116,9 @@ def checked_programs(
     if count <= 1 or any(job.name == STANDARD for job in jobs):
         return [_checked_or_faults(job, files) for job in jobs]
     # A fork needs neither time to load this package nor a script that can be loaded twice. The only other
-    # threads are those of numpy's BLAS, which stops them for it.
-    context = get_context("fork" if sys.platform == "linux" else "spawn")
+    # threads are those of numpy's BLAS, which stops them for it, and of frameworks that a caller has loaded.
+    can_fork = sys.platform == "linux" and not _THREADED & set(sys.modules)
+    context = get_context("fork" if can_fork else "spawn")
     executor = ProcessPoolExecutor(count, context, _start_worker, (tuple(plugins),))
     found: list[CheckedProgram] = []
     try:

@@ -56,6 +56,8 @@ Keep = ValueKey | Iterable[ValueKey] | Mapping[ValueKey, ShardingLike]
 """A value or several whose annotations stay, or their shardings by value."""
 TRIES = 400
 """Choices that are scored at most, unless another number is given."""
+_MOST_TRIES = 1 << 31
+"""More choices are never scored, as numbers beyond are no lengths in Python."""
 INTERRUPTED = "interrupted"
 _BY_XLA = 'with the collectives of XLA\'s partitioner, as other reports by partitioner="xla"'
 """Said of programs that are taken as written, whose other reports are of Shardy's reshards."""
@@ -225,7 +227,7 @@ class _Search:
 
     def run(self) -> str:
         """Scores schemes and searches; returns why the search stopped early, "" if it did not."""
-        self.budget = Budget(_SEARCHED_PART * self.wanted.time_limit, self.wanted.tries)
+        self.budget = Budget(_SEARCHED_PART * self.wanted.time_limit, min(self.wanted.tries, _MOST_TRIES))
         try:
             for scorer, plan in self._starts():
                 self._improve(scorer, plan)

@@ -27,6 +27,7 @@ from shardy_py.base.plugins import load_plugins, loaded_plugins
 
 R = TypeVar("R")
 Made = TypeVar("Made", covariant=True)
+_MOST = 1 << 10
 _RENEWALS = 3
 """The times that processes which died are replaced."""
 
@@ -156,7 +157,7 @@ def workers_of(executor: Executor | None = None, count: int | None = None) -> Wo
         ShardyError: the executor has no `submit`, or the number is not one.
     """
     if count is not None:
-        expect_integer("workers", count, 1)
+        expect_integer("workers", count, 1, _MOST)
     if executor is not None:
         if not callable(getattr(executor, "submit", None)):
             expected = "an executor as those of concurrent.futures, with a method submit"

@@ -26,6 +26,7 @@ PROCESS_WIDE = {
     "base/extensions.py:_MODULES": "one entry an extension of the package",
     "base/plugins.py:_called": "one entry a function of a plugin",
     "base/plugins.py:_loaded": "one entry a plugin",
+    "base/plugins.py:_names": "names of plugins, for other processes",
     "base/plugins.py:_owners": "one entry a name that a plugin registers",
     "mlir/dialects/registry.py:_REGISTERED": "registered dialects",
     "mlir/text/xdsl_hooks.py:_CLASSES": "one entry a class of attributes",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from itertools import count
 
 from shardy_py.hardware import Hardware
@@ -55,7 +55,6 @@ class Compiler:
     synchronous: tuple[str, ...] = ()
 
 
-@cache
 def _tpu(most: int) -> Compiler:
     """XLA:TPU; most: the devices of a mesh all of which may scatter a sum among them."""
     return Compiler(
@@ -83,10 +82,14 @@ _CPU = Compiler(
 )
 
 
+_TPUS = {True: _tpu(_RINGS), False: _tpu(_RINGS - 1)}
+"""XLA:TPU, by whether links are in fewer than three dimensions."""
+
+
 def compiler_of(hardware: Hardware) -> Compiler | None:
     """Returns the compiler for a device; None if its passes are not known here."""
     if hardware.compiler == "tpu":
-        return _tpu(_RINGS if hardware.network.dimensions < 3 else _RINGS - 1)
+        return _TPUS[hardware.network.dimensions < 3]
     return {"gpu": _GPU, "cpu": _CPU}.get(hardware.compiler)
 
 
