@@ -52,7 +52,7 @@ def test_each_rank_has_the_rows_that_fully_shard_gives_it(rows: int) -> None:
 @pytest.mark.parametrize("rows", [5, 6, 7, 8, 10])
 def test_uneven_rows_of_two_dimensions_are_padded_to_the_size_of_torch(rows: int) -> None:
     graph = exported(torch.nn.Linear(4, rows, bias=False), (torch.randn(2, 4),))
-    plan = [TensorParallel("tp", {"": column()}), FullyShard("dp")]
+    plan = [TensorParallel("tp", {"": column()}, uneven=True), FullyShard("dp")]
     uneven = Options(update_non_divisible_input_output_shardings=False)
     result = propagate(from_exported(graph, Mesh.of(dp=2, tp=2), plan=plan), uneven)
     theirs = [shards_of_fsdp(rows, rank, is_column=True)[0] for rank in range(4)]

@@ -226,7 +226,7 @@ def test_outputs_that_are_changed_in_place_keep_their_gradients() -> None:
 
 def test_a_plan_on_a_step_at_hand_has_no_boundaries_for_gradients() -> None:
     model = MLP()
-    plan = {"up": column(), "down": row(output_layouts=Shard(1))}
+    plan = TensorParallel("tp", {"up": column(), "down": row(output_layouts=Shard(1))})
     inputs = (torch.randn(8, 16),)
     given = (model, lambda y: y.square().mean(), None, inputs)
     late = under_plan(Program.from_torch_training(*given, mesh=MESH), model, MESH, plan)

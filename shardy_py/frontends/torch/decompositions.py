@@ -296,10 +296,14 @@ def _decomposed_whole(exported: TorchProgram) -> TorchProgram:
     except RuntimeError as error:
         raise not_decomposed(exported.graph.nodes, error) from None
     before: set[object] = set()
+    restored: set[str] = set()  # ops that prims stand for, which torch would decompose into prims again
     for _ in range(MOST_ROUNDS):
         unknown = {node.target for node in all_nodes(exported) if is_unknown(node)}
-        more = torch_module("torch._decomp").get_decompositions(list(unknown))
-        more |= {op: function for op in unknown if (function := aten_of_prim(op))}
+        plain = [op for op in unknown if str(op).removesuffix(".default") not in restored]
+        more = torch_module("torch._decomp").get_decompositions(plain)
+        prims = {op: function for op in unknown if (function := aten_of_prim(op))}
+        restored |= {f"aten.{function.__name__}" for function in prims.values()}
+        more |= prims
         if unknown == before or not more:
             break
         exported, before = _simpler(exported, table, more), unknown

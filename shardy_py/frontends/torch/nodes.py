@@ -137,6 +137,8 @@ def check(nodes: Iterable[FxNode]) -> None:
 def _refused(node: FxNode, sizes_are_fixed: bool) -> tuple[str, str]:
     """The name of the op in the model, before decomposition, and why it is unsupported; "" if it is not."""
     name, value = str(node.meta.get("original_aten") or node.target), node.meta.get("val")
+    if name.startswith("prims."):
+        name = str(node.target)  # an op that a prim stands for, which torch made of that op
     if node.op == "get_attr":
         refused = next((user for user in node.users if is_unknown(user)), None)
         return (name, "") if refused is None else (str(refused.target), _RUNS_OTHERS)
