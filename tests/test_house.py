@@ -3,12 +3,19 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 import pytest
 
 from tools import measure_house
 
 FILES = measure_house.sources()
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(text) for path, text in FILES.items()}
 
 
 @pytest.mark.parametrize(
@@ -25,8 +32,7 @@ def test_lines_without_types(pattern: str, most: int) -> None:
 
 
 def test_class_names_are_used_once() -> None:
-    trees = {path: ast.parse(text) for path, text in FILES.items()}
-    assert [name for name in measure_house.repeated_classes(trees) if not name.startswith("_")] == []
+    assert [name for name in measure_house.repeated_classes(trees()) if not name.startswith("_")] == []
 
 
 def test_files_have_at_most_400_lines() -> None:
@@ -37,7 +43,7 @@ def test_files_have_at_most_400_lines() -> None:
 def test_docstrings_open_with_a_noun_or_a_verb() -> None:
     """`True if ...` or `The axes that ...` instead of `Whether ...`, `What ...`."""
     opens = re.compile(r"(What|Where|Whether|Of|Those)\b")
-    found = ((path, text) for path, source in FILES.items() for text in docstrings(ast.parse(source)))
+    found = ((path, text) for path, tree in trees().items() for text in docstrings(tree))
     assert [(str(path), text) for path, text in found if opens.match(text)] == []
 
 

@@ -118,8 +118,16 @@ def names_of_ops(node: ast.Dict | ast.Set, known: object) -> bool:
     """Returns whether at least two keys, or elements, are names of ops, or their classes."""
     keys = node.keys if isinstance(node, ast.Dict) else node.elts
     names = (key.value if isinstance(key, ast.Constant) else "" for key in keys)
-    classes = [key for key in keys if re.search(r"\w\.name$|Op$", "" if key is None else ast.unparse(key))]
-    return sum(name in known for name in names) + len(classes) > 1  # type: ignore[operator]
+    return sum(name in known for name in names) + sum(map(_names_class_of_op, keys)) > 1  # type: ignore[operator]
+
+
+def _names_class_of_op(key: ast.expr | None) -> bool:
+    """Returns whether an expression is `AddOp`, or the name of a class: `AddOp.name`."""
+    if isinstance(key, ast.Attribute):
+        return key.attr.endswith("Op") or (
+            key.attr == "name" and isinstance(key.value, ast.Name | ast.Attribute)
+        )
+    return isinstance(key, ast.Name) and key.id.endswith("Op")
 
 
 def repeated_classes(trees: dict[Path, ast.Module]) -> list[str]:
