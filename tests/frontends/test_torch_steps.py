@@ -68,7 +68,7 @@ def theirs(name: str, device_mesh: Any) -> Any:
         return dtensor_training.theirs(EVERY[name], device_mesh)
 
 
-LONG = ("checkpoints, FSDP x TP", "decoder, sequences")
+LONG = ("checkpoints, FSDP x TP", "decoder, sequences", "decoder, FSDP x TP")
 
 
 @pytest.mark.parametrize(
