@@ -39,6 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
     for module, name in ((plugins, "_owners"), (passes, "_BY_NAME")):
         monkeypatch.setattr(module, name, dict(getattr(module, name)))
     monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.setattr(plugins, "_names", {})
     monkeypatch.setattr(plugins, "_called", set())
     monkeypatch.syspath_prepend(tmp_path / "site")
     (tmp_path / "program.mlir").write_text(PROGRAM)
