@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from shardy_py import P, Program, ShardyError, Study
+from shardy_py.base import plugins
 from shardy_py.cli.suggest import main
 from shardy_py.search.workers import Workers, workers_of
 
@@ -36,6 +37,12 @@ func.func @main(%x: tensor<64x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
 }
 """
 EDITS = [{"%arg0": P("data")}, {}, {"%arg1": P(None, "model"), "%2": P("data")}]
+
+
+@pytest.fixture(autouse=True)
+def _no_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plugins of other tests, whose files are gone, are not those of workers."""
+    monkeypatch.setattr(plugins, "_names", {})
 
 
 class Copying(Executor):
