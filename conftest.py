@@ -4,8 +4,12 @@ from importlib.util import find_spec
 
 import pytest
 
-# Doctests import each module; this one is imported by Model Explorer alone.
-collect_ignore = [] if find_spec("model_explorer") else ["shardy_py/viewer/model_explorer/main.py"]
+_IMPORTS = {
+    "model_explorer": "shardy_py/viewer/model_explorer/main.py",
+    "lsprotocol": "shardy_py/lsp/server.py",
+}
+"""The modules that import a package where they are imported, as doctests do with each module."""
+collect_ignore = [module for package, module in _IMPORTS.items() if find_spec(package) is None]
 
 _NEEDS = {"shardy_py.ops.compute.special": "scipy"}
 """The package whose functions the examples of a module call."""

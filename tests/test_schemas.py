@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
 
 from shardy_py.cli import compare, diff, hlo_indexing, main, view
 from shardy_py.cli.check import main as check
@@ -18,10 +16,13 @@ from tests.check.test_verdict import PROGRAM as OF_JAX
 from tests.check.test_verdict import SOURCE
 from tests.report.compiled.compiled_program import COMPILED
 
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema (extra: dev) is not installed")
+referencing = pytest.importorskip("referencing", reason="referencing comes with jsonschema (extra: dev)")
+
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "schemas"
 SCHEMAS: dict[str, Any] = {path.stem: json.loads(path.read_text()) for path in FOLDER.glob("*.json")}
-REGISTRY: Registry[Any] = Registry().with_resources(
-    (f"{name}.json", Resource.from_contents(schema)) for name, schema in SCHEMAS.items()
+REGISTRY: Any = referencing.Registry().with_resources(
+    (f"{name}.json", referencing.Resource.from_contents(schema)) for name, schema in SCHEMAS.items()
 )
 PROGRAM = """
 sdy.mesh @mesh = <["x"=2, "y"=2]>
@@ -34,8 +35,8 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
 """
 
 
-def validator(name: str) -> Draft202012Validator:
-    return Draft202012Validator(SCHEMAS[name], registry=REGISTRY)
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(SCHEMAS[name], registry=REGISTRY)
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def _objects(value: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_schema_is_one(name: str, root: Path) -> None:
-    Draft202012Validator.check_schema(SCHEMAS[name])
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
     assert SCHEMAS[name]["$id"] == f"{name}.json"
     assert f"(schemas/{name}.json)" in (root / "docs" / "ci.md").read_text()
 
