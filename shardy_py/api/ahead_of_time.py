@@ -1,22 +1,29 @@
-"""A result as the compiler of a device makes it: what is compiled, and the forecast beside it.
+"""A result beside what the compiler of a device itself makes of its program: `Result.compile`.
 
-Not here: the report (`report/ahead_of_time.py`), running the compiler (`xla/compilers/`).
+Not here: the report (`compiled.py`), running the compiler (`xla/compilers/`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, NameLoc, StringAttr
+
 from shardy_py.api.arguments import expect
+from shardy_py.api.compiled import against
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.hardware import AxisPlacement, Hardware
+from shardy_py.hlo.buffers import memory_of
+from shardy_py.hlo.text import read_module
+from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.mlir.symbols import Symbols
-from shardy_py.report.ahead_of_time import AheadOfTimeReport, devices_of, forecast_by_kind, name_locations
+from shardy_py.report.compiled import CompiledReport
 from shardy_py.report.tables import bytes_text
-from shardy_py.xla.buffers.estimate import MemoryEstimate
+from shardy_py.sharding import Mesh
+from shardy_py.xla.compiled_programs import CompiledInput
 from shardy_py.xla.compilers import OutOfMemoryError, compile_ahead
-from shardy_py.xla.targets.of_program import CompiledProgram
 from shardy_py.xla.targets.stage import CompileStage, stage_of
 
 if TYPE_CHECKING:
@@ -28,7 +35,7 @@ _SHOWN = 5
 
 def compiled(
     result: Result, target: AxisPlacement | Hardware | str, python: str | None = None
-) -> AheadOfTimeReport:
+) -> CompiledReport:
     """Returns the report on a program as compiled; see `Result.compile`.
 
     Raises:
@@ -43,22 +50,35 @@ def compiled(
         expected = "a GPU or a TPU, which have a compiler of their own"
         raise ShardyError.unexpected("compile", expected=expected, got=stage.device)
     source = result.source.copy()
-    name_locations(source.module)
-    mesh = devices_of(Symbols(source.module).meshes().values())
+    _name_locations(source.module)
+    mesh = _devices_of(Symbols(source.module).meshes().values())
     try:
         answer = compile_ahead(source.text(debuginfo=True), stage.placement, mesh, python)
     except OutOfMemoryError as error:
-        raise OutOfMemoryError(_with_largest(error.first, _memory(result, stage))) from error
-    made = CompiledProgram.of(result.forecasts.spmd("xla"), stage.compiler)
-    return AheadOfTimeReport(stage, answer, forecast_by_kind(made), _memory(result, stage))
+        raise OutOfMemoryError(_with_largest(error.first, result, stage)) from error
+    module = read_module(answer.hlo)
+    memory = replace(answer.memory, largest=memory_of(module).largest)
+    made = CompiledInput(module, memory, stage.placement.hardware.memory_bytes)
+    return against(result, made, target=stage.placement, model=None, partitioner="xla")
 
 
-def _memory(result: Result, stage: CompileStage) -> MemoryEstimate:
-    return result.memory(stage.placement, partitioner="xla").estimate
+def _devices_of(meshes: Iterable[Mesh]) -> tuple[int, ...]:
+    """The sizes of the axes of the mesh with most devices; (1,) without one."""
+    found = max(meshes, key=lambda mesh: mesh.device_count, default=None)
+    return tuple(axis.size for axis in found.axes) or (1,) if found is not None else (1,)
 
 
-def _with_largest(error: Diagnostic, forecast: MemoryEstimate) -> Diagnostic:
+def _name_locations(module: ModuleOp) -> None:
+    """Gives ops whose location is a line alone their name, too: XLA forgets lines without one."""
+    for op in walk_pre_order(module):
+        location = op.location
+        if isinstance(location, FileLineColLoc):
+            op.location = NameLoc(StringAttr(op.name), location)
+
+
+def _with_largest(error: Diagnostic, result: Result, stage: CompileStage) -> Diagnostic:
     """An error of a compiler, with the largest tensors at the peak of the forecast."""
+    forecast = result.memory(stage.placement, partitioner="xla").estimate
     largest = (
         f"largest as forecast: {bytes_text(each.bytes)} of {each.name} [{each.location}]"
         for each in forecast.largest[:_SHOWN]

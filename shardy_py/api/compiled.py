@@ -1,6 +1,6 @@
 """A result beside what a compiler made of its program: `Result.against`.
 
-Not here: the report (`report/compiled/`), reading files (`inputs/`).
+Not here: the report (`report/compiled/`), reading files (`xla/compiled_programs.py`).
 """
 
 from __future__ import annotations
@@ -104,6 +104,7 @@ def against(
         assigned=compiled.memory,
         estimate=None if memory.not_estimated else memory.estimate,
         annotations=annotations,
+        device_bytes=compiled.device_bytes,
     )
 
 

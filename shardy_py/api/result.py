@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from shardy_py.api.local_program import LocalProgram
     from shardy_py.check import Findings
     from shardy_py.propagation.op_graph import OpGraph
-    from shardy_py.report.ahead_of_time import AheadOfTimeReport
     from shardy_py.report.compiled import CompiledReport
     from shardy_py.report.pipeline import PipelineReport
     from shardy_py.report.verdict import Verdict
@@ -230,9 +229,7 @@ class Result(TimedResult):
         return report.verdict()
 
     @without_collection()
-    def compile(
-        self, target: AxisPlacement | Hardware | str, *, python: str | None = None
-    ) -> AheadOfTimeReport:
+    def compile(self, target: AxisPlacement | Hardware | str, *, python: str | None = None) -> CompiledReport:
         """Returns what the compiler of a device makes of the program, beside the forecast; needs no device.
 
         target: a device as for `time`, with the `topology=` of a TPU. python: the interpreter that has JAX

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from shardy_py.cli.reports import Evidence
     from shardy_py.passes import PassCall
     from shardy_py.passes.runner import Record
-    from shardy_py.report.ahead_of_time import AheadOfTimeReport
     from shardy_py.report.communication import CommunicationReport
+    from shardy_py.report.compiled import CompiledReport
     from shardy_py.report.verdict import Verdict
     from shardy_py.xla.prepare.taken import Taken
 
@@ -70,7 +70,7 @@ def communication_of(evidence: Evidence, model: str) -> CommunicationReport:
     return communication(evidence.after, priced, record, partitioner=by, taken=taken, stage=stage)[1]
 
 
-def compiled_for(evidence: Evidence, target: str) -> AheadOfTimeReport:
+def compiled_for(evidence: Evidence, target: str) -> CompiledReport:
     """Returns the program before the passes as the compiler of a device makes it, beside the forecast."""
     before = evidence.before or BeforePasses(evidence.after, {}, ())
     return result_of(evidence.after, before, evidence.record, evidence.taken).compile(target)

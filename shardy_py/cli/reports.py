@@ -183,10 +183,9 @@ def _communication(evidence: Evidence, model: str) -> FlagReport:
 
 def _compiled(evidence: Evidence, target: str) -> FlagReport:
     from shardy_py.cli.propagated import compiled_for
-    from shardy_py.report.ahead_of_time import compiled_json
 
     report = compiled_for(evidence, target)
-    return FlagReport(lambda: str(report), lambda: compiled_json(report), report.to_csv)
+    return FlagReport(lambda: str(report), report.to_json, report.to_csv)
 
 
 def _verdict(evidence: Evidence, model: str) -> FlagReport:

@@ -39,10 +39,14 @@ class CompiledFiles:
 
 @dataclass(frozen=True)
 class CompiledInput:
-    """A compiled program. memory: as XLA assigned it; None: that is not known."""
+    """A compiled program.
+
+    memory: as XLA assigned it; device_bytes: of the device that it was compiled for; None: not known.
+    """
 
     module: HloModule
     memory: AllocatedMemory | None = None
+    device_bytes: int | None = None
 
 
 def compiled_files(path: str, name: str = "") -> CompiledFiles:

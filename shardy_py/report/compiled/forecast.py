@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import prod
 
 from xdsl.ir import Attribute, OpResult
 
@@ -18,7 +19,7 @@ from shardy_py.mlir.text.source import position_of
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.communication.as_compiled import IssuedUses
 from shardy_py.report.compiled.places import key_of, places_of
-from shardy_py.report.join import SentItem
+from shardy_py.report.join import SentItem, sizes_of
 from shardy_py.xla.buffers.collect import location_of
 from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
 from shardy_py.xla.spmd.walk import Sent
@@ -69,7 +70,7 @@ def reshard_values(uses: Iterable[CollectiveUse]) -> tuple[ForecastValue, ...]:
     found: list[ForecastValue] = []
     for number, use in enumerate(uses):
         origins = tuple(_origins_of_use(use))
-        sizes = _sizes(use.type.shape)
+        sizes = sizes_of(use.type.shape)
         item = SentItem(use.kind, _axes(use), use.type.element, sizes, use.times, origins)
         found.append(ForecastValue(replace(use, before=(use,)), item, number))
     return tuple(found)
@@ -77,14 +78,14 @@ def reshard_values(uses: Iterable[CollectiveUse]) -> tuple[ForecastValue, ...]:
 
 def _item(part: Transfer, use: CollectiveUse, place: Place) -> SentItem:
     collective = part.collective
-    whole = max(collective.held_shape, collective.made_shape, key=_count)
+    whole = max(collective.held_shape, collective.made_shape, key=prod)
     origins = dict.fromkeys(origin for member in part.members for origin in _origins(member))
     makers = dict.fromkeys(origin for member in part.members for origin in _makers(member))
     return SentItem(
         use.kind,
         _axes(use),
         collective.element_type,
-        _sizes(whole),
+        sizes_of(whole),
         collective.times,
         tuple(origins),
         tuple(makers)[:_NEAR],
@@ -124,14 +125,3 @@ def _origin(location: Attribute | None) -> Origin:
 
 def _axes(use: CollectiveUse) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(use.axes))
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
-
-
-def _sizes(shape: Iterable[int | None]) -> tuple[int, ...]:
-    return tuple(sorted(size for size in shape if size is not None and size != 1))

@@ -18,7 +18,9 @@ from shardy_py.report.join import frame_of
 from shardy_py.report.tables import bytes_text, table
 from shardy_py.xla.buffers.estimate import LiveTensor, MemoryEstimate
 
-_PARTS = ("arguments", "results", "aliased", "temporaries", "total_bytes")
+NO_LINE = "(no line)"
+PARTS = ("arguments", "results", "aliased", "temporaries", "total_bytes")
+"""The fields of both sides of a memory that are shown."""
 
 
 @dataclass(frozen=True)
@@ -26,28 +28,39 @@ class ComparedMemory:
     """The memory of a compiled program.
 
     held: on each device. largest: of its buffers, with lines. estimate: of the program; None: there is none.
+    device_bytes: the memory of the device that it was compiled for; None: that is not known.
     """
 
     held: AllocatedMemory
     largest: tuple[LiveTensor, ...]
     estimate: MemoryEstimate | None = None
+    device_bytes: int | None = None
 
     @staticmethod
     def of(
-        module: HloModule, assigned: AllocatedMemory | None = None, estimate: MemoryEstimate | None = None
+        module: HloModule,
+        assigned: AllocatedMemory | None = None,
+        estimate: MemoryEstimate | None = None,
+        device_bytes: int | None = None,
     ) -> ComparedMemory:
         """Returns the memory of a module: as XLA assigned it if that is known, else by its schedule."""
         held = assigned or memory_of(module)
-        return ComparedMemory(held, tuple(_largest(module, held)), estimate)
+        return ComparedMemory(held, tuple(_largest(module, held)), estimate, device_bytes)
+
+    @property
+    def fits(self) -> bool | None:
+        """True if the memory of the device holds the program; None: that is not known."""
+        return None if self.device_bytes is None else self.held.total_bytes <= self.device_bytes
 
     def to_json(self) -> JsonObject:
         """Returns the memory for JSON."""
-        parts = {name: getattr(self.held, name) for name in _PARTS}
+        parts = {name: getattr(self.held, name) for name in PARTS}
         estimate = self.estimate
         return {
             "by": self.held.by,
+            "fits": self.fits,
             "compiled": parts,
-            "estimate": None if estimate is None else {name: getattr(estimate, name) for name in _PARTS},
+            "estimate": None if estimate is None else {name: getattr(estimate, name) for name in PARTS},
             "largest": [_json(each) for each in self.largest],
             "estimated_largest": [] if estimate is None else [_json(each) for each in estimate.largest],
         }
@@ -62,13 +75,17 @@ class ComparedMemory:
                 *(() if estimate is None else (bytes_text(getattr(estimate, name)),)),
                 bytes_text(getattr(self.held, name)),
             )
-            for name in _PARTS
+            for name in PARTS
         ]
         parts = [f"{table([head, *rows])}\ncompiled: by {self.held.by}"]
         for title, buffers in (("held at once", self.largest), ("estimated", _of(estimate))):
             if buffers:
                 cells = [(each.name, bytes_text(each.bytes), each.location) for each in buffers]
                 parts.append(table([(title, "each device", "location"), *cells], (0, 2)))
+        if self.device_bytes is not None:
+            fits = "fits" if self.fits else "does not fit"
+            sizes = f"{bytes_text(self.held.total_bytes)} of {bytes_text(self.device_bytes)}"
+            parts.append(f"The program {fits}: {sizes}.")
         return "\n\n".join(parts)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import Release, current
@@ -142,7 +143,7 @@ def joined_collectives(
     module: HloModule, axes: CompiledAxes, forecast: Sequence[ForecastValue], model: CostModel
 ) -> tuple[tuple[JoinedCollective, ...], tuple[CollectiveUse, ...]]:
     """Returns the collectives of a compiled program, and those of the forecast that it has none of."""
-    sent = [each for each in collectives_of(module) if _size(axes.along(each)) > 1]
+    sent = [each for each in collectives_of(module) if prod(size for _, size in axes.along(each)) > 1]
     values = compiled_values(sent, axes)
     join = joined([value.item for value in values], [value.item for value in forecast])
     parts = join.parts
@@ -173,13 +174,6 @@ def joined_collectives(
         )
     absent = tuple(value.use for number, value in enumerate(forecast) if number not in parts)
     return tuple(found), absent
-
-
-def _size(along: tuple[AxisSize, ...]) -> int:
-    count = 1
-    for _, size in along:
-        count *= size
-    return count
 
 
 def _locations(sent: HloCollective, pairs: Sequence[Pair]) -> tuple[str, ...]:

@@ -43,12 +43,14 @@ def compiled_report(
     assigned: AllocatedMemory | None = None,
     estimate: MemoryEstimate | None = None,
     annotations: Callable[[CollectiveUse], tuple[str, ...]] | None = None,
+    device_bytes: int | None = None,
 ) -> CompiledReport:
     """Returns the report on a compiled module.
 
     bill: the communication of the program, as compiled for the device. spmd: makes the program that XLA's
     partitioner plans. meshes: of the program; arguments: their number. assigned: the memory as XLA
     assigned it, if known. estimate: of memory. annotations: finds where the axes of a collective come from.
+    device_bytes: the memory of the device that it was compiled for, if known.
     """
     axes = CompiledAxes.of(meshes, device_count(module))
     compiler = None if bill.stage is None else bill.stage.compiler
@@ -65,7 +67,7 @@ def compiled_report(
         tuple(bill.sending),
         bill.model,
         bill.stage_words,
-        ComparedMemory.of(module, assigned, estimate),
+        ComparedMemory.of(module, assigned, estimate, device_bytes),
         annotations or (lambda _: ()),
         bill.release,
         warnings,

@@ -12,7 +12,7 @@ from shardy_py.hardware.cost import AxisSize, Cost, CostModel
 from shardy_py.hlo.collectives import HloCollective, SentValue, element_count
 from shardy_py.hlo.text import NO_ORIGIN
 from shardy_py.hlo.text.record import tensor_type
-from shardy_py.report.join import SentItem
+from shardy_py.report.join import SentItem, sizes_of
 from shardy_py.sharding import Mesh
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_collective
 
@@ -70,13 +70,12 @@ def compiled_values(collectives: Iterable[HloCollective], axes: CompiledAxes) ->
 def _item(collective: HloCollective, value: SentValue, along: tuple[AxisSize, ...]) -> SentItem:
     whole = max(value.held, value.made, key=element_count)
     type_ = tensor_type(whole)
-    sizes = tuple(sorted(size for size in whole.sizes if size is not None and size != 1))
     origins = (value.origin,) if value.origin != NO_ORIGIN else ()
     return SentItem(
         collective.kind,
         along,
         "token" if type_ is None else type_.element,
-        sizes,
+        sizes_of(whole.sizes),
         collective.runs,
         origins,
         value.makers,

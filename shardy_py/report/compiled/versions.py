@@ -17,13 +17,11 @@ from shardy_py.hlo.buffers import AllocatedMemory
 from shardy_py.hlo.collectives import HloCollective, collectives_of
 from shardy_py.hlo.text import HloModule
 from shardy_py.report.compiled import versions_text
-from shardy_py.report.compiled.memory import ComparedMemory
+from shardy_py.report.compiled.memory import NO_LINE, ComparedMemory
 from shardy_py.report.compiled.origins import origin_text
 from shardy_py.report.compiled.sent import CompiledAxes, CompiledValue, compiled_values
 from shardy_py.report.join import joined
 from shardy_py.report.tables import type_text
-
-NO_LINE = "(no line)"
 
 
 @dataclass(frozen=True, slots=True)

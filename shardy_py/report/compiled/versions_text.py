@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.base.json_values import JsonObject
 from shardy_py.report.communication.as_compiled import kind_totals
+from shardy_py.report.compiled.memory import NO_LINE, PARTS
 from shardy_py.report.tables import bytes_text, table
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 _SHOWN = 20
-_PARTS = ("arguments", "results", "aliased", "temporaries", "total_bytes")
 
 
 def versions_text(report: VersionsReport, most: int = _SHOWN) -> str:
@@ -55,7 +55,7 @@ def _changes(report: VersionsReport, most: int) -> str:
 
 def _rows(change: VersionChange) -> Iterator[tuple[str, ...]]:
     """The collectives of a line that only one side has, or in another number."""
-    location = change.location or "(no line)"
+    location = change.location or NO_LINE
     for mark, own, other in (("-", change.before, change.after), ("+", change.after, change.before)):
         for kind, (count, size) in own.items():
             if other.get(kind) == (count, size):
@@ -79,7 +79,7 @@ def _memory(report: VersionsReport) -> str:
     old, new = (each.held for each in report.memory)
     rows = [
         (name.removesuffix("_bytes"), bytes_text(getattr(old, name)), bytes_text(getattr(new, name)))
-        for name in _PARTS
+        for name in PARTS
     ]
     by = old.by if old.by == new.by else f"{old.by}, and {new.by}"
     return f"{table([('memory on each device', 'before', 'after'), *rows])}\nby {by}"

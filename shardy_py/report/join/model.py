@@ -6,7 +6,7 @@ Not here: how they are joined (`joining.py`), where they come from (`report/comp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
 from math import prod
@@ -30,6 +30,11 @@ def line_of(origin: Origin) -> Line | None:
     """Returns the line of an origin; None if it has none."""
     frame = frame_of(origin)
     return None if frame is None else (PurePath(frame.file).name, frame.line)
+
+
+def sizes_of(shape: Iterable[int | None]) -> tuple[int, ...]:
+    """Returns the sizes of a shape as the join compares them: sorted, without those of 1."""
+    return tuple(sorted(size for size in shape if size is not None and size != 1))
 
 
 def scope_of(origin: Origin) -> str:

@@ -4,7 +4,7 @@
 
 `ahead_of_time.py` runs in the interpreter that has JAX and the compiler, which may be another one;
 `interpreter.py` runs it. Not here: forecasts of what compilers do (`xla/targets/`), the report that has both
-(`report/ahead_of_time.py`).
+(`report/compiled/`).
 """
 
 from shardy_py.xla.compilers.interpreter import VARIABLE, CompilerAnswer, OutOfMemoryError, compile_ahead

@@ -1,9 +1,9 @@
 """Runs a device's compiler in the Python that has it, on a program as text.
 
-    compile_ahead(text, as_placement("tpu-v5e"), (4, 2), python="/opt/tpu/bin/python").memory.temp
+    compile_ahead(text, as_placement("tpu-v5e"), (4, 2), python="/opt/tpu/bin/python").memory.temporaries
 
 Compilers are deterministic, so that an answer is kept as long as the process. Not here: what runs there
-(`ahead_of_time.py`), what is in the HLO (`sent.py`).
+(`ahead_of_time.py`), what is in the HLO (`hlo/collectives/`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Final
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
 from shardy_py.base.json_values import JsonObject
 from shardy_py.hardware import AxisPlacement, Hardware, default_topology
+from shardy_py.hlo.buffers import AllocatedMemory
 from shardy_py.xla.compilers.gpus import GPUS, gpu_description
 
 VARIABLE: Final = "SHARDY_COMPILER_PYTHON"
@@ -49,27 +50,11 @@ _OUT_OF_MEMORY: Final = ("RESOURCE_EXHAUSTED", "Ran out of memory", "Out of memo
 
 
 @dataclass(frozen=True, slots=True)
-class CompiledMemory:
-    """The bytes on each device that a compiler allocates; on a TPU temporaries of its HBM alone."""
-
-    argument: int
-    output: int
-    alias: int
-    temp: int
-
-    @property
-    def total(self) -> int:
-        """The bytes in all: arguments and results that share memory count once."""
-        return self.argument + self.output - self.alias + self.temp
-
-
-@dataclass(frozen=True, slots=True)
 class CompilerAnswer:
-    """A compiler's program for a device: its HLO, memory, and the release of JAX."""
+    """A compiler's program for a device: its HLO, and what it allocates; on a TPU of its HBM alone."""
 
     hlo: str
-    memory: CompiledMemory
-    jax: str
+    memory: AllocatedMemory
 
 
 class OutOfMemoryError(ShardyError):
@@ -102,8 +87,9 @@ def compile_ahead(
         raise ShardyError(_missing(answer, command, hardware))
     if "error" in answer:
         raise _rejected(str(answer["error"]), hardware)
-    memory = CompiledMemory(**answer["memory"])
-    return CompilerAnswer(answer["hlo"], memory, answer["versions"]["jax"])
+    sizes = (answer["memory"][part] for part in ("argument", "output", "alias", "temp"))
+    by = f"the compiler of jax {answer['versions']['jax']} for {hardware.name}"
+    return CompilerAnswer(answer["hlo"], AllocatedMemory(by, *sizes))
 
 
 def _topology(placement: AxisPlacement, devices: int) -> JsonObject:

@@ -36,7 +36,7 @@ def test_the_topology_holds_the_mesh(
 
 def test_the_environment_names_the_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, interpreter(tmp_path, ANSWER))
-    assert compile_ahead("module {}", as_placement("h100"), (8,)).memory.total == 15_729_168
+    assert compile_ahead("module {}", as_placement("h100"), (8,)).memory.total_bytes == 15_729_168
 
 
 @pytest.mark.parametrize(
