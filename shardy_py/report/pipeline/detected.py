@@ -44,7 +44,10 @@ def pipeline_report(module: ModuleOp, time: TimeReport, memory_bytes: int) -> Pi
     found: list[PipelineLoop] = []
     for loop, nodes in _loops_with_permutes(time.block):
         made = _pipeline(loop, nodes, meshes)
-        (found.append if isinstance(made, PipelineLoop) else reasons.append)(made)  # pyright: ignore
+        if isinstance(made, PipelineLoop):
+            found.append(made)
+        else:
+            reasons.append(made)
     if not found:
         got = "; ".join(dict.fromkeys(reasons)) or "no loop with a collective permute"
         remedy = "a pipeline is a scan in which each device sends what it computed to the next"
