@@ -16,7 +16,7 @@ import linecache
 import os
 import re
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from errno import EINVAL
@@ -76,14 +76,25 @@ class SourceFiles:
             found = self._known[name] = _cell(name) or self._read(name)
         return found
 
-    def _read(self, name: str) -> tuple[str, ...]:
-        if not name.endswith(_SUFFIX):
-            return ()
-        for root in self.roots:
+    def path_of(self, name: str) -> str:
+        """Returns the path of a file that `lines` may read, without links; "" if there is none."""
+        for root, names in self._found(name):
+            path = os.path.join(root, *names)
+            if os.path.isfile(path):
+                return path
+        return ""
+
+    def _found(self, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The places of a file below the roots, as `_below` has them."""
+        for root in self.roots if name.endswith(_SUFFIX) else ():
             with suppress(OSError, ValueError):
-                path = _below(root, name)
-                if path is not None:
-                    return tuple(_content(*path).decode("utf-8").splitlines())
+                if (path := _below(root, name)) is not None:
+                    yield path
+
+    def _read(self, name: str) -> tuple[str, ...]:
+        for path in self._found(name):
+            with suppress(OSError, ValueError):
+                return tuple(_content(*path).decode("utf-8").splitlines())
         return ()
 
 

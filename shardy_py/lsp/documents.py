@@ -124,12 +124,7 @@ class OpenDocument:
     def path_of(self, file: str) -> str:
         """Returns the path of a source file that the program names; "" if it is not below its folders."""
         latest = self.latest
-        roots = () if latest is None or latest.result is None else latest.result.source.sources.roots
-        for root in map(os.path.abspath, roots):
-            path = os.path.abspath(os.path.join(root, file))
-            if os.path.dirname(path).startswith(root) and os.path.isfile(path):
-                return path
-        return ""
+        return "" if latest is None or latest.result is None else latest.result.source.sources.path_of(file)
 
 
 def _title(finding: Finding) -> str:

@@ -83,6 +83,16 @@ def test_other_files_are_not(root: Path) -> None:
     assert SourceFiles(()).lines(str(root / "inner" / "x.py")) == ()
 
 
+def test_paths_are_those_of_files_that_may_be_read(tmp_path: Path) -> None:
+    inside, beside = tmp_path / "model" / "a.py", tmp_path / "model2" / "a.py"
+    for file in (inside, beside):
+        file.parent.mkdir()
+        file.write_text("x")
+    files = SourceFiles((str(tmp_path / "model"),))
+    assert files.path_of("a.py") == files.path_of(str(inside)) == os.path.realpath(inside)
+    assert [files.path_of(name) for name in ("../model2/a.py", str(beside), "b.py", "a.txt")] == [""] * 4
+
+
 def test_links_are_resolved_first(root: Path) -> None:
     (root / "link.py").symlink_to(root.parent / "outside" / "x.py")
     (root / "folder").symlink_to(root.parent / "outside")
