@@ -23,7 +23,7 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.chips import VMEM
+from shardy_py.xla.buffers.chips import VMEM, are_in_vmem
 from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.packing import Buffer
@@ -163,8 +163,8 @@ def _estimated(
     live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]
     vmem = 0 if chip is None else VMEM.get(chip.name, 0)
     in_vmem = min(held, vmem)
-    if vmem and held <= vmem and 2 * max((each.size for each in alive), default=0) <= vmem:
-        held = in_vmem = 0  # all of them are
+    if are_in_vmem(chip, (each.size for each in alive), held):
+        held = in_vmem = 0
     return MemoryEstimate(
         sum(sizes), sum(results), aliased, held, host=on_host_memory, largest=tuple(live), in_vmem=in_vmem
     )
