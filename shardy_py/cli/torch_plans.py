@@ -58,7 +58,7 @@ def planned_program(source: InputFile, wanted: TorchPlan) -> Program | None:
     """Returns the program of an archive under the plan of the command line; None without these flags.
 
     Raises:
-        ShardyError: the input is no archive, there is no mesh, or the plan does not fit the model.
+        ShardyError: the input is not an archive, there is no mesh, or the plan does not fit the model.
     """
     given = {"--mesh": wanted.mesh, "--plan": wanted.plan, "--shardings": wanted.shardings}
     if all(value is None for value in given.values()):

@@ -6,7 +6,7 @@ scopes, and what defines a name looks alike in all of MLIR.
 | name | is defined by |
 |---|---|
 | `%x` | `%x =`, `%x, %y:2 =`; in parentheses `(%x = %init)`, and `(%x: type)` if it is not visible yet |
-| `@f` | `func.func public @f`, `sdy.mesh @f`: an op without results that is no call; `sym_name = "f"` |
+| `@f` | `func.func public @f`, `sdy.mesh @f`: an op without results that is not a call; `sym_name = "f"` |
 | `#a`, `!a` | `#a =`, outside of all brackets |
 
 Names in parentheses are visible in the regions of their op; in generic form they stand in the region. Not
@@ -211,7 +211,7 @@ class _Scanner:
         if number > self.run[0]:
             at = number + 1
             while at < len(words) and (words[at] in ",:" or words[at][0] == "%"):
-                if words[at] == ":":  # a count, which is no token
+                if words[at] == ":":  # a count, which is not a token
                     end = tokens[at + 1][0] if at + 1 < len(words) else len(self.text)
                     if not self.text[tokens[at][1] : end].strip().isdigit():
                         break

@@ -39,7 +39,7 @@ class LineTable:
         return self.text[start : len(self.text) if end < 0 else end]
 
     def offset(self, line: int, column: int) -> int:
-        """Returns the offset of a place; the closest one if there is no such place."""
+        """Returns the offset of a place; the closest one if the place does not exist."""
         if line >= len(self.starts):
             return len(self.text)
         content = self.line(line)

@@ -135,7 +135,7 @@ def _given(folders: Iterable[Path]) -> list[_Dump]:
 
 
 def last_stage(folder: str, name: str = "") -> tuple[str, str] | None:
-    """Returns the file of the last stage of a module that XLA dumped, and a remark; None: there is no dump.
+    """Returns the file of the last stage of a module that XLA dumped, and a remark; None without a dump.
 
     name: of the module, if the folder has one of it; else the largest is taken, by its first stage.
 

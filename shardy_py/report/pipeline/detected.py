@@ -113,7 +113,7 @@ def _pipeline(loop: Operation, nodes: list[TimedNode], meshes: Meshes) -> Pipeli
         phase(use.cause.location) == "backward",
     )
     if made.iterations <= made.idle or (made.iterations - made.idle) % made.repeats:
-        return f"{where} has {trips} iterations, which are no schedule of {stages} stages"
+        return f"{where} has {trips} iterations, which is not a schedule of {stages} stages"
     return made
 
 

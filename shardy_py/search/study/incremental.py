@@ -102,7 +102,7 @@ class Incremental:
     def _resolved(self, value: Value, annotation: object) -> TensorSharding:
         rank = None if value.shape is None else len(value.shape)
         if rank is None:
-            raise Unsupported("a value that is no tensor is annotated")
+            raise Unsupported("an annotated value is not a tensor")
         try:
             sharding = self._editor.resolved(annotation, value.shape).for_rank(rank).value
             known = self.variants.meshes

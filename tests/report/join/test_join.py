@@ -74,7 +74,7 @@ def test_steps_of_one_gather_and_gathers_as_one() -> None:
 
 
 def test_without_metadata_only_what_is_certain() -> None:
-    """Equal values of several lines are told apart by their places, if these are those of the forecast."""
+    """Equal values of several lines are distinguished by their places, if these are those of the forecast."""
     forecast = [replace(SUM, origins=(at(line),), place=((depth, 1),)) for line, depth in ((3, 1), (4, 2))]
     compiled = [replace(SUM, place=((depth, 1),)) for depth in (2, 1)]
     assert found(compiled, forecast) == {0: ((1,), "STRUCTURE"), 1: ((0,), "STRUCTURE")}
