@@ -56,7 +56,7 @@ class Budget:
 
 
 Ahead = Callable[[Iterator[Choice], float], None]
-"""The function that is given the choices to be scored if none of them is better, with the seconds they may take."""
+"""Called with the choices to be scored if none of them is better, and the seconds they may take."""
 Score = Callable[[Choice, float], StepCost | None]
 """The cost of a choice; None if it is invalid, or a step takes longer than the given seconds."""
 
