@@ -81,8 +81,7 @@ def load(path: str | PathLike[str]) -> Result:
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ShardyError(f"cannot open input file '{fspath(path)}': {reason}") from None
+        raise ShardyError.unopened(fspath(path), error) from None
     return restored(data, fspath(path))
 
 

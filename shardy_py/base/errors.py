@@ -202,6 +202,12 @@ class ShardyError(Exception):
         """`what is unsupported; remedy`: valid input that this package does not handle."""
         return cls(Diagnostic(f"{what} is unsupported", where, remedy=remedy))
 
+    @classmethod
+    def unopened(cls, path: str, error: OSError | ValueError) -> ShardyError:
+        """`cannot open input file 'path': reason`, for what the system says, or Python of an invalid path."""
+        reason = getattr(error, "strerror", None) or error
+        return cls(f"cannot open input file {path!r}: {reason}")
+
 
 @contextmanager
 def located(where: Position | None) -> Generator[None]:

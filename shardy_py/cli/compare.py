@@ -116,10 +116,6 @@ def _compiled(path: str, files: Files, name: str = "") -> CompiledInput:
 
     try:
         found = compiled_files(path, name)
-    except OSError as error:
-        raise ShardyError(
-            Diagnostic(f"cannot open input file '{path}': {error.strerror or error}", WHOLE_FILE)
-        ) from None
     except ShardyError as error:
         raise ShardyError(Diagnostic(error.first.message, WHOLE_FILE)) from None
     memory = assigned_memory(found)

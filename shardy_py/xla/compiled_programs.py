@@ -55,16 +55,18 @@ def compiled_files(path: str, name: str = "") -> CompiledFiles:
     name: of the module that is meant, of those that a folder has.
 
     Raises:
-        ShardyError: a folder has no compiled program.
-        OSError: the folder cannot be read.
+        ShardyError: a folder has no compiled program, or cannot be read.
     """
-    if not os.path.isdir(path):
-        return CompiledFiles(path, _beside(path))
-    found = last_stage(path, name)
-    if found is not None:
-        return CompiledFiles(found[0], _beside(found[0]), found[1])
-    file, remark = chosen_file(path)
-    return CompiledFiles(file, _beside(file), remark)
+    try:
+        if not os.path.isdir(path):
+            return CompiledFiles(path, _beside(path))
+        found = last_stage(path, name)
+        if found is not None:
+            return CompiledFiles(found[0], _beside(found[0]), found[1])
+        file, remark = chosen_file(path)
+        return CompiledFiles(file, _beside(file), remark)
+    except OSError as error:
+        raise ShardyError.unopened(path, error) from None
 
 
 def _beside(file: str) -> str:
@@ -85,8 +87,7 @@ def assigned_memory(files: CompiledFiles) -> AllocatedMemory | None:
     try:
         text = Path(files.assignment).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        what = f"cannot open input file '{files.assignment}': {error.strerror or error}"
-        raise ShardyError(what) from None
+        raise ShardyError.unopened(files.assignment, error) from None
     with located(WholeFile(files.assignment)):
         return read_assignment(text)
 
@@ -109,8 +110,5 @@ def compiled_in(path: str, name: str = "") -> CompiledInput:
     Raises:
         ShardyError: it cannot be read, or is another program.
     """
-    try:
-        files = compiled_files(path, name)
-    except OSError as error:
-        raise ShardyError(f"cannot open input file '{path}': {error.strerror or error}") from None
+    files = compiled_files(path, name)
     return CompiledInput(compiled_module(source_in(files.hlo).content, files.hlo), assigned_memory(files))

@@ -72,10 +72,8 @@ def source_in(path: str, input_format: str = "") -> ProgramSource:
             return source_of(Path(path).read_bytes(), path, input_format)
         file, remark = chosen_file(path)
         found = source_of(Path(file).read_bytes(), file, input_format)
-    except OSError as error:
-        raise ShardyError(f"cannot open input file '{path}': {error.strerror or error}") from None
-    except ValueError as error:
-        raise ShardyError(f"cannot open input file {path!r}: {error}") from None
+    except (OSError, ValueError) as error:
+        raise ShardyError.unopened(path, error) from None
     return ProgramSource(found.content, found.release, (remark, *found.remarks), file)
 
 

@@ -108,7 +108,7 @@ def array_file(path: str | PathLike[str]) -> Generator[Mapping[str, StoredArray]
     try:
         archive = ZipFile(name)
     except OSError as error:
-        raise ShardyError(f"cannot open input file '{name}': {error.strerror or error}") from None
+        raise ShardyError.unopened(name, error) from None
     except Exception as error:  # zipfile raises many kinds for files that are damaged
         raise ShardyError.unexpected(
             "", expected="a .npz file of arrays", got=f"'{name}' ({error})"

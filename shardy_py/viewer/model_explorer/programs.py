@@ -29,7 +29,7 @@ def graphs_of_file(path: str, *, is_propagated: bool) -> ModelExplorerGraphs:
     try:
         changed = os.stat(path).st_mtime_ns
     except OSError as error:
-        raise ShardyError(f"cannot open input file '{path}': {error.strerror}") from error
+        raise ShardyError.unopened(path, error) from error
     with _one_at_a_time:
         return _graphs(path, changed, is_propagated)
 
