@@ -93,7 +93,7 @@ def _run(command: tuple[str, ...], files: Files) -> int:
 
 
 def _ended(command: tuple[str, ...], environment: dict[str, str]) -> int:
-    """Runs a command to its end, also after an interrupt, which it gets too; returns the exit code of shells."""
+    """Runs a command to its end, also after an interrupt, which it gets too; returns the shell's exit code."""
     try:
         process = subprocess.Popen(command, env=environment)
     except OSError as error:
