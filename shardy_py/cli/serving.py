@@ -93,7 +93,7 @@ def _run(command: tuple[str, ...], files: Files) -> int:
 
 
 def _ended(command: tuple[str, ...], environment: dict[str, str]) -> int:
-    """Runs a command to its end, also after an interrupt, which it gets too; returns the shell's exit code."""
+    """Runs a command to its end, also after an interrupt, which it gets too; returns its code as a shell."""
     try:
         process = subprocess.Popen(command, env=environment)
     except OSError as error:
