@@ -26,7 +26,7 @@ ROOT = 0
 _HOLDERS = frozenset(Control) - {Control.NONE, Control.CALL}
 """Ops with these hold a part of the program in their regions; those of others combine elements."""
 
-Kind = Literal["root", "function", "region", "scope", "repeat", "op", "argument", "result"]
+Kind = Literal["root", "function", "region", "pass", "scope", "repeat", "op", "argument", "result"]
 
 
 @dataclass(slots=True)
