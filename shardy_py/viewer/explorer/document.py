@@ -271,7 +271,7 @@ class _Writer:
     def _width(self, item: Item) -> int:
         """In pixels, of the closed item: of its label and name, or of its type with axes."""
         entries = self.table.entries
-        title, below = len(item.label) + 2, 12 if item.children else 0
+        title, below = len(item.label) + 2, 26 if item.children else 0
         if item.kind == "repeat":
             title += len(str(len(item.children))) + 4  # the page adds how often it recurs
         if item.values:

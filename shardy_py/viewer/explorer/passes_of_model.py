@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
+PASSES = FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
+"""In their order."""
 _BACKWARD = "transpose("
 _FORWARD = "jvp("
 

@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.location_names import name_stack
 from shardy_py.viewer.explorer.items import Item, Items, ValueUse, scope_of
-from shardy_py.viewer.explorer.passes_of_model import passes_of_model
+from shardy_py.viewer.explorer.passes_of_model import PASSES, passes_of_model
 from shardy_py.viewer.explorer.sections import sections, stretches
 
 LEAST_RUN = 6
@@ -58,10 +58,15 @@ class _Folder:
             self._add(child, self.numbers[parent] if op < 0 else self.new.found[self.numbers[op]].parent)
         first = self._first_ops()
         for item in self.new.found:
-            item.children.sort(key=lambda child: (_ORDER.get(self.new.found[child].kind, 1), first[child]))
+            item.children.sort(key=lambda child: (*self._order(child), first[child]))
         self.new.edges = [ValueUse(e.value, self.numbers[e.item], e.operand) for e in self.old.edges]
         self.new.of_op = {op: self.numbers[number] for op, number in self.old.of_op.items()}
         return self.new
+
+    def _order(self, child: int) -> tuple[int, int]:
+        """Arguments before all else, results behind; the passes of a model in their order."""
+        item = self.new.found[child]
+        return _ORDER.get(item.kind, 1), PASSES.index(item.label) if item.kind == "pass" else -1
 
     def _first_ops(self) -> list[int]:
         """By new item, the first old item that is it or in it: that is its place in the program.
