@@ -258,7 +258,7 @@ class _Folder:
         """The names of the first and the last value of some ops."""
         entries = self.old.table.entries
         names = [entries[value].name for child in children for value in self.old.found[child].values[:1]]
-        return f"{names[0]} to {names[-1]}" if names else f"{len(children)} ops"
+        return f"{names[0]}..{names[-1]}" if names else f"{len(children)} ops"
 
     @cached_property
     def _fed(self) -> set[int]:

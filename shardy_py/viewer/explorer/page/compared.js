@@ -11,19 +11,33 @@ function differenceList(app) {
     () => soft(names),
     () => node("h3", {}, `Collectives that differ (${differences.length})`),
     ...(differences.length ? [] : [() => soft("Both programs communicate alike.")]),
-    ...differences.map((sides) => () => differenceEntry(app, sides)),
+    ...alikeDifferences(model, differences).map((alike) => () => differenceEntry(app, alike)),
     ...findingDifferences(app),
   ];
 }
 
-function differenceEntry(app, [before, after]) {
-  const { states } = app.model, { model } = app, [side, n] = before.length ? [0, before[0]] : [1, after[0]];
-  const [kind, axes, type, , , , item, , reason, place] = states[side].collectives[n];
-  const bytes = (which, rows) => rows.reduce((all, row) => all + states[which].collectives[row][3], 0);
-  const [old, now] = [bytes(0, before), bytes(1, after)];
+/** Differences of collectives that are alike, as those of equal layers, with the rows of each side. */
+function alikeDifferences(model, differences) {
+  const found = new Map();
+  for (const [before, after] of differences) {
+    const [side, n] = before.length ? [0, before[0]] : [1, after[0]], [kind, axes, type, , , , , , reason, place] = model.states[side].collectives[n];
+    const key = [!before.length, !after.length, kind, axes, type, reason, pythonLine(model.text(place)) || (model.states[side].collectives[n][6] < 0 ? place : "")].join();
+    if (!found.has(key)) found.set(key, { side, before: [], after: [] });
+    found.get(key).before.push(...before);
+    found.get(key).after.push(...after);
+  }
+  const sum = (side, rows) => rows.reduce((all, row) => all + model.states[side].collectives[row][3], 0);
+  const sized = [...found.values()].map((each) => ({ ...each, old: sum(0, each.before), now: sum(1, each.after) }));
+  return sized.sort((a, b) => Math.abs(b.now - b.old) - Math.abs(a.now - a.old));
+}
+
+function differenceEntry(app, { side, before, after, old, now }) {
+  const { model } = app, rows = side ? after : before, items = rows.map((n) => model.states[side].collectives[n][6]);
+  const [kind, axes, type, , , , , , reason, place] = model.states[side].collectives[rows[0]];
   const words = !before.length ? "new" : !after.length ? "gone" : `${bytesText(old)} \u2192 ${bytesText(now)}`;
-  const title = `${model.text(kind)}${Math.max(before.length, after.length) > 1 ? ` \u00d7${Math.max(before.length, after.length)}` : ""}`;
-  return node("button", { class: `entry ${item > 0 && item === app.selected ? "on" : ""}`, onclick: () => app.select(item, true) },
+  const title = `${model.text(kind)}${rows.length > 1 ? ` \u00d7${rows.length}` : ""}`;
+  const next = () => items[(items.indexOf(app.selected) + 1) % items.length]; // each click goes to the next one
+  return node("button", { class: `entry ${items.includes(app.selected) ? "on" : ""}`, onclick: () => app.select(next(), true) },
     node("span", { class: `amount ${now < old ? "saving" : ""}` }, `${now < old ? "\u2212" : "+"}${bytesText(Math.abs(now - old))}`), node("b", {}, title),
     node("small", {}, `${words} \u00b7 ${model.text(axes)} \u00b7 ${shortPlace(model.text(place))}`), node("small", {}, `${model.text(type)} \u00b7 ${model.text(reason)}`));
 }

@@ -341,7 +341,7 @@ class App {
     get("step").max = steps;
     get("step").value = steps;
     get("step").addEventListener("input", (event) => this.goto(Number(event.target.value)));
-    get("step-text").textContent = `${steps} steps of propagation`;
+    get("step-text").textContent = `${steps.toLocaleString("en")} step${steps === 1 ? "" : "s"} of propagation`;
     get("play").addEventListener("click", () => this.play());
     const theme = (isDark) => { document.documentElement.classList.toggle("dark", isDark); get("theme").textContent = isDark ? "Light" : "Dark"; };
     theme(matchMedia("(prefers-color-scheme: dark)").matches);
