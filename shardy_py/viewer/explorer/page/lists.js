@@ -145,5 +145,5 @@ function searched(app, words) {
 
 /** The file and line of a Python location, or "". */
 const pythonLine = (place) => /^.*?\.py:\d+/.exec(place)?.[0] ?? "";
-/** The place without folders and names of ops. */
-const shortPlace = (place) => place.split(" ")[0].split("/").at(-1);
+/** The place without folders and names of ops; of one that is no position all. */
+const shortPlace = (place) => (/:\d+/.test(place) ? place.split(" ")[0].split("/").at(-1) : place);

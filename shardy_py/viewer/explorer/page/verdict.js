@@ -56,7 +56,7 @@ function helpsText(app, cause) {
 
 /** The code of the line, or where it is not at hand the op with the place of it. */
 function causeWords(cause) {
-  const place = cause.place.replace(/^.*\//, "");
+  const place = shortPlace(cause.place);
   return { code: cause.code || place || "an op without a location", place };
 }
 
