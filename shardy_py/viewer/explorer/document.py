@@ -27,8 +27,9 @@ from shardy_py.report.tables import type_text
 from shardy_py.report.verdict import CollectivePlace
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
+from shardy_py.viewer.explorer.divided import divided
 from shardy_py.viewer.explorer.history import ShownStep, history_of
-from shardy_py.viewer.explorer.items import Item, Items, collect_items, main_first
+from shardy_py.viewer.explorer.items import Item, Items, beside, collect_items, depths, main_first
 from shardy_py.viewer.explorer.joined import joined
 from shardy_py.viewer.explorer.judged import judged
 from shardy_py.viewer.explorer.lives import lives
@@ -67,7 +68,7 @@ class _Writer:
         self.subject = subject
         self.table = subject.table
         self.meshes = Symbols(self.table.module).meshes()
-        self.items: Items = folded(collect_items(self.table))
+        self.items: Items = divided(folded(collect_items(self.table)))
         of = ShardingReader().of
         self.given = [e.sharding if e.value is None else of(e.value) for e in self.table.entries]
         self.texts, self.types, self.shardings = _Interned(), _Interned(), _Interned()
@@ -240,10 +241,10 @@ class _Writer:
     def _layouts(self) -> list[list[Json]]:
         """For each group its number, children, rows of children by index, centers, waypoints and widths."""
         found = self.items.found
-        depth, index = [0] * len(found), [0] * len(found)
-        for number, item in enumerate(found):
+        depth, index = depths(found), [0] * len(found)
+        for item in found:
             for at, child in enumerate(item.children):
-                depth[child], index[child] = depth[number] + 1, at
+                index[child] = at
         between: dict[int, set[tuple[int, int]]] = {}
         for edge in self.items.edges:
             source = self.items.maker[edge.value]
@@ -251,7 +252,7 @@ class _Writer:
             if source < 0:
                 continue
             if found[source].parent != found[target].parent:
-                pair = _beside(found, depth, source, target)
+                pair = beside(found, depth, source, target)
                 if pair is None:
                     continue
                 source, target = pair
@@ -329,19 +330,6 @@ def _axes_length(sharding: TensorSharding | None) -> int:
 
 def _axes(axes: Iterable[Any], mesh: Mesh) -> list[Json]:
     return [part for axis in axes for part in (_text(str(axis).replace('"', "")), axis.size(mesh))]
-
-
-def _beside(found: Sequence[Item], depth: Sequence[int], source: int, target: int) -> tuple[int, int] | None:
-    """The ancestors of two items that are children of one group; None if one is around the other."""
-    while depth[source] > depth[target]:
-        source = found[source].parent
-    while depth[target] > depth[source]:
-        target = found[target].parent
-    if source == target:
-        return None
-    while found[source].parent != found[target].parent:
-        source, target = found[source].parent, found[target].parent
-    return source, target
 
 
 def _type(type_: Attribute) -> tuple[str, tuple[int | None, ...], int]:

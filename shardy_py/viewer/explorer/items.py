@@ -177,6 +177,28 @@ def main_first(items: Items) -> Iterator[int]:
     yield from sorted(functions, key=lambda n: (items.found[n].label != f"@{MAIN}", n))
 
 
+def depths(found: Sequence[Item]) -> list[int]:
+    """Returns how many groups are around each item; parents come before children."""
+    depth = [0] * len(found)
+    for number, item in enumerate(found):
+        for child in item.children:
+            depth[child] = depth[number] + 1
+    return depth
+
+
+def beside(found: Sequence[Item], depth: Sequence[int], source: int, target: int) -> tuple[int, int] | None:
+    """Returns the ancestors of two items that are children of one group; None if one is around the other."""
+    while depth[source] > depth[target]:
+        source = found[source].parent
+    while depth[target] > depth[source]:
+        target = found[target].parent
+    if source == target:
+        return None
+    while found[source].parent != found[target].parent:
+        source, target = found[source].parent, found[target].parent
+    return source, target
+
+
 def scope_of(op: Operation) -> tuple[str, ...]:
     """The scopes in the name of an op's location, the outermost first.
 

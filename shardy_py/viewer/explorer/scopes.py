@@ -1,10 +1,9 @@
 """Folds the ops of each block: by the scopes of their names, and repeated runs of equal ops to one group.
 
-A scope that recurs with another number (`layer_0`, `layer_1`, ...) and about as many ops is one group of kind
-"repeat", whose children are the scopes: one is shown at a time. Without scopes, runs of equal ops one after
-the other (an unrolled loop over layers) are found in the sequence of ops, and of what is left the sections
-between values through which all has to pass, or stretches with few values between them (`sections.py`). A
-training step is first divided into its passes (`passes_of_model.py`). Not here: placement (`placement.py`).
+A training step is first divided into its passes (`passes_of_model.py`). A scope that recurs with another
+number (`layer_0`, `layer_1`, ...) and about as many ops is one group of kind "repeat", whose children are the
+scopes: one is shown at a time. Without scopes, runs of equal ops one after the other (an unrolled loop over
+layers) are found. Not here: groups that are still long (`divided.py`), placement (`placement.py`).
 """
 
 from __future__ import annotations
@@ -20,13 +19,10 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.mlir.location_names import name_stack
 from shardy_py.viewer.explorer.items import Item, Items, ValueUse, scope_of
 from shardy_py.viewer.explorer.passes_of_model import PASSES, passes_of_model
-from shardy_py.viewer.explorer.sections import sections, stretches
 
 LEAST_RUN = 6
 """The least number of ops in a run that counts as a layer."""
 LEAST_REPEATS = 3
-MOST_FLAT = 40
-"""Longer sequences of ops without scopes and repeats are folded into sections or stretches."""
 _DIFFERENCE = 0.25
 """Scopes of one family have this much more or fewer ops than the middle one, as a share of those."""
 _NUMBER = re.compile(r"\d+")
@@ -210,66 +206,20 @@ class _Folder:
         return item.label, *(id(entries[value].type) for value in item.values), len(item.children)
 
     def _add_runs(self, children: Sequence[int], group: int) -> None:
-        """Adds children without scopes: repeated runs as groups, and sections of long sequences."""
+        """Adds children without scopes: repeated runs as groups."""
         at = 0
         for start, period, count in repeated_runs([self._signature(child) for child in children]):
-            self._add_sections(children[at:start], group)
+            self._add_all(children[at:start], group)
             repeat = self.new.add(Item("repeat", f"{period} ops", group))
             for number in range(count):
                 run = self.new.add(Item("scope", f"repeat {number}", repeat))
-                self._add_sections(children[start + number * period : start + (number + 1) * period], run)
+                self._add_all(children[start + number * period : start + (number + 1) * period], run)
             at = start + period * count
-        self._add_sections(children[at:], group)
+        self._add_all(children[at:], group)
 
-    def _add_sections(self, children: Sequence[int], group: int) -> None:
-        """Adds children, those of long sequences in groups, which are divided again if they are long."""
-        at = 0
-        for start, end in self._divided(children):
-            for child in children[at:start]:
-                self._add(child, group)
-            section = self.new.add(Item("scope", self._range(children[start:end]), group))
-            self._add_sections(children[start:end], section)
-            at = end
-        for child in children[at:]:
+    def _add_all(self, children: Iterable[int], group: int) -> None:
+        for child in children:
             self._add(child, group)
-
-    def _divided(self, children: Sequence[int]) -> list[tuple[int, int]]:
-        """The sections of a long sequence, or its stretches, of which no more are made than a group shows."""
-        count = len(children)
-        if count <= MOST_FLAT:
-            return []
-        last_uses = self._last_uses(children)
-        if found := sections(last_uses, least=LEAST_RUN):
-            return found
-        most = max(MOST_FLAT, 2 * -(-count // MOST_FLAT))
-        return stretches(last_uses, least=most // 3, most=most)
-
-    def _last_uses(self, children: Sequence[int]) -> list[int]:
-        """As `sections` takes them; values that need no argument, such as masks, do not count."""
-        position = {child: at for at, child in enumerate(children)}
-        return [
-            max((position.get(user, len(children)) for user in self.users.get(child, ())), default=at)
-            if child in self._fed
-            else at
-            for at, child in enumerate(children)
-        ]
-
-    def _range(self, children: Sequence[int]) -> str:
-        """The names of the first and the last value of some ops."""
-        entries = self.old.table.entries
-        names = [entries[value].name for child in children for value in self.old.found[child].values[:1]]
-        return f"{names[0]}..{names[-1]}" if names else f"{len(children)} ops"
-
-    @cached_property
-    def _fed(self) -> set[int]:
-        """The items that need an argument beside them, directly or not."""
-        waiting = [number for number, item in enumerate(self.old.found) if item.kind == "argument"]
-        fed = set(waiting)
-        while waiting:
-            new = self.users.get(waiting.pop(), set()) - fed
-            fed |= new
-            waiting.extend(new)
-        return fed
 
     def _add(self, child: int, parent: int) -> None:
         old = self.old.found[child]

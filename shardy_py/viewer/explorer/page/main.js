@@ -163,6 +163,9 @@ class App {
     this.draw();
   }
 
+  /** Selects the first of some items: what makes an operand of the selected one, or uses its value. */
+  follow(items) { const [item] = items.filter((each) => each > 0); if (item) this.select(item, true); }
+
   /** Marks items by rows of collectives: those of a cause, those that a change removes or makes cheaper. */
   markRows(rows) {
     const { model } = this, { collectives } = model.states[0];
@@ -358,11 +361,14 @@ class App {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const keys = {
       f: () => this.fit(), "/": () => document.getElementById("search").focus(), " ": () => this.play(),
+      ArrowUp: () => this.follow(this.model.inputs[this.selected].map(([value]) => this.model.data.values.item[value])),
+      ArrowDown: () => this.follow(this.model.valuesOf[this.selected].flatMap((value) => this.model.users[value])),
       ArrowLeft: () => this.goto(this.time.at - 1), ArrowRight: () => this.goto(this.time.at + 1),
       Escape: () => { document.activeElement.blur(); this.select(0); },
       "+": () => this.zoom(1.25, ...this.size().map((n) => n / 2)), "-": () => this.zoom(0.8, ...this.size().map((n) => n / 2)),
       Enter: () => { if (this.selected) this.toggle(this.layout.visible(this.selected)); },
     };
+    if (["ArrowUp", "ArrowDown"].includes(event.key) && !event.target.closest("#views")) return; // elsewhere they scroll
     if (!keys[event.key] || (event.target.matches("button, summary") && (event.key === " " || event.key === "Enter")) || (event.target.matches("[role=tab]") && event.key.startsWith("Arrow"))) return;
     event.preventDefault();
     keys[event.key]();

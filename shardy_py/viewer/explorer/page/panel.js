@@ -116,7 +116,8 @@ class Panel {
     if (!file) return [];
     const line = Number(match[2]), near = file[1].filter(([n]) => Math.abs(n - line) <= around);
     const bytes = app.bytesByLine(match[1]);
-    const rows = near.map(([n, words]) => node("span", { class: n === line ? "here" : "" }, `${String(n).padStart(5)} ${(bytes.get(n) ? bytesText(bytes.get(n)) : "").padStart(10)}  ${words}\n`));
+    const indent = Math.min(...near.filter(([, words]) => words.trim()).map(([, words]) => words.search(/\S/)));
+    const rows = near.map(([n, words]) => node("span", { class: n === line ? "here" : "" }, `${String(n).padStart(5)} ${(bytes.get(n) ? bytesText(bytes.get(n)) : "").padStart(10)}  ${words.slice(indent)}\n`));
     return [node("h3", {}, match[1]), node("pre", {}, ...rows)];
   }
 
