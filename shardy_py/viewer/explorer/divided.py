@@ -55,15 +55,28 @@ class _Divider:
         inner = [child for child in children if found[child].kind not in _ENDS]
         if len(inner) <= MOST_SHOWN:
             return []
-        last_uses, count = self._last_uses(inner), len(inner)
+        alone = [at for at, child in enumerate(inner) if found[child].kind == "repeat"]
+        alone = [] if len(alone) > MOST_SHOWN // 2 else alone  # repeats are what a reader looks for
+        bounds = [-1, *alone, len(inner)]
+        runs = [inner[start + 1 : end] for start, end in pairwise(bounds)]
+        parts = self._divided_run(runs[0], len(runs))
+        for at, run in zip(alone, runs[1:], strict=True):
+            parts += [[inner[at]], *self._divided_run(run, len(runs))]
+        return self._with_ends(parts, [child for child in children if found[child].kind in _ENDS])
+
+    def _divided_run(self, inner: Sequence[int], runs: int) -> list[list[int]]:
+        """One of so many runs of items of a group in parts."""
+        count = len(inner)
+        if count <= max(2 * LEAST_SECTION, MOST_SHOWN // runs):
+            return [[child] for child in inner]
+        last_uses = self._last_uses(inner)
         ranges = sections(last_uses, least=LEAST_SECTION)
         if not ranges or len(ranges) > MOST_SHOWN:
             most = max(MOST_SHOWN, 2 * -(-count // MOST_SHOWN))
             ranges = stretches(last_uses, least=most // 3, most=most)
         inside = {at for start, end in ranges for at in range(start + 1, end)}
         cuts = [*(at for at in range(count) if at not in inside), count]
-        parts = [inner[start:end] for start, end in pairwise(cuts)]
-        return self._with_ends(parts, [child for child in children if found[child].kind in _ENDS])
+        return [[*inner[start:end]] for start, end in pairwise(cuts)]
 
     def _with_ends(self, parts: list[list[int]], ends: Iterable[int]) -> list[list[int]]:
         """The parts with arguments before the ops that use them, and results behind those that make them."""

@@ -1,7 +1,7 @@
 // Where boxes are: rows and order come with the data; opening a group moves what is beside and below it.
 "use strict";
 
-const LEAF = 44, HEAD = 34, PAD = 16, ROW = 36, GAP = 24, WAYPOINT = 6;
+const LEAF = 44, HEAD = 40, PAD = 16, ROW = 36, GAP = 24, WAYPOINT = 6;
 const LONGEST = 7; // rows from the start of a line to its end, at most
 
 /** Centers nearest to the wanted ones that keep the order and do not overlap (pooling adjacent violators). */

@@ -15,12 +15,13 @@ function overviewLabels(view, groups, items) {
   const taken = [], labels = [];
   for (const [item, isOpen] of names.sort((a, b) => weight(b) - weight(a)).slice(0, 6 * MOST_LABELS)) {
     const [x, y, w, h] = layout.boxes.get(item), share = model.share(view.state, item), isGroup = model.children[item].length > 0;
-    const room = Math.floor((w * camera.scale - (isOpen ? 0 : 6)) / LABEL_WIDTH), isTall = !isOpen && h * camera.scale >= 26;
-    const cost = share >= 0.005 && isGroup ? `${shareText(share)}` : "";
-    const isBeside = cost && !isTall && app.title(item).length + cost.length < room;
-    const words = `${clip(app.title(item), Math.max(3, room))}${isBeside ? ` ${cost}` : ""}`;
+    const isTall = !isOpen && h * camera.scale >= 26, cost = share >= 0.005 && isGroup ? shareText(share) : "";
     const top = isOpen ? y + 2 * pixel : isTall ? y + h / 2 - size * 1.05 : y + h / 2 - size / 2;
-    const place = [x + 3 * pixel, top, words.length * LABEL_WIDTH * pixel, isTall && cost ? 2 * size : size];
+    const placed = (words) => [x + 3 * pixel, top, words.length * LABEL_WIDTH * pixel, isTall && cost ? 2 * size : size];
+    const title = app.title(item), room = Math.floor((w * camera.scale - 6) / LABEL_WIDTH);
+    const isFree = (words) => words.length <= room || !items.some((other) => other !== item && overlaps(placed(words), layout.boxes.get(other)));
+    const words = [cost && !isTall ? `${title} ${cost}` : title, title].find(isFree) ?? clip(title, Math.max(3, room));
+    const place = placed(words);
     if (taken.some((other) => overlaps(place, other))) continue;
     taken.push(place);
     const line = (words, height, name, part) => {
