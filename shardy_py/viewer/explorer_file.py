@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from shardy_py.api.compiled import Compiled
     from shardy_py.api.result import Result
     from shardy_py.report.compiled import CompiledReport
-    from shardy_py.xla.compiled_programs import CompiledInput
 
 _HEIGHT = 720
 """Pixels, in a notebook."""
@@ -79,7 +78,7 @@ def explorer_of_results(
     partitioner: Partitioner | None,
     has_sources: bool,
     target: AxisPlacement | Hardware | str | None = None,
-    compiled: Compiled | CompiledInput | None = None,
+    compiled: Compiled | None = None,
 ) -> Explorer:
     """Returns the explorer of one or two results; see `Result.explorer`."""
     if len(expect_each("titles", titles, str, "a title for each program")) < len(results):

@@ -6,7 +6,7 @@ the rows (`sent.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from xdsl.ir import Operation
@@ -93,19 +93,20 @@ def _change(change: TriedChange, rows: dict[CollectivePlace, list[int]], lines: 
         "removed": gone,
         "less": less,
         "added": [[kind, len(each), sum(e.after - e.before for e in each)] for kind, each in kinds],
-        "edits": [*_edits(change.fixes, lines)],
+        "edits": [*edited_lines(change.fixes, lines)],
     }
 
 
-def _edits(fixes: Iterable[SourceFix], lines: Lines) -> Iterable[Json]:
-    """File, line, the text of the line and the new one, of fixes within a line of a file at hand."""
+def edited_lines(fixes: Iterable[SourceFix], lines: Lines) -> Iterator[list[Json]]:
+    """Yields file, line, the text of the line and the new one, of fixes within a line of a file at hand."""
     for fix in fixes:
         text = lines(fix.start.file)
         if fix.start.line != fix.end.line or not 0 < fix.start.line <= len(text):
             continue
-        line = text[fix.start.line - 1]
-        new = f"{line[: fix.start.column]}{fix.new}{line[fix.end.column :]}"
-        yield [_text(fix.start.file), fix.start.line, _text(line.strip()), _text(new.strip())]
+        line = text[fix.start.line - 1].encode()  # columns are of bytes
+        new = line[: fix.start.column] + fix.new.encode() + line[fix.end.column :]
+        words = (_text(each.decode(errors="replace").strip()) for each in (line, new))
+        yield [_text(fix.start.file), fix.start.line, *words]
 
 
 def _text(text: str) -> str:

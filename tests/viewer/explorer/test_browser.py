@@ -34,24 +34,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-_PANNED = """
-return new Promise((done) => {
-  const root = document.querySelector('#views svg'), start = performance.now();
-  root.setPointerCapture = () => {};
-  const more = {pointerId: 1, buttons: 1, bubbles: true, clientY: 300};
-  const at = (type, clientX) => root.dispatchEvent(new PointerEvent(type, {...more, clientX}));
-  let frames = 0;
-  at('pointerdown', 700);
-  const step = () => {
-    at('pointermove', 700 + 8 * ++frames);
-    if (frames < 20) { requestAnimationFrame(step); return; }
-    at('pointerup', 700);
-    done(1000 * frames / (performance.now() - start));
-  };
-  requestAnimationFrame(step);
-})
-"""
-"""Pans by script over 20 frames, and returns the frames a second."""
 _MARGINS = """
 const boxes = [...document.querySelectorAll('#views .item.open .box')].map((e) => e.getBoundingClientRect());
 const b = boxes.reduce((a, c) => (c.width > a.width ? c : a));
@@ -110,7 +92,7 @@ def test_programs_of_any_size_open(page: Browser, tmp_path: Path, count: int) ->
         "app.layout.reveal(last); app.camera.scale = 1; app.center(last); app.draw()"
     )
     page.settle()
-    assert page.run(_PANNED) > 0
+    assert page.panned() > 0
     assert page.problems() == []
 
 
@@ -120,7 +102,7 @@ def test_panning_moves_what_is_drawn(page: Browser, written: Path) -> None:
         "globalThis.redrawn = 0; const v = app.views[0], old = v.redraw.bind(v);"
         "v.redraw = (...a) => { redrawn++; old(...a); }"
     )
-    assert page.run(_PANNED) > 0
+    assert page.panned() > 0
     assert page.run("return redrawn") < 10, "each frame draws all again"
     scale, x = page.run("return [app.camera.scale, app.camera.x]")
     left = page.run(

@@ -114,7 +114,7 @@ class View {
     const name = value === undefined || model.kind[item] !== "op" ? "" : model.name(value);
     node.append(text(x + 10, y + 17, clip(`${isGroup ? "\u25b8 " : ""}${app.title(item)}`, room - name.length), "title"));
     if (name) node.append(text(x + w - 10, y + 17, name, "dim mono", "end"));
-    if (isGroup) node.append(text(x + 10, y + 34, clip(app.groupText(item, this.state), room), "dim"));
+    if (isGroup) node.append(text(x + 10, y + 34, clip(app.groupText(item, this.state), room), share ? "" : "dim"));
     else if (value !== undefined) node.append(...this.type(x + 10, y + 33, w - 20, value), ...this.stripe(box, value));
     const sent = model.states[this.state].bytesIn[item];
     if (sent) node.append(badge(x + w, y, bytesText(sent)));

@@ -31,7 +31,7 @@ function overviewLabels(view, groups, items) {
       return label;
     };
     const most = model.mostIn(view.state, item), below = most > 0 ? `${cost} ${model.label(most)}` : cost;
-    const second = isTall && cost ? [line(clip(below, (w * camera.scale - 6) / SMALL_WIDTH), size * 1.95, "dim", 0.83)] : [];
+    const second = isTall && cost ? [line(clip(below, (w * camera.scale - 6) / SMALL_WIDTH), size * 1.95, "", 0.83)] : [];
     labels.push(svg("g", { class: `item ${app.isOff(item, view) ? "off" : ""}`, "data-item": item }, line(words, size * 0.86, isGroup ? "title" : "", 1), ...second));
     if (labels.length === MOST_LABELS) break;
   }
