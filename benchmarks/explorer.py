@@ -2,10 +2,10 @@
 
     python benchmarks/explorer.py [name of a corpus program ...]
 
-CPU seconds of this process; of a headless Chromium that draws without a GPU, "-" where there is none, milliseconds
-from the start of the navigation to the mark "interactive", and frames a second while the graph is dragged: as
-opened, with all groups open and fitted, and at the scale of text. Programs of 100, 5,000 and 35,000 ops, and those of
-the corpus.
+CPU seconds of this process; of a headless Chromium that draws without a GPU ("-" where there is none) the
+milliseconds from the start of the navigation to the mark "interactive", and frames a second while the graph
+is dragged: as opened, with all groups open and fitted, and at the scale of text. Programs of 100, 5,000 and
+35,000 ops, and those of the corpus.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ _ALL_OPEN = (
     "for (let i = 1; i < model.count; i++) if (model.children[i].length) layout.open.add(i);"
     "layout.update(); app.fit()"
 )
-_NEAR = "app.layout.reveal(app.model.count >> 1); app.camera.scale = 1; app.center(app.model.count >> 1); app.draw()"
+_NEAR = (
+    "const item = app.model.count >> 1;"
+    "app.layout.reveal(item); app.camera.scale = 1; app.center(item); app.draw()"
+)
 
 
 def main(names: list[str]) -> None:

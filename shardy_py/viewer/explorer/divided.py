@@ -32,19 +32,23 @@ class _Divider:
 
     def run(self) -> Items:
         found = self.old.found
-        pending = [(0, found[0].children)]  # of a new group, the old items in it that are to be added
+        pending: list[tuple[int, Sequence[int]]] = [
+            (0, found[0].children)
+        ]  # of a new group, the old items in it that are to be added
         while pending:
             group, children = pending.pop()
             parts = self._parts(children) if self.new.found[group].kind not in ("root", "repeat") else []
+            inside: list[tuple[int, Sequence[int]]] = []
             for part in parts or [[child] for child in children]:
                 if sum(found[child].kind not in _ENDS for child in part) > 1:
-                    pending.append((self.new.add(Item("scope", self._range(part), group)), part))
+                    inside.append((self.new.add(Item("scope", self._range(part), group)), part))
                     continue
                 for child in part:
                     item = found[child]
                     number = self.new.add(Item(item.kind, item.label, group, item.values, item.op))
                     self.numbers[child] = number
-                    pending.append((number, item.children))
+                    inside.append((number, item.children))
+            pending.extend(reversed(inside))
         self.new.edges = [ValueUse(e.value, self.numbers[e.item], e.operand) for e in self.old.edges]
         self.new.of_op = {op: self.numbers[number] for op, number in self.old.of_op.items()}
         return self.new

@@ -31,7 +31,8 @@ return new Promise((done) => {
   const root = document.querySelector('#views svg'), start = performance.now();
   root.setPointerCapture = () => {};
   const more = {pointerId: 1, buttons: 1, bubbles: true};
-  const at = (type, clientX, clientY) => root.dispatchEvent(new PointerEvent(type, {...more, clientX, clientY}));
+  const event = (type, clientX, clientY) => new PointerEvent(type, {...more, clientX, clientY});
+  const at = (...where) => root.dispatchEvent(event(...where));
   let frame = 0, x = 700, y = 300;
   at('pointerdown', x, y);
   const step = () => {
