@@ -116,7 +116,7 @@ def test_the_page_opens_on_the_verdict_and_fitted(page: Browser, written: Path) 
     page.open(written)
     assert page.texts("#tabs [aria-selected=true]") == ["Verdict"]
     (headline,) = page.texts("#list .headline")
-    assert headline.startswith("each device receives ")
+    assert headline.startswith("Each device receives ")
     assert "6 all_reduce along model, in 6 layers" in page.texts("#list .cause small")[0]
     assert page.texts("#panel h2") == page.texts("#list .cause b")[:1]
     left, top, right, bottom = page.run(_MARGINS)

@@ -7,7 +7,7 @@ function verdictList(app) {
   const changes = verdict.changes.map((change, n) => node("li", {}, changeButton(app, change, n)));
   const tried = `${verdict.tried} ${verdict.tried === 1 ? "change was" : "changes were"} tried${changes.length > 1 ? ", each on top of those before" : ""}.`;
   const parts = [
-    () => node("p", { class: "headline" }, verdict.headline),
+    () => node("p", { class: "headline" }, `${verdict.headline.slice(0, 1).toUpperCase()}${verdict.headline.slice(1)}`),
     () => node("h3", {}, "What to change"),
     () => (changes.length ? node("ol", { class: "changes" }, ...changes) : soft(verdict.without_changes)),
     () => (changes.length ? soft(tried) : null),
