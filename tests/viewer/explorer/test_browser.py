@@ -140,6 +140,26 @@ def test_a_cause_shows_its_collectives_and_what_its_remedy_removes(page: Browser
         assert (marks["gone"] > 0) == bool(change["removed"])
 
 
+def test_edges_are_behind_boxes(page: Browser, written: Path) -> None:
+    page.open(written)
+    order = page.run(
+        "const drawn = [...app.views[0].layer.children];"
+        "const at = (what) => drawn.flatMap((e, i) => (e.matches(what) ? [i] : []));"
+        "return [at('.edge, .stub'), at('.item:not(.open)')]"
+    )
+    edges, boxes = order
+    assert 0 < max(edges) < min(boxes)
+
+
+def test_the_arrows_go_to_operands_and_users_in_the_graph(page: Browser, written: Path) -> None:
+    page.open(written)
+    _select(page, "%1")
+    for key, name in (("ArrowUp", "dot_general"), ("ArrowDown", "tanh")):
+        event = f"new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}})"
+        page.run(f"app.views[0].root.dispatchEvent({event})")
+        assert page.texts("#panel h2") == [name]
+
+
 def test_tabs_by_arrow_keys(page: Browser, written: Path) -> None:
     page.open(written)
     step = page.run("return app.time.at")
@@ -323,6 +343,10 @@ def test_a_compiled_program_is_shown_beside_the_forecast(page: Browser, tmp_path
     assert page.texts("#list h3") == ["As forecast (2)"]
     assert page.texts("#list .entry b") == ["all_reduce", "all_gather"]
     assert "bf16 widened to f32; forecast 192 B in 1 run" in page.texts("#list .entry small")
+    _open_list(page, "Collectives")
+    became = [text for text in page.texts("#list .entry small") if text.startswith("compiled: ")]
+    assert became == ["compiled: sum.1 (bf16 widened to f32)", "compiled: gather"]
+    _open_list(page, "Compiled")
     page.click("#list .entry")
     assert page.texts("#panel h2") == ["dot_general"]
     assert "compiled" in page.texts("#panel h3")

@@ -87,6 +87,16 @@ function compiledEntry(app, each) {
     node("small", { class: "wrap" }, [changes, from].filter(Boolean).join("; ")), node("small", { class: "wrap" }, `${each.name}; overlaps ${each.overlap}${each.evidence ? `; joined by ${each.evidence}` : ""}`));
 }
 
+/** What a compiler made of some collectives of the forecast, in a line; "" without a compiled program. */
+function becameText(app, rows) {
+  const { compiled } = app.model.data, own = new Set(rows);
+  if (!compiled || app.current) return "";
+  const made = compiled.collectives.filter((each) => each.before.some((row) => own.has(row[4])));
+  const words = made.map((each) => `${each.name}${each.changes.length ? ` (${each.changes.join(", ")})` : ""}`);
+  const gone = compiled.absent.filter((row) => own.has(row[6])).length;
+  return `compiled: ${[...words.slice(0, 4), words.length > 4 ? `${words.length - 4} more` : "", gone || !made.length ? `${gone || rows.length} not there` : ""].filter(Boolean).join(", ")}`;
+}
+
 /** Of an item: what a compiler made of the collectives that are for it. */
 function compiledParts(app, item) {
   const { model } = app, { compiled } = model.data;

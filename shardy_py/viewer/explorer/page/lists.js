@@ -59,9 +59,9 @@ class Lists {
     document.getElementById(`tab-${to}`).focus();
   }
 
-  entry(item, title, below, amount = null, last = null) {
+  entry(item, title, below, amount = null, last = null, more = "") {
     return node("button", { class: `entry ${item > 0 && item === this.app.selected ? "on" : ""}`, onclick: () => this.app.select(item, true) },
-      ...(amount ? [node("span", { class: "amount" }, amount)] : []), node("b", {}, title), node("small", {}, below), last && node("small", {}, last));
+      ...(amount ? [node("span", { class: "amount" }, amount)] : []), node("b", {}, title), node("small", {}, below), last && node("small", {}, last), more ? node("small", { class: "wrap" }, more) : null);
   }
 
   /** The most expensive collectives first; those of one Python line, or of one type, are one entry. */
@@ -79,7 +79,7 @@ class Lists {
     return sorted.map(({ bytes, rows, line }) => () => {
       const [kind, axes, type, , , , item, , reason, place] = state.collectives[rows[0]];
       const times = rows.length > 1 ? ` \u00d7${rows.length}` : "", where = line ? shortPlace(line) : shortPlace(model.text(place));
-      return this.entry(item, `${model.text(kind)}${times}`, `${model.text(axes)} \u00b7 ${where}`, bytesText(bytes), `${model.text(type)} \u00b7 ${model.text(reason)}`);
+      return this.entry(item, `${model.text(kind)}${times}`, `${model.text(axes)} \u00b7 ${where}`, bytesText(bytes), `${model.text(type)} \u00b7 ${model.text(reason)}`, becameText(app, rows));
     });
   }
 
@@ -146,4 +146,4 @@ function searched(app, words) {
 /** The file and line of a Python location, or "". */
 const pythonLine = (place) => /^.*?\.py:\d+/.exec(place)?.[0] ?? "";
 /** The place without folders and names of ops; of one that is no position all. */
-const shortPlace = (place) => (/:\d+/.test(place) ? place.split(" ")[0].split("/").at(-1) : place);
+const shortPlace = (place) => (/:\d+/.test(place) ? place.split(" ")[0].replace(/,$/, "").split("/").at(-1) : place);
