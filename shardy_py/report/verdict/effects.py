@@ -16,7 +16,7 @@ from shardy_py.report.communication.report import by_cause
 
 @dataclass(frozen=True, slots=True)
 class CollectivePlace:
-    """What a collective is sent for: an operand of an op, at a location and in scopes as JAX writes them.
+    """The purpose of a collective: an operand of an op, at a location and in scopes as JAX writes them.
 
     kind, axes: of the collective. operand: -1: the result of the op.
     """

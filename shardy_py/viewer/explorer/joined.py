@@ -1,4 +1,4 @@
-"""What a compiler made of the collectives, as data of the page: each forecast one with what became of it.
+"""A compiled program as data of the page: its collectives, each with the forecast ones that it is.
 
 Not here: the join (`shardy_py.report.compiled`), the rows of the forecast (`sent.py`).
 """

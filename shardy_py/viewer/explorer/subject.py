@@ -1,4 +1,4 @@
-"""What a page shows: a propagated program with what is known of it.
+"""The subject of a page: a propagated program with what is known of it.
 
 Not here: the data that is made of it (`document.py`).
 """

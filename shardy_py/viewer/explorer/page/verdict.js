@@ -23,7 +23,7 @@ function verdictList(app) {
 function changeButton(app, change, n) {
   const isOn = app.change === n;
   return node("button", { class: `entry ${isOn ? "on" : ""}`, "aria-pressed": String(isOn), onclick: () => app.showChange(n) },
-    node("b", { class: "mono" }, change.words), node("small", { class: "saving" }, savingText(change)));
+    node("b", { class: "mono", title: change.words }, change.words), node("small", { class: "saving" }, savingText(change)));
 }
 
 const sizes = ([before, after], words) => `${words(before)} \u2192 ${words(after)}`;
