@@ -326,7 +326,7 @@ class App {
       [made.style.background, made.style.color] = this.colour(name);
       return made;
     });
-    get("legend").replaceChildren("mesh", ...chips);
+    get("legend").replaceChildren(...(chips.length ? ["mesh", ...chips] : []));
     const filters = [["all", "everything"], ["sends", "what communicates"], ...(model.data.verdict ? [["cause", "the cause or change chosen"]] : []), ["large", "replicated and large"],
       ...(model.states.length > 1 ? [["differs", "communicates differently"], ["changed", "sharded differently"]] : [])];
     get("filter").replaceChildren(...filters.map(([value, words]) => node("option", { value }, words)));

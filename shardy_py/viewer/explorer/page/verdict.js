@@ -6,18 +6,20 @@ function verdictList(app) {
   const { model } = app, { verdict } = model.data;
   const changes = verdict.changes.map((change, n) => node("li", {}, changeButton(app, change, n)));
   const tried = `${verdict.tried} ${verdict.tried === 1 ? "change was" : "changes were"} tried${changes.length > 1 ? ", each on top of those before" : ""}.`;
-  const parts = [
-    () => node("p", { class: "headline" }, `${verdict.headline.slice(0, 1).toUpperCase()}${verdict.headline.slice(1)}`),
+  const answers = [
     () => node("h3", {}, "What to change"),
     () => (changes.length ? node("ol", { class: "changes" }, ...changes) : soft(verdict.without_changes)),
-    () => (changes.length ? soft(tried) : null),
-    () => node("h3", {}, verdict.causes.length ? "Largest causes" : "No communication"),
+    ...(changes.length ? [() => soft(tried)] : []),
+    () => node("h3", {}, "Largest causes"),
     ...verdict.causes.map((cause, n) => () => causeEntry(app, cause, n)),
-    () => (verdict.others ? soft(`and ${verdict.others} smaller`) : null),
+    ...(verdict.others ? [() => soft(`and ${verdict.others} smaller`)] : []),
+  ];
+  return [
+    () => node("p", { class: "headline" }, `${verdict.headline.slice(0, 1).toUpperCase()}${verdict.headline.slice(1)}`),
+    ...(verdict.causes.length ? answers : []),
     ...verdict.notes.map((note) => () => soft(`note: ${note}`)),
     () => app.panel.facts(),
   ];
-  return parts.map((make) => () => make() ?? "");
 }
 
 function changeButton(app, change, n) {
