@@ -26,7 +26,7 @@ class App {
     this.panel.draw();
     this.followLink();
     addEventListener("hashchange", () => this.followLink());
-    addEventListener("resize", () => this.draw());
+    addEventListener("resize", () => (this.isFitted ? this.fit() : this.draw()));
     performance.mark("interactive");
   }
 
