@@ -1,8 +1,8 @@
 """The verdict on a program: what costs most, where it comes from, what to change, and what that saves.
 
-Start at `model.py`, the values; `causes.py` groups collectives, `effects.py` finds
-those that a change removes, `repeats.py` knows layers and passes of a
-model, `text.py` and `json.py` print. Not here: trying changes (`shardy_py.search.verdicts`).
+Start at `model.py`, the values; `causes.py` groups collectives, `effects.py` finds those that a change
+removes, `repeats.py` knows layers and passes of a model, `text.py` and `json.py` print. Not here: trying
+changes (`shardy_py.search.verdicts`).
 """
 
 from shardy_py.report.verdict.causes import CostGroup, cost_groups
