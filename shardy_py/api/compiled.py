@@ -34,8 +34,9 @@ class HasHloText(Protocol):
         ...
 
 
-Compiled = str | PathLike[str] | HasHloText | HloModule
-"""A compiled program: HLO as text, the path of a file or of a folder that XLA dumped, or JAX's object."""
+Compiled = str | PathLike[str] | HasHloText | HloModule | CompiledInput
+"""A compiled program: HLO as text, the path of a file or of a folder that XLA dumped, JAX's
+object, or as it was read."""
 
 
 def read_compiled(compiled: Compiled, name: str = "") -> CompiledInput:
@@ -46,6 +47,8 @@ def read_compiled(compiled: Compiled, name: str = "") -> CompiledInput:
     Raises:
         ShardyError: it is none, cannot be read, or is invalid.
     """
+    if isinstance(compiled, CompiledInput):
+        return compiled
     if isinstance(compiled, HloModule):
         return CompiledInput(compiled)
     if isinstance(compiled, (str, PathLike)):
@@ -67,7 +70,7 @@ def module_name(module: ModuleOp) -> str:
 
 def against(
     result: Result,
-    compiled: CompiledInput | Compiled,
+    compiled: Compiled,
     *,
     target: AxisPlacement | Hardware | str | None,
     model: CostModel | str | None,
@@ -75,15 +78,14 @@ def against(
 ) -> CompiledReport:
     """Returns the report on a compiled program.
 
-    compiled: as for `read_compiled`, or what it returned. target, model, partitioner: as for
+    compiled: as for `read_compiled`. target, model, partitioner: as for
     `Result.communication`; target None: by what the module was compiled for.
 
     Raises:
         ShardyError: the compiled program cannot be read, or as `communication`.
     """
-    if not isinstance(compiled, CompiledInput):
-        compiled = read_compiled(compiled, module_name(result.program.module))
-    stage = stage_of(device_of(compiled.module) if target is None else target)
+    read = read_compiled(compiled, module_name(result.program.module))
+    stage = stage_of(device_of(read.module) if target is None else target)
     assert stage is not None
     bill = result.forecasts.priced(model_of(model, stage), partitioner, stage)[1]
     known: dict[int, tuple[str, ...]] = {}
@@ -96,15 +98,15 @@ def against(
 
     memory = result.memory(_layouts(stage), partitioner=partitioner)
     return compiled_report(
-        compiled.module,
+        read.module,
         bill,
         lambda: result.forecasts.spmd("xla"),
         result.program.meshes,
         _argument_count(result.source.module),
-        assigned=compiled.memory,
+        assigned=read.memory,
         estimate=None if memory.not_estimated else memory.estimate,
         annotations=annotations,
-        device_bytes=compiled.device_bytes,
+        device_bytes=read.device_bytes,
     )
 
 

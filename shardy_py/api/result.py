@@ -283,25 +283,27 @@ class Result(TimedResult):
         other: Result | None = None,
         *,
         titles: tuple[str, str] = ("program", "other program"),
+        compiled: Compiled | None = None,
         model: CostModel | str | None = None,
         target: AxisPlacement | Hardware | str | None = None,
         partitioner: Partitioner | None = None,
         has_sources: bool = True,
     ) -> Explorer:
-        """Returns an HTML file that shows the graph, its shardings over propagation, and what is sent.
+        """Returns an HTML file that shows the verdict, the graph, and its shardings over propagation.
 
         other: a result to compare with: its shardings and collectives are shown beside or instead.
+        compiled: what a compiler made of the program, as for `against`: it is shown beside the forecast.
         model, target, partitioner: as for `communication`. has_sources: with the lines of Python files that
         locations name, where the files are at hand.
 
         Raises:
-            ShardyError: as `communication`.
+            ShardyError: as `communication`, or the compiled program cannot be read.
         """
         if other is not None:
             expect(other, Result, "a result to compare with")
         results = (self,) if other is None else (self, other)
         make = extension("explorer").explorer_of_results
-        more = {"partitioner": partitioner, "has_sources": has_sources}
+        more = {"partitioner": partitioner, "has_sources": has_sources, "compiled": compiled}
         return make(results, titles, model=model, target=target, **more)
 
     @without_collection()

@@ -13,7 +13,6 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.base.inputs.formats import holds_hlo
 from shardy_py.base.terminal import json_text
 from shardy_py.cli.arguments import (
@@ -24,20 +23,18 @@ from shardy_py.cli.arguments import (
     command_parser,
 )
 from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
+from shardy_py.cli.compiled_input import compiled_input
 from shardy_py.cli.shell import (
     FAILURE,
     STANDARD,
     SUCCESS,
     TROUBLE,
-    WHOLE_FILE,
     Files,
     InputFile,
     argument,
-    log,
     run_command,
     usage_error,
 )
-from shardy_py.cli.understood import write_remarks
 
 if TYPE_CHECKING:
     from shardy_py.report.compiled import CompiledReport
@@ -96,38 +93,15 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
     compiled = options.program if options.compiled is None else options.compiled
     if options.compiled is not None and os.path.isdir(options.program) and os.path.isdir(compiled):
-        return _versions(_compiled(options.program, files), _compiled(compiled, files), options, files)
+        return _versions(
+            compiled_input(options.program, files), compiled_input(compiled, files), options, files
+        )
     source = files.read(options.program, options.input_format)
     if holds_hlo(source.content):
         first = hlo_module(source.content, source.file)
         if first.is_scheduled:
-            return _versions(CompiledInput(first), _compiled(compiled, files), options, files)
+            return _versions(CompiledInput(first), compiled_input(compiled, files), options, files)
     return _joined(source, compiled, options, files)
-
-
-def _compiled(path: str, files: Files, name: str = "") -> CompiledInput:
-    """The compiled program in a file or folder."""
-    from shardy_py.xla.compiled_programs import (
-        CompiledInput,
-        assigned_memory,
-        compiled_files,
-        compiled_module,
-    )
-
-    try:
-        found = compiled_files(path, name)
-    except ShardyError as error:
-        raise ShardyError(Diagnostic(error.first.message, WHOLE_FILE)) from None
-    memory = assigned_memory(found)
-    if found.remark:
-        write_remarks((found.remark,), found.hlo, log)
-    read = files.read(found.hlo)
-    try:
-        return CompiledInput(compiled_module(read.content, read.file), memory)
-    except ShardyError as error:
-        if error.first.where is not None:
-            raise
-        raise ShardyError(Diagnostic(error.first.message, WHOLE_FILE)) from None
 
 
 def _versions(before: CompiledInput, after: CompiledInput, options: argparse.Namespace, files: Files) -> int:
@@ -149,7 +123,7 @@ def _joined(source: InputFile, path: str, options: argparse.Namespace, files: Fi
         return propagate(changed, Options())
 
     program = program_of(source, options, has_steps=not options.no_propagate)
-    compiled = _compiled(path, files, module_name(program.module))
+    compiled = compiled_input(path, files, module_name(program.module))
     if options.no_propagate:
         result = Result(program, program, (), again)
     else:

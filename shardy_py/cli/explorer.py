@@ -2,6 +2,7 @@
 
     shardy-explorer model.mlir -o model.html
     shardy-explorer before.mlir after.mlir -o both.html
+    shardy-explorer model.mlir --compiled compiled.hlo
 
 Not here: the page (`shardy_py.viewer.explorer`).
 """
@@ -22,6 +23,7 @@ from shardy_py.cli.arguments import (
     command_parser,
 )
 from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
+from shardy_py.cli.compiled_input import compiled_input
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     links = "cost model of links (default: those of the target, or of tpu-v5p)"
     add("program", help="MLIR file; '-': standard input")
     add("other", nargs="?", help="MLIR file to compare with")
+    compiled = "final HLO of a compiler, or a folder that XLA dumped, to show beside the forecast"
+    add("--compiled", metavar="HLO", help=compiled)
     add("-o", "--output", metavar="FILE", help=html)
     add("--model", type=checked_cost_model, help=links)
     add_target(parser)
@@ -56,19 +60,27 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add_trip_counts(parser)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     options = parser.parse_args(arguments)
-    if options.program == options.other == STANDARD:
+    if [options.program, options.other, options.compiled].count(STANDARD) > 1:
         raise usage_error("only one of the programs can be standard input")
+    if options.other is not None and options.compiled is not None:
+        raise usage_error("--compiled is for one program")
     return options
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
+    from shardy_py.api.compiled import module_name
+
     names = [name for name in (options.program, options.other) if name is not None]
     results = [_result(name, options, files) for name in names]
     titles = [_title(name) for name in names] + [""]
+    compiled = None
+    if options.compiled is not None:
+        compiled = compiled_input(options.compiled, files, module_name(results[0].source.module))
     with argument("--model", options.model or options.target or "", parts_only=True):
         page = results[0].explorer(
             *results[1:],
             titles=(titles[0], titles[1]),
+            compiled=compiled,
             model=options.model,
             target=options.target,
             partitioner=options.partitioner,

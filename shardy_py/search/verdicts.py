@@ -19,7 +19,14 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.session import without_collection
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.difference import Figures
-from shardy_py.report.verdict import CostCause, CostGroup, TriedChange, Verdict, cost_groups
+from shardy_py.report.verdict import (
+    CostCause,
+    CostGroup,
+    TriedChange,
+    Verdict,
+    cost_groups,
+    effects_between,
+)
 from shardy_py.search.advice import (
     MOST_VALUES,
     Adviser,
@@ -143,7 +150,8 @@ def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcom
     rewritten = [(e.rewrite, e.values[0].op) for e in proposal if e.rewrite] if language != "mlir" else []
     codes = [rewrite.code(sources.advised.sites.text_of(op)) for rewrite, op in rewritten if sources]
     words, code = words_of(proposal, language), "\n".join(filter(None, codes))
-    return TriedChange(words, *figures, kept, fixes, code, annotations_of(proposal))
+    effects = effects_between(before.uses, after.uses)
+    return TriedChange(words, *figures, kept, fixes, code, annotations_of(proposal), effects)
 
 
 def _not_tried(result: Result, report: CommunicationReport, advice: ResultAdvice) -> str:

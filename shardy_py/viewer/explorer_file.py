@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from os import PathLike, fspath
 from pathlib import Path
@@ -20,10 +20,12 @@ from shardy_py.base.files import write_whole
 from shardy_py.hardware import AxisPlacement, Hardware
 from shardy_py.hardware.cost import CostModel
 from shardy_py.report.communication import CommunicationReport, Partitioner
-from shardy_py.viewer.explorer import Subject, document, page, source_lines
+from shardy_py.viewer.explorer import ShownFinding, Subject, document, page, source_lines
 
 if TYPE_CHECKING:
+    from shardy_py.api.compiled import Compiled
     from shardy_py.api.result import Result
+    from shardy_py.report.compiled import CompiledReport
 
 _HEIGHT = 720
 """Pixels, in a notebook."""
@@ -76,6 +78,7 @@ def explorer_of_results(
     partitioner: Partitioner | None,
     has_sources: bool,
     target: AxisPlacement | Hardware | str | None = None,
+    compiled: Compiled | None = None,
 ) -> Explorer:
     """Returns the explorer of one or two results; see `Result.explorer`."""
     if len(expect_each("titles", titles, str, "a title for each program")) < len(results):
@@ -83,18 +86,58 @@ def explorer_of_results(
     reports = [result.communication(model, target=target, partitioner=partitioner) for result in results]
     if len({report.partitioner for report in reports}) > 1:
         reports = [result.communication(model, target=target, partitioner="shardy") for result in results]
-    subjects = zip(results, titles, reports, strict=False)
-    more = {"has_sources": has_sources, "has_verdict": len(results) == 1}
-    return explorer_of(*(subject_of(*each, **more) for each in subjects))
+    joined = None
+    if compiled is not None:
+        if len(results) > 1:
+            raise ShardyError("a compiled program is compared with one program: pass no other result")
+        joined = results[0].against(compiled, target=target, model=model, partitioner=partitioner)
+    subjects = (
+        subject_of(
+            result,
+            title,
+            report,
+            has_sources=has_sources,
+            has_verdict=len(results) == 1,
+            findings=_findings(result, target),
+            compiled=joined,
+        )
+        for result, title, report in zip(results, titles, reports, strict=False)
+    )
+    return explorer_of(*subjects)
 
 
 def subject_of(
-    result: Result, title: str, report: CommunicationReport, *, has_sources: bool, has_verdict: bool = False
+    result: Result,
+    title: str,
+    report: CommunicationReport,
+    *,
+    has_sources: bool,
+    has_verdict: bool = False,
+    findings: Sequence[ShownFinding] | None = None,
+    compiled: CompiledReport | None = None,
 ) -> Subject:
     """Returns what a page shows of a result."""
     table, why_not = result.values.table, result.forecasts.why_not if result.record else None
-    lines = source_lines(table, result.source.sources) if has_sources else None
     layouts = "linear" if report.stage is None else report.stage.placement
-    memory = result.memory(layouts, partitioner=report.partitioner).memory_bytes
-    verdict = None if report.verdict is None or not has_verdict else report.verdict()
-    return Subject(title, table, result.record, report, why_not, lines or {}, memory, verdict)
+    shown = Subject(
+        title,
+        table,
+        result.record,
+        report,
+        why_not,
+        memory_bytes=result.memory(layouts, partitioner=report.partitioner).memory_bytes,
+        verdict=None if report.verdict is None or not has_verdict else report.verdict(),
+        findings=findings,
+        compiled=compiled,
+    )
+    if not has_sources:
+        return shown
+    sources = result.source.sources
+    return replace(shown, sources=source_lines(table, sources), lines=sources.lines)
+
+
+def _findings(result: Result, target: AxisPlacement | Hardware | str | None) -> tuple[ShownFinding, ...]:
+    return tuple(
+        ShownFinding(f.code, f.level, f.message, f.remedy, f.subject, str(f.position or f.location))
+        for f in result.check(target=target)
+    )

@@ -8,6 +8,8 @@ import pytest
 
 from shardy_py.cli.explorer import main
 from tests.api.programs import MATMUL
+from tests.report.compiled.compiled_program import COMPILED, PROGRAM
+from tests.viewer.explorer.test_page import explorer_data
 
 
 @pytest.fixture
@@ -32,6 +34,14 @@ def test_two_programs(folder: Path) -> None:
     assert (folder / "two.html").read_text() != (folder / "one.html").read_text()
 
 
+def test_a_compiled_program(folder: Path) -> None:
+    (folder / "p.mlir").write_text(PROGRAM)
+    (folder / "p.hlo").write_text(COMPILED)
+    assert main(["p.mlir", "--compiled", "p.hlo"]) == 0
+    compiled = explorer_data((folder / "p.html").read_text())["compiled"]
+    assert [each["name"] for each in compiled["collectives"]] == ["sum.1", "gather"]
+
+
 def test_standard_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["a.mlir", "-o", "-", "--no-propagate", "--no-source"]) == 0
     assert capsys.readouterr().out.startswith("<!doctype html>")
@@ -47,6 +57,9 @@ def test_standard_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
             "cannot open output file 'nowhere/a.html': No such file or directory",
         ),
         (["-", "-"], "shardy-explorer: only one of the programs can be standard input"),
+        (["a.mlir", "--compiled", "missing.hlo"], "cannot open input file 'missing.hlo'"),
+        (["a.mlir", "b.mlir", "--compiled", "a.hlo"], "shardy-explorer: --compiled is for one program"),
+        (["-", "--compiled", "-"], "shardy-explorer: only one of the programs can be standard input"),
         (["missing.mlir"], "cannot open input file 'missing.mlir'"),
         (["a.mlir", "--model", "tpu-v99"], "unknown"),
     ],

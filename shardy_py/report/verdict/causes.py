@@ -31,9 +31,13 @@ _ORIGINS = 3
 
 @dataclass(frozen=True, eq=False)
 class CostGroup:
-    """Collectives with one cause, the most expensive first."""
+    """Collectives with one cause, the most expensive first.
+
+    numbers: of those that send, in the order of the report, the positions of these.
+    """
 
     uses: tuple[CollectiveUse, ...]
+    numbers: tuple[int, ...]
 
     @property
     def first(self) -> CollectiveUse:
@@ -75,12 +79,17 @@ class CostGroup:
 
 def cost_groups(report: CommunicationReport) -> tuple[CostGroup, ...]:
     """Returns the causes of the collectives of a report, most expensive first."""
-    groups: dict[Hashable, list[CollectiveUse]] = {}
-    for use in report.sending:
+    groups: dict[Hashable, list[tuple[int, CollectiveUse]]] = {}
+    for number, use in enumerate(report.sending):
         for part in by_cause(use):
-            groups.setdefault(_key(part), []).append(part)
-    made = (CostGroup(tuple(sorted(uses, key=_expense))) for uses in groups.values())
+            groups.setdefault(_key(part), []).append((number, part))
+    made = (_group(parts) for parts in groups.values())
     return tuple(sorted(made, key=lambda group: (-group.cost.seconds, -group.cost.bytes)))
+
+
+def _group(parts: Iterable[tuple[int, CollectiveUse]]) -> CostGroup:
+    ordered = sorted(parts, key=lambda part: _expense(part[1]))
+    return CostGroup(tuple(use for _, use in ordered), tuple(dict.fromkeys(number for number, _ in ordered)))
 
 
 def _expense(use: CollectiveUse) -> tuple[float, int]:

@@ -16,6 +16,7 @@ from shardy_py.base.errors import Position
 from shardy_py.hardware.cost import Cost
 from shardy_py.report.difference import Figures
 from shardy_py.report.verdict import text
+from shardy_py.report.verdict.effects import CollectiveEffect
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ class TriedChange:
     words: the change as an instruction. before, after: the costs of the program without and with it.
     kept: the bytes of arguments and results on each device, without and with it.
     fixes: of the source, if all of the change is expressions of files. code: lines to paste; "" if the words
-    say it all. annotations: the change in a program of MLIR, if annotations are all of it.
+    say it all. annotations: the change in a program of MLIR, if annotations are all of it. effects: the
+    collectives that it removes, makes cheaper or adds.
     """
 
     words: str
@@ -62,6 +64,7 @@ class TriedChange:
     fixes: tuple[SourceFix, ...] = ()
     code: str = ""
     annotations: tuple[SuggestedSharding, ...] = ()
+    effects: tuple[CollectiveEffect, ...] = ()
 
     @property
     def saved_bytes(self) -> int:

@@ -7,7 +7,6 @@ Columns are lists of equal length; texts, types and shardings are interned and n
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -22,50 +21,31 @@ from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.mlir.value_table import ValueEntry, ValueTable
-from shardy_py.propagation.graph.run_record import Record
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
-from shardy_py.report.explain import WhyNot
 from shardy_py.report.matching import match_values
 from shardy_py.report.tables import type_text
-from shardy_py.report.verdict import Verdict
+from shardy_py.report.verdict import CollectivePlace
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
+from shardy_py.viewer.explorer.divided import divided
 from shardy_py.viewer.explorer.history import ShownStep, history_of
-from shardy_py.viewer.explorer.items import Item, Items, collect_items, main_first
+from shardy_py.viewer.explorer.items import Item, Items, beside, collect_items, depths, main_first
+from shardy_py.viewer.explorer.joined import joined
 from shardy_py.viewer.explorer.judged import judged
 from shardy_py.viewer.explorer.lives import lives
 from shardy_py.viewer.explorer.placement import place, wrapped
 from shardy_py.viewer.explorer.refused import alike, refused
 from shardy_py.viewer.explorer.scopes import folded
+from shardy_py.viewer.explorer.sent import Row, collective_rows, differences, needed_by
+from shardy_py.viewer.explorer.subject import Subject
 
-SCHEMA = 1
+SCHEMA = 2
 LONGEST_TEXT = 400
 _BOLD, _CHARACTER, _MARGIN, _NARROWEST, _WIDEST = 7.4, 6.7, 20, 84, 320
 
 
 _Own = Callable[["Operation | None"], "Operation | None"]
 """Finds the op of the program that is drawn for an op of a report."""
-
-
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """A propagated program with what is known of it.
-
-    record: of the passes; None: there is nothing to play. communication: its collectives.
-    why_not: answers why axes are not used; None: it is not said.
-    sources: the lines of source files, by file and line number.
-    memory_bytes: of the memory report; None: it is not said.
-    verdict: with which the page opens; None: it opens without.
-    """
-
-    title: str
-    table: ValueTable
-    record: Record | None = None
-    communication: CommunicationReport | None = None
-    why_not: WhyNot | None = None
-    sources: Mapping[str, Mapping[int, str]] = field(default_factory=dict[str, Mapping[int, str]])
-    memory_bytes: int | None = None
-    verdict: Verdict | None = None
 
 
 class _Interned:
@@ -88,7 +68,7 @@ class _Writer:
         self.subject = subject
         self.table = subject.table
         self.meshes = Symbols(self.table.module).meshes()
-        self.items: Items = folded(collect_items(self.table))
+        self.items: Items = divided(folded(collect_items(self.table)))
         of = ShardingReader().of
         self.given = [e.sharding if e.value is None else of(e.value) for e in self.table.entries]
         self.texts, self.types, self.shardings = _Interned(), _Interned(), _Interned()
@@ -109,6 +89,7 @@ class _Writer:
         final = [self._sharding(sharding) for sharding in self.given]
         start = [self._sharding(sharding) for sharding in history.start]
         steps = [self._step(step) for step in history.steps]
+        sent = self._collectives(self.subject.communication, _same)
         made: JsonObject = {
             "schema": SCHEMA,
             "title": _text(self.subject.title),
@@ -118,16 +99,18 @@ class _Writer:
             "layouts": self._layouts(),
             "lives": self._lives(),
             "steps": steps,
-            "collectives": self._collectives(self.subject.communication, _same),
+            "collectives": sent,
             "summary": _summary(self.subject),
             "verdict": self._verdict(),
+            "findings": self._findings(self.subject, self.table),
+            "compiled": self._compiled(),
             "refused": self._refused(),
             "alike": self.alike,
             "sources": [
                 [_text(f), [[n, _text(t)] for n, t in lines.items()]]
                 for f, lines in self.subject.sources.items()
             ],
-            "other": None if other is None else self._other(other),
+            "other": None if other is None else self._other(other, sent),
         }
         tables: dict[str, Any] = {
             "meshes": [_mesh(name, mesh) for name, mesh in self.meshes.items()],
@@ -137,8 +120,8 @@ class _Writer:
         }
         return {**made, **tables}
 
-    def _other(self, other: Subject) -> JsonObject:
-        """The second program: its shardings of the values of the first, and its collectives."""
+    def _other(self, other: Subject, sent: Sequence[Row]) -> JsonObject:
+        """The second program: its shardings of the values of the first, its collectives, and what differs."""
         final = [-1] * len(self.table.entries)
         for number, sharding in self._of_second():
             final[number] = self._sharding(sharding)
@@ -147,16 +130,48 @@ class _Writer:
         def counterpart(op: Operation | None) -> Operation | None:
             return ops.get(id(op))
 
+        names = {str(new): old for old, new in self.matched}
+        its_own = self._collectives(other.communication, counterpart)
         return {
             "title": _text(other.title),
             "final": final,
-            "collectives": self._collectives(other.communication, counterpart),
+            "collectives": its_own,
+            "differences": differences(sent, its_own),
+            "findings": self._findings(other, self.table, names),
             "summary": _summary(other),
         }
 
     def _verdict(self) -> JsonObject | None:
-        verdict, report = self.subject.verdict, self.subject.communication
-        return None if verdict is None or report is None else judged(verdict, report, self._item)
+        subject = self.subject
+        if subject.verdict is None or subject.communication is None:
+            return None
+        return judged(subject.verdict, subject.communication, self._item, subject.lines)
+
+    def _compiled(self) -> JsonObject | None:
+        compiled, report = self.subject.compiled, self.subject.communication
+        if compiled is None or report is None:
+            return None
+        rows = {CollectivePlace.of(use): number for number, use in reversed([*enumerate(report.sending)])}
+        return joined(compiled, lambda use: rows.get(CollectivePlace.of(use), -1), self._needing(_same))
+
+    def _findings(
+        self, subject: Subject, table: ValueTable, counterparts: Mapping[str, ValueEntry] | None = None
+    ) -> list[list[Json]] | None:
+        """Code, level, message, remedy, place, item.
+
+        counterparts: by name, the values of the first program.
+        """
+        if subject.findings is None:
+            return None
+        known = {str(e): e for e in table.entries} if counterparts is None else counterparts
+        numbers = {id(entry): number for number, entry in enumerate(table.entries)}
+        found: list[list[Json]] = []
+        for each in subject.findings:
+            entry = known.get(each.value)
+            item = -1 if entry is None else self.items.maker[numbers[id(entry)]]
+            words = each.code, each.level, each.message, each.remedy, each.place
+            found.append([*map(_text, words), item])
+        return found
 
     def _refused(self) -> list[list[Json]]:
         """Value, dimension, axis and reasons, the nearest first."""
@@ -226,10 +241,10 @@ class _Writer:
     def _layouts(self) -> list[list[Json]]:
         """For each group its number, children, rows of children by index, centers, waypoints and widths."""
         found = self.items.found
-        depth, index = [0] * len(found), [0] * len(found)
-        for number, item in enumerate(found):
+        depth, index = depths(found), [0] * len(found)
+        for item in found:
             for at, child in enumerate(item.children):
-                depth[child], index[child] = depth[number] + 1, at
+                index[child] = at
         between: dict[int, set[tuple[int, int]]] = {}
         for edge in self.items.edges:
             source = self.items.maker[edge.value]
@@ -237,7 +252,7 @@ class _Writer:
             if source < 0:
                 continue
             if found[source].parent != found[target].parent:
-                pair = _beside(found, depth, source, target)
+                pair = beside(found, depth, source, target)
                 if pair is None:
                     continue
                 source, target = pair
@@ -257,7 +272,7 @@ class _Writer:
     def _width(self, item: Item) -> int:
         """In pixels, of the closed item: of its label and name, or of its type with axes."""
         entries = self.table.entries
-        title, below = len(item.label) + 2, 12 if item.children else 0
+        title, below = len(item.label) + 2, 26 if item.children else 0
         if item.kind == "repeat":
             title += len(str(len(item.children))) + 4  # the page adds how often it recurs
         if item.values:
@@ -279,25 +294,11 @@ class _Writer:
     def _item(self, op: Operation | None) -> int:
         return -1 if op is None else self.items.of_op.get(id(op), -1)
 
-    def _collectives(self, report: CommunicationReport | None, own: _Own) -> list[list[Json]]:
-        """For each: kind, axes, type, bytes of all runs, seconds, runs, item, operand, reason, place."""
-        return [] if report is None else [self._collective(use, own) for use in report.sending]
+    def _collectives(self, report: CommunicationReport | None, own: _Own) -> list[Row]:
+        return collective_rows(report, lambda words: self.texts.of(_text(words)), self._needing(own))
 
-    def _collective(self, use: CollectiveUse, own: _Own) -> list[Json]:
-        cause, text = use.cause, self.texts.of
-        axes = ", ".join(f"{name}={size}" for name, size in use.axes)
-        words = use.kind, axes, type_text(use.type.shape, use.type.element)
-        cost = use.total.bytes, use.total.seconds, use.times
-        made_for = cause.made_for
-        item = self.items.needing(None) if made_for is None else self._item(own(made_for))
-        return [
-            *map(text, words),
-            *cost,
-            item,
-            cause.operand,
-            text(_text(cause.reason)),
-            text(_text(cause.location)),
-        ]
+    def _needing(self, own: _Own) -> Callable[[CollectiveUse], int]:
+        return lambda use: needed_by(use, lambda op: self._item(own(op)), lambda: self.items.needing(None))
 
     def _sharding(self, sharding: TensorSharding | None) -> int:
         known = self.numbers.get(id(sharding))
@@ -329,19 +330,6 @@ def _axes_length(sharding: TensorSharding | None) -> int:
 
 def _axes(axes: Iterable[Any], mesh: Mesh) -> list[Json]:
     return [part for axis in axes for part in (_text(str(axis).replace('"', "")), axis.size(mesh))]
-
-
-def _beside(found: Sequence[Item], depth: Sequence[int], source: int, target: int) -> tuple[int, int] | None:
-    """The ancestors of two items that are children of one group; None if one is around the other."""
-    while depth[source] > depth[target]:
-        source = found[source].parent
-    while depth[target] > depth[source]:
-        target = found[target].parent
-    if source == target:
-        return None
-    while found[source].parent != found[target].parent:
-        source, target = found[source].parent, found[target].parent
-    return source, target
 
 
 def _type(type_: Attribute) -> tuple[str, tuple[int | None, ...], int]:

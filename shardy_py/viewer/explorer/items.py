@@ -26,7 +26,7 @@ ROOT = 0
 _HOLDERS = frozenset(Control) - {Control.NONE, Control.CALL}
 """Ops with these hold a part of the program in their regions; those of others combine elements."""
 
-Kind = Literal["root", "function", "region", "scope", "repeat", "op", "argument", "result"]
+Kind = Literal["root", "function", "region", "pass", "scope", "repeat", "op", "argument", "result"]
 
 
 @dataclass(slots=True)
@@ -175,6 +175,28 @@ def main_first(items: Items) -> Iterator[int]:
     """The numbers of the functions, @main before others."""
     functions = items.found[ROOT].children
     yield from sorted(functions, key=lambda n: (items.found[n].label != f"@{MAIN}", n))
+
+
+def depths(found: Sequence[Item]) -> list[int]:
+    """Returns how many groups are around each item; parents come before children."""
+    depth = [0] * len(found)
+    for number, item in enumerate(found):
+        for child in item.children:
+            depth[child] = depth[number] + 1
+    return depth
+
+
+def beside(found: Sequence[Item], depth: Sequence[int], source: int, target: int) -> tuple[int, int] | None:
+    """Returns the ancestors of two items that are children of one group; None if one is around the other."""
+    while depth[source] > depth[target]:
+        source = found[source].parent
+    while depth[target] > depth[source]:
+        target = found[target].parent
+    if source == target:
+        return None
+    while found[source].parent != found[target].parent:
+        source, target = found[source].parent, found[target].parent
+    return source, target
 
 
 def scope_of(op: Operation) -> tuple[str, ...]:

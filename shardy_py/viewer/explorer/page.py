@@ -17,7 +17,19 @@ from importlib.resources import files
 from shardy_py.base.json_values import JsonObject
 from shardy_py.report.notebook import PALETTE
 
-_SCRIPTS = ("data.js", "layout.js", "draw.js", "panel.js", "main.js")
+_SCRIPTS = (
+    "data.js",
+    "layout.js",
+    "draw.js",
+    "overview.js",
+    "pointer.js",
+    "strip.js",
+    "lists.js",
+    "verdict.js",
+    "compared.js",
+    "panel.js",
+    "main.js",
+)
 
 
 def page(document: JsonObject) -> str:

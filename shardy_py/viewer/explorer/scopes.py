@@ -1,9 +1,9 @@
 """Folds the ops of each block: by the scopes of their names, and repeated runs of equal ops to one group.
 
-A scope that recurs with another number (`layer_0`, `layer_1`, ...) and about as many ops is one group of kind
-"repeat", whose children are the scopes: one is shown at a time. Without scopes, runs of equal ops one after
-the other (an unrolled loop over layers) are found in the sequence of ops, and of what is left the sections
-between values through which all has to pass (`sections.py`). Not here: placement (`placement.py`).
+A training step is first divided into its passes (`passes_of_model.py`). A scope that recurs with another
+number (`layer_0`, `layer_1`, ...) and about as many ops is one group of kind "repeat", whose children are the
+scopes: one is shown at a time. Without scopes, runs of equal ops one after the other (an unrolled loop over
+layers) are found. Not here: groups that are still long (`divided.py`), placement (`placement.py`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
+from xdsl.ir import Attribute, Operation
+
+from shardy_py.mlir.location_names import name_stack
 from shardy_py.viewer.explorer.items import Item, Items, ValueUse, scope_of
-from shardy_py.viewer.explorer.sections import sections
+from shardy_py.viewer.explorer.passes_of_model import PASSES, passes_of_model
 
 LEAST_RUN = 6
 """The least number of ops in a run that counts as a layer."""
 LEAST_REPEATS = 3
-MOST_FLAT = 40
-"""Longer sequences of ops without scopes and repeats are folded into sections."""
 _DIFFERENCE = 0.25
 """Scopes of one family have this much more or fewer ops than the middle one, as a share of those."""
 _NUMBER = re.compile(r"\d+")
@@ -51,11 +52,31 @@ class _Folder:
         for child, op in ends.items():
             parent = self.old.found[child].parent if op < 0 else self.old.found[op].parent
             self._add(child, self.numbers[parent] if op < 0 else self.new.found[self.numbers[op]].parent)
+        first = self._first_ops()
         for item in self.new.found:
-            item.children.sort(key=lambda child: _ORDER.get(self.new.found[child].kind, 1))
+            item.children.sort(key=lambda child: (*self._order(child), first[child]))
         self.new.edges = [ValueUse(e.value, self.numbers[e.item], e.operand) for e in self.old.edges]
         self.new.of_op = {op: self.numbers[number] for op, number in self.old.of_op.items()}
         return self.new
+
+    def _order(self, child: int) -> tuple[int, int]:
+        """Arguments before all else, results behind; the passes of a model in their order."""
+        item = self.new.found[child]
+        return _ORDER.get(item.kind, 1), PASSES.index(item.label) if item.kind == "pass" else -1
+
+    def _first_ops(self) -> list[int]:
+        """By new item, the first old item that is it or in it: that is its place in the program.
+
+        Arguments stand beside their users, so that they do not count for groups.
+        """
+        found, last = self.old.found, len(self.old.found)
+        first = [last] * len(self.new.found)
+        for old, new in self.numbers.items():
+            first[new] = min(first[new], old + (last if found[old].kind == "argument" else 0))
+        for number in range(len(first) - 1, 0, -1):
+            parent = self.new.found[number].parent
+            first[parent] = min(first[parent], first[number])
+        return first
 
     def _ends(self) -> dict[int, int]:
         """The arguments and results of functions, each with the op beside which it stands; -1 if none."""
@@ -73,38 +94,50 @@ class _Folder:
 
     def _fold(self, children: Sequence[int], group: int) -> None:
         """Adds children of one block: those with a scope in groups of it, others in groups of equal runs."""
-        paths = self._paths(children)
-        inside = {child for child, path in zip(children, paths, strict=True) if path}
-        first, last = self._around(children, inside or self._in_runs(children))
+        passes = self._passes(children)
+        paths = self._paths(children, passes)
+        first, last = self._around(children, {c for c, path in zip(children, paths, strict=True) if path})
         around = {*first, *last}
         self._add_group("inputs", first, group)
-        unscoped: list[int] = []
         tree: dict[_Path, int] = {(): group}
         alike = self._alike(paths)
+        direct: dict[_Path, list[int]] = {}  # ops of a scope itself, up to the next scope in it
         for child, path in zip(children, paths, strict=True):
-            if not path:
-                unscoped += [] if child in around else [child]
+            if child in around:
                 continue
-            if unscoped:
-                self._add_runs(unscoped, group)
-                unscoped.clear()
-            for depth in range(1, len(path) + 1) if path not in tree else ():
-                prefix = path[:depth]
-                if prefix in tree:
-                    continue
-                parent = tree[prefix[:-1]]
-                if family := alike.get(prefix):
-                    if family not in tree:
-                        label = _NUMBER.sub("*", prefix[-1])
-                        tree[family] = self.new.add(Item("repeat", label, parent))
-                    parent = tree[family]
-                tree[prefix] = self.new.add(Item("scope", prefix[-1], parent))
-            self._add(child, tree[path])
-        self._add_runs(unscoped, group)
+            for depth in range(len(path)):
+                self._add_runs(direct.pop(path[:depth], ()), tree[path[:depth]])
+                self._add_scope(path[: depth + 1], tree, alike, is_pass=depth == 0 and bool(passes))
+            direct.setdefault(path, []).append(child)
+        for path, members in direct.items():
+            self._add_runs(members, tree[path])
         self._add_group("results", last, group)
 
+    def _add_scope(
+        self, path: _Path, tree: dict[_Path, int], alike: dict[_Path, _Path], *, is_pass: bool
+    ) -> None:
+        """Adds a group for a scope, in that of its family if it has one."""
+        if path in tree:
+            return
+        parent = tree[path[:-1]]
+        if family := alike.get(path):
+            if family not in tree:
+                tree[family] = self.new.add(Item("repeat", _NUMBER.sub("*", path[-1]), parent))
+            parent = tree[family]
+        tree[path] = self.new.add(Item("pass" if is_pass else "scope", path[-1], parent))
+
+    def _passes(self, children: Sequence[int]) -> list[str]:
+        """The pass of a training step that each child is of; [] if there is one pass only."""
+        found, position = self.old.found, {child: at for at, child in enumerate(children)}
+        names = ["" if (op := found[c].op) is None else name_stack(_location(op)) for c in children]
+        users = {
+            at: [position[user] for user in self.users.get(child, ()) if user in position]
+            for at, child in enumerate(children)
+        }
+        return passes_of_model(names, users)
+
     def _around(self, children: Sequence[int], inside: set[int]) -> tuple[list[int], list[int]]:
-        """The other ops that use nothing of those inside scopes or runs, and those used by none of them.
+        """The other ops that use nothing of those inside scopes, and those used by none of them.
 
         Such as changes of arguments, and updates of parameters, which are in between in the program.
         """
@@ -119,10 +152,6 @@ class _Folder:
         groups = [child for child in ops if first[child]], [c for c in ops if last[c] and not first[c]]
         before, after = (found if len(found) >= LEAST_RUN else [] for found in groups)
         return before, after
-
-    def _in_runs(self, children: Sequence[int]) -> set[int]:
-        runs = repeated_runs([self._signature(child) for child in children])
-        return {child for start, period, count in runs for child in children[start : start + period * count]}
 
     def _add_group(self, label: str, members: Sequence[int], group: int) -> None:
         if members:
@@ -140,19 +169,22 @@ class _Folder:
                 users.setdefault(maker, set()).add(user)
         return users
 
-    def _paths(self, children: Sequence[int]) -> list[_Path]:
-        """The scopes of each child below those that all have; scopes of a single op are left out."""
+    def _paths(self, children: Sequence[int], passes: Sequence[str]) -> list[_Path]:
+        """The pass and the scopes of each child below those that all have; scopes of one op are left out."""
         found = self.old.found
         paths = [scope_of(op) if (op := found[c].op) and found[c].kind == "op" else () for c in children]
         given = [path for path in dict.fromkeys(paths) if path]
-        if not given:
+        if not given and not passes:
             return paths
         shared = 0
-        while all(len(p) > shared and p[shared] == given[0][shared] for p in given):
+        while given and all(len(p) > shared and p[shared] == given[0][shared] for p in given):
             shared += 1
-        sizes = _sizes([path[shared:] for path in paths])
-        known = {path: _shortened(path[shared:], sizes) for path in set(paths)}
-        return [known[path] for path in paths]
+        heads = [(each,) for each in passes] or [()] * len(paths)
+        below = [(*head, *path[shared:]) for head, path in zip(heads, paths, strict=True)]
+        sizes = _sizes(below)
+        least = len(heads[0])  # passes stay groups of their own
+        known = {path: _shortened(path, sizes, least) for path in set(below)}
+        return [known[path] for path in below]
 
     def _alike(self, paths: Sequence[_Path]) -> dict[_Path, _Path]:
         """For each scope that recurs with other numbers and about as many ops, the key of its family."""
@@ -174,57 +206,20 @@ class _Folder:
         return item.label, *(id(entries[value].type) for value in item.values), len(item.children)
 
     def _add_runs(self, children: Sequence[int], group: int) -> None:
-        """Adds children without scopes: repeated runs as groups, and sections of long sequences."""
+        """Adds children without scopes: repeated runs as groups."""
         at = 0
         for start, period, count in repeated_runs([self._signature(child) for child in children]):
-            self._add_sections(children[at:start], group)
+            self._add_all(children[at:start], group)
             repeat = self.new.add(Item("repeat", f"{period} ops", group))
             for number in range(count):
                 run = self.new.add(Item("scope", f"repeat {number}", repeat))
-                for child in children[start + number * period : start + (number + 1) * period]:
-                    self._add(child, run)
+                self._add_all(children[start + number * period : start + (number + 1) * period], run)
             at = start + period * count
-        self._add_sections(children[at:], group)
+        self._add_all(children[at:], group)
 
-    def _add_sections(self, children: Sequence[int], group: int) -> None:
-        found = sections(self._last_uses(children), least=LEAST_RUN) if len(children) > MOST_FLAT else []
-        at = 0
-        for start, end in found:
-            for child in children[at:start]:
-                self._add(child, group)
-            section = self.new.add(Item("scope", self._range(children[start:end]), group))
-            for child in children[start:end]:
-                self._add(child, section)
-            at = end
-        for child in children[at:]:
+    def _add_all(self, children: Iterable[int], group: int) -> None:
+        for child in children:
             self._add(child, group)
-
-    def _last_uses(self, children: Sequence[int]) -> list[int]:
-        """As `sections` takes them; values that need no argument, such as masks, do not count."""
-        position = {child: at for at, child in enumerate(children)}
-        return [
-            max((position.get(user, len(children)) for user in self.users.get(child, ())), default=at)
-            if child in self._fed
-            else at
-            for at, child in enumerate(children)
-        ]
-
-    def _range(self, children: Sequence[int]) -> str:
-        """The names of the first and the last value of some ops."""
-        entries = self.old.table.entries
-        names = [entries[value].name for child in children for value in self.old.found[child].values[:1]]
-        return f"{names[0]} to {names[-1]}" if names else f"{len(children)} ops"
-
-    @cached_property
-    def _fed(self) -> set[int]:
-        """The items that need an argument beside them, directly or not."""
-        waiting = [number for number, item in enumerate(self.old.found) if item.kind == "argument"]
-        fed = set(waiting)
-        while waiting:
-            new = self.users.get(waiting.pop(), set()) - fed
-            fed |= new
-            waiting.extend(new)
-        return fed
 
     def _add(self, child: int, parent: int) -> None:
         old = self.old.found[child]
@@ -240,13 +235,20 @@ def _sizes(paths: Iterable[_Path]) -> Counter[_Path]:
     return sizes
 
 
-def _shortened(path: _Path, sizes: Counter[_Path]) -> _Path:
-    """A path without scopes of one op at its end, and with scopes that hold only one scope joined."""
-    while path and sizes[path] < 2:
+def _location(op: Operation) -> Attribute:
+    return op.location  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _shortened(path: _Path, sizes: Counter[_Path], least: int) -> _Path:
+    """A path without scopes of one op at its end, and with scopes that hold only one scope joined.
+
+    The first `least` parts stay as they are.
+    """
+    while len(path) > least and sizes[path] < 2:
         path = path[:-1]
     joined: list[str] = []
     for depth, part in enumerate(path):
-        if joined and sizes[path[: depth + 1]] == sizes[path[:depth]]:
+        if len(joined) > least and sizes[path[: depth + 1]] == sizes[path[:depth]]:
             joined[-1] += f"/{part}"
         else:
             joined.append(part)

@@ -25,6 +25,27 @@ _FLAGS = (
 )
 
 
+_PAN = """
+const [frames] = arguments;
+return new Promise((done) => {
+  const root = document.querySelector('#views svg'), start = performance.now();
+  root.setPointerCapture = () => {};
+  const more = {pointerId: 1, buttons: 1, bubbles: true};
+  const event = (type, clientX, clientY) => new PointerEvent(type, {...more, clientX, clientY});
+  const at = (...where) => root.dispatchEvent(event(...where));
+  let frame = 0, x = 700, y = 300;
+  at('pointerdown', x, y);
+  const step = () => {
+    const way = Math.floor(frame / 60) % 2 ? -1 : 1;
+    at('pointermove', x += 9 * way, y += 7 * way);
+    if (++frame < frames) { requestAnimationFrame(step); return; }
+    at('pointerup', x, y);
+    done(1000 * frames / (performance.now() - start));
+  };
+  requestAnimationFrame(step);
+})
+"""
+"""Drags the graph back and forth, 11 pixels a frame, farther than is drawn around the view."""
 _WAIT = "const wait = () => (globalThis.app?.lists ? done() : setTimeout(wait, 5))"
 
 
@@ -69,6 +90,10 @@ class Browser:
             f"document.body.dispatchEvent(new KeyboardEvent('keydown', {{key: {key!r}, bubbles: true}}))"
         )
         self.settle()
+
+    def panned(self, frames: int = 20) -> float:
+        """The frames a second while the graph is dragged."""
+        return self.driver.execute_script(_PAN, frames)
 
     def problems(self) -> list[str]:
         """What the console has got since the last call: errors, and violations of the policy."""

@@ -11,7 +11,8 @@ from examples.transformer import lowered
 from shardy_py import P, Program, propagate
 from tests.viewer.explorer.browser import LAPTOP, WIDE, Browser, browser
 
-PICTURES = Path(__file__).resolve().parents[3] / "docs" / "pictures"
+ROOT = Path(__file__).resolve().parents[3]
+PICTURES, EXAMPLES = ROOT / "docs" / "pictures", ROOT / "examples"
 
 _SIDE_BY_SIDE = (
     "const s = document.getElementById('state'); s.value = '2'; s.dispatchEvent(new Event('change'))"
@@ -22,7 +23,7 @@ def main() -> None:
     """Writes all pictures."""
     PICTURES.mkdir(exist_ok=True)
     jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")  # no folders in locations
-    result = propagate(Program.from_jax(lowered(4)))
+    result = propagate(Program.from_jax(lowered(4)).with_source_roots(str(EXAMPLES)))
     with TemporaryDirectory() as folder:
         one, two = Path(folder) / "one.html", Path(folder) / "two.html"
         result.explorer(titles=("transformer.py", "")).save(one)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from shardy_py import Program, Result, propagate
-from shardy_py.viewer.explorer import document
+from shardy_py.viewer.explorer import collect_items, document, folded
+from shardy_py.viewer.explorer.divided import MOST_SHOWN, divided
 from shardy_py.viewer.explorer.items import split_scopes
 from shardy_py.viewer.explorer.placement import apart, place, wrapped
 from shardy_py.viewer.explorer.scopes import repeated_runs
@@ -145,7 +146,8 @@ def test_places_keep_their_distance() -> None:
 
 def test_a_repeat_is_wide_enough_for_how_often_it_recurs() -> None:
     def width(count: int) -> int:
-        made = _document(_result(layers(count)))
+        text = layers(count).replace("layer_", "decoder_layer_of_stack_")
+        made = _document(_result(text))
         kinds = [kind for kind, _ in _kinds(made)]
         widths = (zip(group[1], group[5], strict=True) for group in made["layouts"])
         return next(wide for pairs in widths for child, wide in pairs if kinds[child] == "repeat")
@@ -171,14 +173,72 @@ def _residual_blocks(count: int) -> str:
 def test_residual_blocks_without_scopes_are_sections() -> None:
     made = _document(_result(_residual_blocks(3)))
     assert [label for kind, label in _kinds(made) if kind == "scope"] == [
-        "%1 to %20",
-        "%21 to %40",
-        "%41 to %60",
+        "%1..%20",
+        "%21..%40",
+        "%41..%60",
     ]
 
 
 def test_short_programs_are_not_folded() -> None:
     assert "scope" not in {kind for kind, _ in _kinds(_document(_result(_residual_blocks(1))))}
+
+
+def _chain(count: int, *, passes_on: int) -> str:
+    """Ops without scopes, repeats or waists: each uses the one before it and one far before."""
+    type_, names = "tensor<8x16xf32>", ["%arg0"]
+    ops = ("tanh", "sine", "cosine", "negate", "abs")
+    lines: list[str] = []
+    for at in range(count):
+        far = names[max(0, at - passes_on - at * at % 7)]
+        lines.append(f"  %a{at} = stablehlo.{ops[at * at % 5]} {names[-1]} : {type_}")
+        lines.append(f"  %b{at} = stablehlo.add %a{at}, {far} : {type_}")
+        names.append(f"%b{at}")
+    head = f"func.func @main(%arg0: {type_}) -> {type_} {{"
+    return "\n".join([head, *lines, f"  return {names[-1]} : {type_}", "}", ""])
+
+
+@pytest.mark.parametrize("count", [60, 900])
+def test_no_group_shows_too_many_boxes(count: int) -> None:
+    items = divided(folded(collect_items(Program.parse(_chain(count, passes_on=9)).values.table)))
+    found = items.found
+    assert max(len(item.children) for item in found if item.kind != "repeat") <= MOST_SHOWN + 2
+    assert sum(item.kind == "op" for item in found) == 2 * count
+    assert all(item.parent < number for number, item in enumerate(found))
+    for item in found:
+        ops = [child for child in item.children if found[child].kind == "op"]
+        assert ops == sorted(ops), "in the order of the program"
+    assert [items.found[n].op for n in items.of_op.values()] == [
+        item.op for item in found if item.kind == "op"
+    ]
+
+
+_STEP = """
+func.func @main(%w: tensor<8x8xf32>, %x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = stablehlo.tanh %x : tensor<8x8xf32> loc("jit(step)/jvp(layer)/tanh")
+  %1 = stablehlo.multiply %0, %w : tensor<8x8xf32> loc("jit(step)/jvp(layer)/mul")
+  %2 = stablehlo.negate %w : tensor<8x8xf32> loc("jit(step)/decay")
+  %3 = stablehlo.multiply %1, %0 : tensor<8x8xf32> loc("jit(step)/transpose(jvp(layer))/mul")
+  %4 = stablehlo.add %3, %1 : tensor<8x8xf32> loc("jit(step)/transpose(jvp(layer))/add")
+  %5 = stablehlo.add %4, %2 : tensor<8x8xf32> loc("jit(step)/sub")
+  return %5 : tensor<8x8xf32>
+}
+"""
+
+
+def test_a_training_step_is_shown_by_passes() -> None:
+    made = _document(_result(_STEP))
+    kinds, parents = _kinds(made), made["items"]["parent"]
+    passes = [n for n, (kind, _) in enumerate(kinds) if kind == "pass"]
+    assert [kinds[n][1] for n in passes] == ["forward", "backward", "update"]
+    inside = {kinds[n][1]: [kinds[c][1] for c, p in enumerate(parents) if p == n] for n in passes}
+    assert inside["update"] == ["negate", "add", "result 0"], "with what only the update needs"
+    forward = made["layouts"]
+    order = next(children for group, children, *_ in forward if passes[0] in children)
+    assert [n for n in order if n in passes] == passes
+
+
+def test_a_program_of_one_pass_has_no_passes() -> None:
+    assert "pass" not in {kind for kind, _ in _kinds(_document(_result(layers(2))))}
 
 
 def test_functions_stand_in_rows_below_the_main_one() -> None:

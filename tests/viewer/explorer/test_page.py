@@ -15,7 +15,8 @@ import pytest
 
 from shardy_py import Program, ShardyError, propagate
 from shardy_py.report.notebook import PALETTE
-from shardy_py.viewer.explorer_file import Explorer
+from shardy_py.viewer.explorer import document, page
+from shardy_py.viewer.explorer_file import Explorer, subject_of
 from tests.viewer.explorer.programs import layers
 
 HOSTILE = (
@@ -30,7 +31,8 @@ def _explorer(text: str, **options: Any) -> Explorer:
     return propagate(Program.parse(text, "model.mlir")).explorer(**options)
 
 
-def _data(html: str) -> dict[str, Any]:
+def explorer_data(html: str) -> dict[str, Any]:
+    """The data of a page."""
     match = re.search(r'id="data">([^<]*)</script>', html)
     assert match is not None
     return json.loads(zlib.decompress(b64decode(match[1])))
@@ -63,8 +65,8 @@ def test_hostile_names_are_text(name: str) -> None:
     html = _explorer(text, titles=(name, "")).html
     assert html.count("<script") == html.count("</script>") == 2
     assert "<img" not in html
-    assert all(len(each) <= 410 for each in _data(html)["texts"])
-    assert "\u202e" not in json.dumps(_data(html), ensure_ascii=False)
+    assert all(len(each) <= 410 for each in explorer_data(html)["texts"])
+    assert "\u202e" not in json.dumps(explorer_data(html), ensure_ascii=False)
 
 
 def test_python_lines_come_with_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,8 +75,10 @@ def test_python_lines_come_with_the_page(tmp_path: Path, monkeypatch: pytest.Mon
     Path("secret.txt").write_text("secret\n" * 40)
     text = layers(1).replace('loc("jit(f)/layer_0/mlp/tanh")', 'loc("model.py":20:1)')
     text = text.replace('loc("jit(f)/layer_0/add")', 'loc("secret.txt":2:1)')
-    assert _data(_explorer(text).html)["sources"] == [["model.py", [[n, f"line {n}"] for n in range(16, 25)]]]
-    assert _data(_explorer(text, has_sources=False).html)["sources"] == []
+    assert explorer_data(_explorer(text).html)["sources"] == [
+        ["model.py", [[n, f"line {n}"] for n in range(16, 25)]]
+    ]
+    assert explorer_data(_explorer(text, has_sources=False).html)["sources"] == []
 
 
 def test_explorers_are_saved_and_shown_in_notebooks(tmp_path: Path) -> None:
@@ -105,11 +109,13 @@ def test_a_result_is_shown_in_a_browser(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_files_stay_small(count: int, most: int) -> None:
-    assert len(_explorer(layers(count)).html) < most
+    result = propagate(Program.parse(layers(count), "model.mlir"))
+    subject = subject_of(result, "model", result.communication(), has_sources=False)  # the verdict takes long
+    assert len(page(document(subject))) < most
 
 
 _GROUNDS = ("paper", "ground", "group")
-_ON_GROUNDS = ("ink", "soft", "accent", "send")
+_ON_GROUNDS = ("ink", "soft", "accent", "send", "good")
 _GRAPHICS = (("edge", "group"), ("edge", "ground"))
 
 
@@ -141,6 +147,24 @@ def test_contrast_is_that_of_wcag_aa(theme: str) -> None:
     assert {pair: ratio for pair, ratio in low.items() if ratio < 4.5} == {}
     graphics = {pair: _contrast(colours[pair[0]], colours[pair[1]]) for pair in _GRAPHICS}
     assert {pair: ratio for pair, ratio in graphics.items() if ratio < 3} == {}
+
+
+def _mixed(below: str, above: str, part: float) -> str:
+    """A colour with another one over it, which covers so much of it."""
+    channels = [(int(below[at : at + 2], 16), int(above[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(old + (new - old) * part):02x}" for old, new in channels)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_words_can_be_read_on_heat(theme: str) -> None:
+    style = (files("shardy_py.viewer.explorer") / "page" / "style.css").read_text("utf-8")
+    parts = dict(re.findall(r"(?<!dark )\.heat-(\d) { fill-opacity: ([\d.]+)", style))
+    assert len(parts) == 6
+    if theme == "dark":
+        parts |= dict(re.findall(r":root\.dark \.heat-(\d) { fill-opacity: ([\d.]+)", style))
+    colours = _themes()[theme]
+    grounds = [_mixed(colours["paper"], colours["send"], float(part)) for part in parts.values()]
+    assert [ground for ground in grounds if _contrast(colours["ink"], ground) < 4.5] == []
 
 
 def test_names_of_axes_can_be_read_on_their_colours() -> None:

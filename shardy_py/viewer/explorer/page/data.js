@@ -55,8 +55,31 @@ class Model {
       if (item >= 0) state.sends.set(item, [...(state.sends.get(item) ?? []), n]);
     });
     state.bytesIn = new Float64Array(this.count);
-    for (const [item, rows] of state.sends) for (const n of rows) state.bytesIn[item] += state.collectives[n][3];
-    for (let i = this.count - 1; i > 0; i--) state.bytesIn[this.parent[i]] += state.bytesIn[i];
+    state.costIn = new Float64Array(this.count); // seconds, or bytes of links without a time
+    const isTimed = state.collectives.some((row) => row[4] > 0);
+    for (const [item, rows] of state.sends) {
+      for (const n of rows) { state.bytesIn[item] += state.collectives[n][3]; state.costIn[item] += state.collectives[n][isTimed ? 4 : 3]; }
+    }
+    for (let i = this.count - 1; i > 0; i--) { state.bytesIn[this.parent[i]] += state.bytesIn[i]; state.costIn[this.parent[i]] += state.costIn[i]; }
+    state.cost = state.collectives.reduce((all, row) => all + row[isTimed ? 4 : 3], 0);
+  }
+
+  /** The part of the cost of all collectives of a state that is for ops in an item. */
+  share(state, item) { const { cost, costIn } = this.states[state]; return cost ? costIn[item] / cost : 0; }
+
+  /** The op of an item that costs most; 0 if none communicates. */
+  mostIn(state, item) {
+    const { costIn } = this.states[state];
+    let most = item;
+    while (this.children[most].length && costIn[most]) most = this.children[most].reduce((best, child) => (costIn[child] > costIn[best] ? child : best));
+    return costIn[most] && most !== item ? most : 0;
+  }
+
+  /** Marks of some items and of the groups around them. */
+  withAncestors(items) {
+    const marks = new Set();
+    for (let item of items) for (; item > 0 && !marks.has(item); item = this.parent[item]) marks.add(item);
+    return marks;
   }
 
   text(n) { return this.texts[n]; }
@@ -118,6 +141,8 @@ function bytesText(count) {
   while (count >= 1000 && unit < units.length - 1) { count /= 1000; unit++; }
   return `${unit ? count.toFixed(2) : count} ${units[unit]}`;
 }
+
+function shareText(share) { return share >= 0.995 || share === 0 ? `${Math.round(share * 100)} %` : share < 0.01 ? "< 1 %" : `${Math.round(share * 100)} %`; }
 
 function secondsText(seconds) {
   if (!seconds) return "0 s";

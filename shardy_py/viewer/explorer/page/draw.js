@@ -1,8 +1,8 @@
-// Draws one state of the program into one SVG: only what is in view, and little of what is too small to read.
+// Draws one state of the program into one SVG: what is in view and a margin around it, so that panning moves what is drawn.
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";
-const MONO = 6.62, READABLE = 0.45, MOST_DRAWN = 4000;
+const MONO = 6.62, READABLE = 0.7, MARGIN = 0.35;
 
 function svg(name, attributes = {}, ...children) {
   const node = document.createElementNS(SVG, name);
@@ -13,40 +13,65 @@ function svg(name, attributes = {}, ...children) {
 
 class View {
   constructor(app, state, caption) {
-    Object.assign(this, { app, state });
+    Object.assign(this, { app, state, nodes: new Map() });
     this.figure = document.createElement("figure");
-    this.root = svg("svg", { tabindex: 0, role: "application", "aria-label": `graph of ${caption}` });
-    this.root.append(svg("defs", {}, hatching()));
+    this.root = svg("svg", { tabindex: 0, role: "group", "aria-roledescription": "graph", "aria-label": `graph of ${caption || app.model.data.title}` });
     this.layer = svg("g");
-    this.root.append(this.layer);
+    this.root.append(svg("defs", {}, hatching()), this.layer);
     this.figure.append(this.root);
     if (caption) { const text = document.createElement("figcaption"); text.textContent = caption; this.figure.append(text); }
   }
 
   sharding(value) { return this.state === 0 ? this.app.time.now[value] : this.app.model.states[this.state].final[value]; }
 
-  draw() {
-    const { app } = this, { camera, layout } = app;
-    const { clientWidth: width, clientHeight: height } = this.root;
-    const box = [camera.x, camera.y, width / camera.scale, height / camera.scale];
-    this.root.setAttribute("viewBox", box.join(" "));
-    const inView = ([x, y, w, h]) => x < box[0] + box[2] && x + w > box[0] && y < box[1] + box[3] && y + h > box[1];
-    const items = [...layout.boxes.keys()].filter((item) => item && inView(layout.boxes.get(item)));
-    const groups = items.filter((item) => layout.isOpen(item)), ops = items.filter((item) => !layout.isOpen(item));
-    const parts = camera.scale < READABLE || items.length > MOST_DRAWN ? this.far(ops) : ops.map((item) => this.item(item));
-    this.layer.replaceChildren(...groups.map((item) => this.group(item)), ...this.edges(inView), ...this.ways(), ...parts);
+  /** isMoved: nothing but the place of the camera has changed since the last time. */
+  draw(isMoved) {
+    const { camera } = this.app, { clientWidth: width, clientHeight: height } = this.figure;
+    const { drawn } = this;
+    if (isMoved && drawn && drawn.scale === camera.scale && drawn.width === width && drawn.height === height) {
+      const [x, y] = [(drawn.x - camera.x) * camera.scale, (drawn.y - camera.y) * camera.scale];
+      if (x <= 0 && y <= 0 && x + drawn.w >= width && y + drawn.h >= height) { this.move(x, y); return; }
+    } else this.nodes = new Map();
+    this.redraw(width, height);
   }
 
-  /** Boxes too small to read, as one path for each colour. */
+  move(x, y) { this.root.style.transform = `translate(${x}px, ${y}px)`; }
+
+  redraw(width, height) {
+    const { app } = this, { camera } = app, [w, h] = [Math.ceil(width * (1 + 2 * MARGIN)), Math.ceil(height * (1 + 2 * MARGIN))];
+    const [x, y] = [camera.x - (width * MARGIN) / camera.scale, camera.y - (height * MARGIN) / camera.scale];
+    this.drawn = { x, y, w, h, width, height, scale: camera.scale };
+    this.root.setAttribute("viewBox", `${x} ${y} ${w / camera.scale} ${h / camera.scale}`);
+    this.root.style.width = `${w}px`;
+    this.root.style.height = `${h}px`;
+    this.move(-width * MARGIN, -height * MARGIN);
+    const isFar = camera.scale < READABLE;
+    const { groups, items } = app.layout.near([x, y, x + w / camera.scale, y + h / camera.scale], isFar ? 12 / camera.scale : 0);
+    const before = this.nodes;
+    this.nodes = new Map();
+    const known = (item, make) => { const node = before.get(item) ?? make(); this.nodes.set(item, node); return node; };
+    const behind = groups.flatMap(({ item, edges }) => [...(item ? [known(item, () => this.group(item))] : []), ...this.edges(edges)]);
+    const boxes = isFar ? this.far(items) : items.map((item) => known(item, () => this.item(item)));
+    const labels = isFar ? overviewLabels(this, groups.map(({ item }) => item).filter(Boolean), items) : [];
+    this.layer.replaceChildren(...behind, ...this.ways(), ...boxes, ...labels);
+  }
+
+  /** Boxes too small to read, as one path for each colour; what sends is always seen. */
   far(items) {
-    const { app } = this, paths = new Map();
+    const { app } = this, { model } = app, paths = new Map(), least = 2.5 / app.camera.scale;
     for (const item of items) {
-      const [x, y, w, h] = app.layout.boxes.get(item);
-      const colour = app.isOff(item, this) ? "off" : this.colourOf(item);
-      paths.set(colour, `${paths.get(colour) ?? ""}M${x} ${y}h${w}v${h}h${-w}z`);
+      const [x, y, w, h] = app.layout.boxes.get(item), isGroup = model.children[item].length > 0;
+      const off = app.isOff(item, this) ? " off" : "", marked = app.mark(item, this.state);
+      const add = (name, size) => paths.set(name, `${paths.get(name) ?? ""}M${x} ${y}h${Math.max(w, size)}v${Math.max(h, size)}h${-Math.max(w, size)}z`);
+      add(isGroup ? `far group${off}` : `far ${this.colourOf(item)}${off}`, 0);
+      const heat = model.share(this.state, item);
+      if (heat && !off) add(`heat heat-${heatLevel(heat)}`, least);
+      if (marked) add(`far-mark ${marked}`, least);
     }
-    const drawn = [...paths].map(([colour, d]) =>
-      svg("path", { d, class: colour === "none" || colour === "off" ? "far replicated" : "far", opacity: colour === "off" ? 0.3 : null, fill: colour === "none" || colour === "off" ? null : colour }));
+    const drawn = [...paths].map(([name, d]) => {
+      const axis = /axis:(\d+)/.exec(name);
+      return svg("path", { d, class: name.replace(/axis:\d+/, ""), fill: axis ? COLOURS[axis[1]][0] : null });
+    });
     const on = app.layout.boxes.get(app.selected);
     return [...drawn, ...(on && app.selected ? [svg("g", { class: "item on" }, rect(on, "box frame"))] : [])];
   }
@@ -55,19 +80,24 @@ class View {
     const value = this.app.model.valuesOf[item][0];
     const sharding = value === undefined ? null : this.app.model.sharding(this.sharding(value));
     const axis = sharding?.[1].find((d) => d.length)?.[0];
-    return axis === undefined ? "none" : this.app.colour(axis)[0];
+    return axis === undefined ? "replicated" : `axis:${this.app.colourNumber(axis)}`;
   }
 
   group(item) {
-    const { app } = this, box = app.layout.boxes.get(item), [x, y, w] = box;
-    const node = svg("g", { class: `item open ${app.classes(item, this)}`, "data-item": item }, rect(box, "box"));
-    if (app.camera.scale >= READABLE / 2) {
-      node.append(text(x + 10, y + 18, `\u25be ${clip(app.title(item), (w - (app.model.kind[item] === "repeat" ? 140 : 0)) / 7.2)}`, "title"));
-      if (app.model.kind[item] === "repeat") {
-        const count = app.model.children[item].length, at = app.layout.shown.get(item) ?? 0;
-        node.append(button(x + w - 60, y + 6, "\u2039", item, -1), button(x + w - 34, y + 6, "\u203a", item, 1));
-        node.append(text(x + w - 68, y + 18, `${at + 1} of ${count}`, "dim", "end"));
-      }
+    const { app } = this, { model } = app, box = app.layout.boxes.get(item), [x, y, w] = box, kind = model.kind[item];
+    const node = svg("g", { class: `item open ${kind} ${app.classes(item, this)}`, "data-item": item, role: "button", "aria-expanded": "true", "aria-label": app.title(item) }, rect(box, "box"));
+    const share = model.share(this.state, item);
+    if (share && kind === "pass") node.append(svg("rect", { x, y, width: 8, height: box[3], rx: 4, class: `heat heat-${heatLevel(share)}` }));
+    if (app.camera.scale < READABLE) return node;
+    const words = `\u25be ${app.title(item)}`, room = w - (kind === "repeat" ? 150 : 20);
+    const cost = share && ["pass", "function"].includes(kind) ? ` \u00b7 ${app.opsText(item)} \u00b7 ${bytesText(model.states[this.state].bytesIn[item])}, ${shareText(share)} of communication` : "";
+    const shown = clip(words, room / 7.2);
+    node.append(text(x + (kind === "pass" ? 16 : 10), y + 20, shown, "title"));
+    if (cost && (words.length + cost.length) * 7.2 < room) node.append(text(x + 16 + words.length * 7.4 + 8, y + 20, cost.slice(3), "dim"));
+    if (kind === "repeat") {
+      const count = model.children[item].length, at = app.layout.shown.get(item) ?? 0;
+      node.append(button(x + w - 60, y + 6, "\u2039", item, -1), button(x + w - 34, y + 6, "\u203a", item, 1));
+      node.append(text(x + w - 68, y + 19, `${at + 1} of ${count}`, "dim", "end"));
     }
     return node;
   }
@@ -75,19 +105,21 @@ class View {
   item(item) {
     const { app } = this, { model } = app;
     const box = app.layout.boxes.get(item), [x, y, w, h] = box, isGroup = model.children[item].length > 0;
-    const node = svg("g", { class: `item ${model.kind[item]} ${app.classes(item, this)}`, "data-item": item });
+    const value = model.valuesOf[item][0], room = (w - 20) / 7, share = model.share(this.state, item);
+    const words = value === undefined ? app.title(item) : app.describe(value, this.sharding(value));
+    const node = svg("g", { class: `item ${model.kind[item]} ${app.classes(item, this)}`, "data-item": item, role: "button", "aria-expanded": isGroup ? "false" : null, "aria-label": `${app.title(item)} ${words}` });
     if (model.kind[item] === "repeat") for (const d of [6, 3]) node.append(rect([x + d, y + d, w, h], "under"));
     node.append(rect(box, "box"));
-    const value = model.valuesOf[item][0], room = (w - 20) / 7;
+    if (share && isGroup) node.append(rect(box, `heat heat-${heatLevel(share)}`));
     const name = value === undefined || model.kind[item] !== "op" ? "" : model.name(value);
     node.append(text(x + 10, y + 17, clip(`${isGroup ? "\u25b8 " : ""}${app.title(item)}`, room - name.length), "title"));
     if (name) node.append(text(x + w - 10, y + 17, name, "dim mono", "end"));
-    if (isGroup) node.append(text(x + 10, y + 34, `${model.opsIn[item].toLocaleString("en")} ops`, "dim"));
+    if (isGroup) node.append(text(x + 10, y + 34, clip(app.groupText(item, this.state), room), share ? "" : "dim"));
     else if (value !== undefined) node.append(...this.type(x + 10, y + 33, w - 20, value), ...this.stripe(box, value));
     const sent = model.states[this.state].bytesIn[item];
     if (sent) node.append(badge(x + w, y, bytesText(sent)));
     const tip = svg("title");
-    tip.textContent = value === undefined ? app.title(item) : app.describe(value, this.sharding(value));
+    tip.textContent = words;
     node.append(tip);
     return node;
   }
@@ -124,28 +156,26 @@ class View {
     return parts;
   }
 
-  edges(inView) {
+  edges(edges) {
     const { app } = this, { layout, model } = app, parts = [];
     const plain = [], stubs = [], sends = model.states[this.state].sends;
     const value = model.valuesOf[app.selected] ?? [];
-    for (const edge of layout.edges) {
-      const a = layout.boxes.get(edge.from), b = layout.boxes.get(edge.to);
-      const x = Math.min(a[0], b[0]), y = Math.min(a[1], b[1]);
-      if (!inView([x, y, Math.max(a[0] + a[2], b[0] + b[2]) - x, Math.max(a[1] + a[3], b[1] + b[3]) - y])) continue;
+    for (const edge of edges) {
       const rows = edge.uses.length < 40 ? this.collectives(edge, sends) : [];
-      const isOn = edge.uses.some((e) => value.includes(model.data.edges[0][e]) || model.data.edges[1][e] === app.selected);
+      const isOn = edge.uses.some((e) => value.includes(model.data.edges[0][e]) || (app.selected && model.data.edges[1][e] === app.selected));
       if (!rows.length && !isOn) { (edge.isStub ? stubs : plain).push(layout.path(edge)); continue; }
+      const line = svg("path", { d: layout.path(edge), class: `edge ${rows.length ? "sends" : ""} ${isOn ? "on" : ""}` });
       const bytes = rows.reduce((sum, n) => sum + model.states[this.state].collectives[n][3], 0);
-      const thick = rows.length ? 1.5 + 6 * Math.sqrt(bytes / app.mostBytes) : null;
-      const node = svg("path", { d: layout.path(edge), class: `edge ${rows.length ? "sends" : ""} ${isOn ? "on" : ""}`, "stroke-width": thick });
-      if (thick) node.style.strokeWidth = thick;
-      if (rows.length) { const tip = svg("title"); tip.textContent = rows.map((n) => app.collectiveText(this.state, n)).join("\n"); node.append(tip); }
-      parts.push(node);
+      if (rows.length) line.style.strokeWidth = 1.5 + 6 * Math.sqrt(bytes / app.mostBytes);
+      if (rows.length) line.append(tipOf(rows.map((n) => app.collectiveText(this.state, n)).join("\n")));
+      parts.push(line);
     }
-    return [svg("path", { d: plain.join(""), class: "edge" }), svg("path", { d: stubs.join(""), class: "stub" }), ...parts];
+    if (plain.length) parts.unshift(svg("path", { d: plain.join(""), class: "edge" }));
+    if (stubs.length) parts.unshift(svg("path", { d: stubs.join(""), class: "stub" }));
+    return parts;
   }
 
-  /** The collectives on the operands that an edge stands for. */
+  /** The collectives of a state for the operands that an edge stands for. */
   collectives(edge, sends) {
     const { model } = this.app, [, to, operand] = model.data.edges;
     const rows = edge.uses.flatMap((e) => (sends.get(to[e]) ?? []).filter((n) => model.states[this.state].collectives[n][7] === operand[e]));
@@ -154,15 +184,16 @@ class View {
 
   /** The ways of the axes of the selected value, between the boxes that are drawn. */
   ways() {
-    const { app } = this;
+    const { app } = this, { layout } = app;
     return this.state ? [] : app.way.flatMap(([from, to]) => {
-      const a = app.layout.boxes.get(app.layout.visible(from)), b = app.layout.boxes.get(app.layout.visible(to));
+      const [first, last] = [layout.visible(from), layout.visible(to)];
+      const a = layout.boxes.get(first), b = layout.boxes.get(last);
       if (!a || !b || a === b) return [];
-      const edge = app.layout.edges.find((e) => !e.isStub && app.layout.boxes.get(e.from) === a && app.layout.boxes.get(e.to) === b);
+      const edge = layout.edgeBetween(first, last);
       const isDown = b[1] >= a[1] + a[3], isUp = a[1] >= b[1] + b[3]; // from border to border, not across the words
       const [x1, y1, x2, y2] = [a[0] + a[2] / 2, a[1] + (isUp ? 0 : a[3]), b[0] + b[2] / 2, b[1] + (isDown ? 0 : b[3])];
       const way = `M${x1} ${y1}C${x1} ${(y1 + y2) / 2} ${x2} ${(y1 + y2) / 2} ${x2} ${y2}`;
-      return [svg("path", { d: edge ? app.layout.path(edge) : way, class: "edge on", "stroke-dasharray": "6 4", "pointer-events": "none" })];
+      return [svg("path", { d: edge ? layout.path(edge) : way, class: "edge on", "stroke-dasharray": "6 4", "pointer-events": "none" })];
     });
   }
 }
@@ -175,6 +206,12 @@ function hatching() {
 
 const rect = ([x, y, width, height], name, more = {}) => svg("rect", { x, y, width, height, rx: 6, class: name, ...more });
 const clip = (words, most) => (words.length <= most ? words : `${words.slice(0, Math.max(1, Math.floor(most) - 1))}\u2026`);
+
+function tipOf(words) {
+  const tip = svg("title");
+  tip.textContent = words;
+  return tip;
+}
 
 function text(x, y, words, name, anchor = null) {
   const node = svg("text", { x, y, class: name, "text-anchor": anchor });
@@ -190,7 +227,7 @@ function badge(right, top, words) {
 }
 
 function button(x, y, words, item, step) {
-  const node = svg("g", { class: "item", "data-turn": `${item} ${step}` }, rect([x, y, 22, 18], "box", { rx: 4 }));
+  const node = svg("g", { class: "item", "data-turn": `${item} ${step}`, role: "button", "aria-label": step < 0 ? "previous" : "next" }, rect([x, y, 22, 18], "box", { rx: 4 }));
   node.append(text(x + 11, y + 13, words, "", "middle"));
   return node;
 }

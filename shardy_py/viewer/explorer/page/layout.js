@@ -1,7 +1,8 @@
 // Where boxes are: rows and order come with the data; opening a group moves what is beside and below it.
 "use strict";
 
-const LEAF = 44, HEAD = 34, PAD = 16, ROW = 36, GAP = 24, WAYPOINT = 6;
+const LEAF = 44, HEAD = 40, PAD = 16, ROW = 36, GAP = 24, WAYPOINT = 6;
+const LONGEST = 7; // rows from the start of a line to its end, at most
 
 /** Centers nearest to the wanted ones that keep the order and do not overlap (pooling adjacent violators). */
 function apart(wanted, sizes) {
@@ -20,6 +21,13 @@ function apart(wanted, sizes) {
   return blocks.flatMap(([mean, members]) => Array(members).fill(mean)).map((base, i) => base + offsets[i]);
 }
 
+/** The index of the first row that ends below a height. */
+function firstBelow(rows, height) {
+  let low = 0, high = rows.length;
+  while (low < high) { const middle = (low + high) >> 1; if (rows[middle].bottom < height) low = middle + 1; else high = middle; }
+  return low;
+}
+
 class Layout {
   constructor(model) {
     this.model = model;
@@ -28,6 +36,7 @@ class Layout {
     this.widths = new Float64Array(model.count).fill(84);
     for (const [group, { widths }] of model.layouts) model.children[group].forEach((child, i) => { this.widths[child] = widths[i]; });
     for (const child of model.children[0]) if (model.children[0].length === 1 || model.label(child) === "@main") this.openInto(child);
+    for (let i = 1; i < model.count; i++) if (model.kind[i] === "pass" && this.open.has(model.parent[i]) && model.children[i].length > 1) this.open.add(i);
     this.pairs = this.pairsByGroup();
     this.update();
   }
@@ -87,7 +96,7 @@ class Layout {
     for (let i = 0; i < order.length; i++) if (this.isOpen(order[i])) order.push(...this.childrenShown(order[i]));
     for (const item of order.reverse()) this.measure(item);
     this.boxes = new Map([[0, [0, 0, ...this.sizes.get(0).slice(0, 2)]]]);
-    this.edges = [];
+    this.inside = new Map(); // of an open group: its rows from the top, and the edges that start or end in each
     for (const item of order.reverse()) if (this.isOpen(item)) this.putInside(item);
     const [, , width, height] = this.boxes.get(0);
     this.bounds = [0, 0, width, height];
@@ -116,8 +125,10 @@ class Layout {
   putInside(item) {
     const [x, y] = this.boxes.get(item), [, , inside] = this.sizes.get(item);
     const points = new Map();
+    const rows = [];
     let top = y + HEAD;
     inside.rows.forEach((row, r) => {
+      rows.push({ top, bottom: top + inside.heights[r], items: row.filter((i) => i < inside.shown.length).map((i) => inside.shown[i]), from: [], stubs: [] });
       row.forEach((i, at) => {
         const center = x + inside.shift + inside.placed[r][at];
         if (i >= inside.shown.length) { points.set(i, [center, top, top + inside.heights[r]]); return; }
@@ -126,6 +137,7 @@ class Layout {
       });
       top += inside.heights[r] + ROW;
     });
+    this.inside.set(item, rows);
     const layout = this.model.layouts.get(item);
     if (!layout) return;
     const chains = new Map(layout.points.map(([a, b, ...chain]) => [`${a} ${b}`, chain]));
@@ -133,9 +145,48 @@ class Layout {
     const row = new Map(inside.rows.flatMap((each, r) => each.map((i) => [i, r])));
     for (const edge of this.pairs.get(item)?.values() ?? []) {
       const a = index.get(edge.from), b = index.get(edge.to), chain = chains.get(`${a} ${b}`) ?? [];
-      const isStub = row.get(b) - row.get(a) !== chain.length + 1;
-      this.edges.push({ ...edge, group: item, isStub, via: chain.map((i) => points.get(i)) });
+      const first = row.get(a), last = row.get(b), isStub = last - first !== chain.length + 1;
+      const placed = { from: edge.from, to: edge.to, uses: edge.uses, group: item, isStub, last, via: chain.map((i) => points.get(i)) };
+      if (!isStub) rows[first].from.push(placed);
+      else { rows[first].stubs.push(placed); if (last !== first) rows[last].stubs.push(placed); }
     }
+  }
+
+  /** What is in a part of the plane: open groups, each after those around it, with their edges; and other boxes.
+   *  least: open groups that are lower count as one box; of rows nearer than half of it one is taken. */
+  near([left, top, right, bottom], least) {
+    const groups = [], items = [], pending = [0];
+    const isIn = ([x, y, w, h]) => x < right && x + w > left && y < bottom && y + h > top;
+    while (pending.length) {
+      const group = pending.pop(), rows = this.inside.get(group) ?? [];
+      const start = firstBelow(rows, top), edges = new Set();
+      let last = start, drawn = -Infinity;
+      for (let r = start; r < rows.length && rows[r].top < bottom; r++) {
+        last = r;
+        if (rows[r].bottom - drawn < least / 2) continue;
+        drawn = rows[r].bottom;
+        for (const item of rows[r].items) {
+          const box = this.boxes.get(item);
+          if (!isIn(box)) continue;
+          if (this.inside.has(item) && box[3] >= least) pending.push(item); else items.push(item);
+        }
+      }
+      if (ROW > least / 2) {
+        for (let r = Math.max(0, start - LONGEST); r <= last && r < rows.length; r++) {
+          for (const edge of rows[r].from) if (edge.last >= start) edges.add(edge);
+          for (const edge of r >= start ? rows[r].stubs : []) edges.add(edge);
+        }
+      }
+      groups.push({ item: group, edges });
+    }
+    return { groups, items };
+  }
+
+  /** The edge between two boxes that is drawn as a line, if there is one. */
+  edgeBetween(from, to) {
+    const rows = this.inside.get(this.model.parent[from]) ?? [];
+    const row = rows[firstBelow(rows, this.boxes.get(from)[1])];
+    return row?.from.find((edge) => edge.from === from && edge.to === to);
   }
 
   /** The item itself, or the closed group that hides it; null if another of a repeated group is shown. */

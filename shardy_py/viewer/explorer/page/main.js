@@ -1,17 +1,18 @@
 // The page: the state of what is shown, and what keys, mouse and controls do to it.
 "use strict";
 
-const SMALLEST = 0.8, LARGEST = 1.6; // scales of what is shown without zooming
+const SMALLEST = 0.8, LARGEST = 1.25; // scales of what is shown without zooming
 
 class App {
   constructor(data) {
     this.model = new Model(data);
     this.time = new Timeline(this.model);
     this.layout = new Layout(this.model);
-    Object.assign(this, { selected: 0, way: [], current: 0, filter: "all", axis: "", camera: { x: 0, y: 0, scale: 1 } });
+    Object.assign(this, { selected: 0, way: [], current: 0, filter: "all", axis: "", camera: { x: 0, y: 0, scale: 1 }, cause: -1, change: -1, marks: {}, wayMarks: new Set() });
     this.mostBytes = Math.max(1, ...this.model.states.flatMap((state) => [...state.sends.values()].map((rows) => Math.max(...rows.map((n) => state.collectives[n][3])))));
     this.lists = new Lists(this);
     this.panel = new Panel(this);
+    this.strip = new Strip(this);
     this.views = [];
   }
 
@@ -19,12 +20,13 @@ class App {
     document.getElementById("title").textContent = this.model.data.title;
     this.controls();
     this.show(0);
-    this.fit(false);
+    this.fit();
+    if (this.model.data.verdict?.causes.length) this.showCause(0, false);
     this.lists.draw();
     this.panel.draw();
     this.followLink();
     addEventListener("hashchange", () => this.followLink());
-    addEventListener("resize", () => this.draw());
+    addEventListener("resize", () => (this.isFitted ? this.fit() : this.draw()));
     performance.mark("interactive");
   }
 
@@ -34,14 +36,23 @@ class App {
     this.current = states[0];
     this.views = states.map((state) => new View(this, state, this.model.states.length > 1 ? this.model.states[state].name : ""));
     document.getElementById("views").replaceChildren(...this.views.map((view) => view.figure));
-    for (const view of this.views) this.listen(view.root);
+    for (const view of this.views) listen(this, view.figure, view.root);
   }
 
-  draw() {
+  /** isMoved: only the camera has moved since the last time. */
+  draw(isMoved = false) {
+    this.isMoved = isMoved && (this.isMoved ?? true);
     if (this.isWaiting) return;
     this.isWaiting = true;
-    requestAnimationFrame(() => { this.isWaiting = false; for (const view of this.views) view.draw(); this.strip(); });
+    requestAnimationFrame(() => {
+      const { isMoved } = this;
+      Object.assign(this, { isWaiting: false, isMoved: undefined });
+      for (const view of this.views) view.draw(isMoved);
+      this.strip.draw();
+    });
   }
+
+  pan(dx, dy) { this.camera.x += dx; this.camera.y += dy; this.isFitted = false; this.draw(true); }
 
   // ---- words
 
@@ -55,7 +66,14 @@ class App {
     const [kind, axes, type, bytes, seconds, runs, , , reason] = this.model.states[state].collectives[n], { model } = this;
     return `${model.text(kind)} of ${model.text(type)} along ${model.text(axes)}: ${bytesText(bytes)}, ${secondsText(seconds)}${runs > 1 ? `, ${runs} runs` : ""}; ${model.text(reason)}`;
   }
-  colour(axis) { return COLOURS[(this.model.colour.get(axisName(axis)) ?? 9) % COLOURS.length]; }
+  opsText(item) { const count = this.model.opsIn[item]; return `${count.toLocaleString("en")} op${count === 1 ? "" : "s"}`; }
+  /** What a closed group holds, with its part of the cost and the op that costs most in it. */
+  groupText(item, state) {
+    const share = this.model.share(state, item), most = this.model.mostIn(state, item);
+    return `${this.opsText(item)}${share ? ` \u00b7 ${shareText(share)}${most > 0 ? ` ${this.model.label(most)}` : ""}` : ""}`;
+  }
+  colourNumber(axis) { return (this.model.colour.get(axisName(axis)) ?? 9) % COLOURS.length; }
+  colour(axis) { return COLOURS[this.colourNumber(axis)]; }
   chip(axis) {
     const [fill, ink] = this.colour(axis), made = node("span", { class: "axis" }, axis);
     made.style.background = fill;
@@ -76,10 +94,17 @@ class App {
   classes(item, view) {
     const marks = [];
     if (item === this.selected) marks.push("on");
-    if (this.way.some(([from, to]) => from === item || to === item)) marks.push("why");
+    if (this.wayMarks.has(item)) marks.push("why");
+    if (!this.layout.isOpen(item)) marks.push(this.mark(item, view.state));
     if (view.state === 0 && this.changed?.has(item)) marks.push("now");
     if (this.isOff(item, view)) marks.push("off");
-    return marks.join(" ");
+    return marks.filter(Boolean).join(" ");
+  }
+
+  /** What the shown change does to the collectives in an item, or that it has some of the shown cause. */
+  mark(item, state) {
+    if (state) return "";
+    return ["gone", "less", "cause"].find((name) => this.marks[name]?.has(item)) ?? "";
   }
 
   isOff(item, view) {
@@ -100,9 +125,18 @@ class App {
       all: () => true,
       sends: (item) => model.states[view.state].sends.has(item),
       large: (item) => model.valuesOf[item].some((v) => { const s = model.sharding(view.sharding(v)); return model.globalBytes(v) >= large && !(s?.[1].some((d) => d.length)); }),
+      cause: (item) => Boolean(this.mark(item, 0)) && !model.children[item].length,
+      differs: (item) => this.differing().has(item),
       changed: (item) => model.states.length > 1 && model.valuesOf[item].some((v) => model.states[1].final[v] !== model.data.values.final[v]),
     };
     return (item) => has(item) && kinds[filter](item);
+  }
+
+  /** The items that communicate differently in the two programs. */
+  differing() {
+    const { states, data } = this.model;
+    const items = () => data.other.differences.flatMap((sides) => sides.flatMap((rows, side) => rows.map((n) => states[side].collectives[n][6])));
+    return (this.itemsThatDiffer ??= new Set(data.other ? items() : []));
   }
 
   /** A hundredth of the largest tensor counts as large. */
@@ -114,16 +148,78 @@ class App {
 
   select(item, isMoved = false) {
     this.selected = item;
+    this.cause = -1;
+    this.markRows({});
     if (item > 0) {
       if (isMoved) { this.layout.reveal(item); this.center(item); }
       const value = this.model.valuesOf[item][0];
       this.way = value === undefined ? [] : this.wayTo(value);
       history.replaceState(null, "", `#${encodeURIComponent(value === undefined ? `item=${item}` : this.model.name(value))}`);
     } else { this.way = []; history.replaceState(null, "", "#"); }
+    this.wayMarks = new Set(this.way.flat());
+    if (item > 0) { this.page("details"); this.say(this.title(item)); }
     this.panel.draw();
     this.lists.draw();
     this.draw();
   }
+
+  /** Selects the first of some items: what makes an operand of the selected one, or uses its value. */
+  follow(items) { const [item] = items.filter((each) => each > 0); if (item) this.select(item, true); }
+
+  /** Marks items by rows of collectives: those of a cause, those that a change removes or makes cheaper. */
+  markRows(rows) {
+    const { model } = this, { collectives } = model.states[0];
+    this.marks = Object.fromEntries(Object.entries(rows).map(([name, list]) => [name, model.withAncestors(list.map((n) => collectives[n][6]).filter((item) => item > 0))]));
+    this.matching = new Map();
+  }
+
+  /** Shows a cause of the verdict: its collectives, and what its remedy removes. */
+  showCause(n, isMoved = true) {
+    const cause = this.model.data.verdict.causes[n], change = this.remedyOf(cause);
+    if (isMoved) this.select(0);
+    Object.assign(this, { cause: n, change: -1 });
+    this.markRows({ cause: cause.rows, ...(change ? { gone: change.removed, less: change.less } : {}) });
+    if (isMoved) this.afterMarks(cause.rows, `cause ${n + 1}: ${cause.code}`);
+  }
+
+  /** Shows a change of the verdict: what it removes. */
+  showChange(n) {
+    const change = this.model.data.verdict.changes[n];
+    this.select(0);
+    this.change = n;
+    this.markRows({ gone: change.removed, less: change.less });
+    this.afterMarks([...change.removed, ...change.less], `change ${n + 1}: ${change.words}`);
+  }
+
+  /** The best change for a cause alone, or the one of the verdict that helps it most. */
+  remedyOf(cause) {
+    if (cause.best) return cause.best;
+    const helped = this.model.data.verdict.changes.map((change) => [helpedRows(change, cause).length, change]);
+    return helped.reduce((best, each) => (each[0] > best[0] ? each : best), [0, null])[1];
+  }
+
+  /** If none of what is marked is in view, goes there; then draws all. */
+  afterMarks(rows, words) {
+    const items = rows.map((n) => this.model.states[0].collectives[n][6]).filter((item) => item > 0);
+    const boxes = items.map((item) => this.layout.boxes.get(this.layout.visible(item)));
+    const [w, h] = this.size(), { x, y, scale } = this.camera;
+    if (boxes.length && !boxes.some(([bx, by, bw, bh]) => bx < x + w / scale && bx + bw > x && by < y + h / scale && by + bh > y)) this.fit();
+    this.page("details");
+    this.say(words);
+    this.panel.draw();
+    this.lists.draw();
+    this.draw();
+  }
+
+  /** On a phone one of verdict, graph and details is shown. */
+  page(name) {
+    document.body.dataset.page = name;
+    for (const tab of document.querySelectorAll("#pages button")) tab.setAttribute("aria-pressed", String(tab.dataset.page === name));
+    if (name === "graph") { if (!this.isSeen) this.fit(); this.isSeen = true; this.draw(); }
+  }
+
+  /** For screen readers. */
+  say(words) { document.getElementById("status").textContent = words; }
 
   wayTo(value) {
     const sharding = this.model.sharding(this.time.now[value]), found = [];
@@ -170,16 +266,14 @@ class App {
 
   // ---- camera
 
-  size() { const { clientWidth, clientHeight } = this.views[0].root; return [clientWidth, clientHeight]; }
+  size() { const { clientWidth, clientHeight } = this.views[0].figure; return [clientWidth || 800, clientHeight || 600]; }
 
-  /** The whole program, or as much as can be read: from the top, at its middle. */
-  fit(isWhole) {
+  /** The whole program, in the middle. */
+  fit() {
     const [, , width, height] = this.layout.bounds, [w, h] = this.size();
-    const whole = Math.min(w / (width + 40), h / (height + 40), LARGEST), scale = isWhole ? whole : Math.max(whole, SMALLEST);
-    const seen = [...this.layout.boxes].filter(([item, [, y]]) => !this.layout.isOpen(item) && y * scale < h).map(([, [x, , size]]) => x + size / 2).sort((a, b) => a - b);
-    const middle = scale === whole ? width / 2 : seen[seen.length >> 1] ?? width / 2;
+    const scale = Math.min((w - 24) / width, (h - 24) / height, LARGEST);
     this.isFitted = true;
-    this.camera = { scale, x: middle - w / scale / 2, y: height * scale < h ? height / 2 - h / scale / 2 : -20 };
+    this.camera = { scale, x: width / 2 - w / scale / 2, y: height / 2 - h / scale / 2 };
     this.draw();
   }
 
@@ -190,7 +284,7 @@ class App {
   }
 
   zoom(factor, x, y) {
-    const scale = Math.min(3, Math.max(0.004, this.camera.scale * factor));
+    const scale = Math.min(3, Math.max(0.001, this.camera.scale * factor));
     this.camera.x += x / this.camera.scale - x / scale;
     this.camera.y += y / this.camera.scale - y / scale;
     this.camera.scale = scale;
@@ -219,35 +313,6 @@ class App {
     this.draw();
   }
 
-  listen(root) {
-    let from = null;
-    root.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      if (event.ctrlKey || event.metaKey || !event.shiftKey) this.zoom(Math.exp(-event.deltaY * 0.0015), event.offsetX, event.offsetY);
-      else { this.camera.x += event.deltaY / this.camera.scale; this.draw(); }
-    }, { passive: false });
-    root.addEventListener("pointerdown", (event) => { from = { x: event.clientX, y: event.clientY, camera: { ...this.camera }, isMoved: false }; });
-    root.addEventListener("pointermove", (event) => {
-      if (!from || !event.buttons) return;
-      const dx = event.clientX - from.x, dy = event.clientY - from.y;
-      if (!from.isMoved && Math.hypot(dx, dy) > 4) { from.isMoved = true; root.setPointerCapture(event.pointerId); root.classList.add("drag"); }
-      if (!from.isMoved) return;
-      this.camera.x = from.camera.x - dx / this.camera.scale;
-      this.camera.y = from.camera.y - dy / this.camera.scale;
-      this.draw();
-    });
-    root.addEventListener("pointerup", () => { root.classList.remove("drag"); });
-    root.addEventListener("click", (event) => {
-      if (from?.isMoved) return;
-      const turned = event.target.closest("[data-turn]");
-      if (turned) { this.turn(...turned.dataset.turn.split(" ").map(Number)); return; }
-      const item = Number(event.target.closest("[data-item]")?.dataset.item ?? 0);
-      if (item && this.model.children[item].length && !this.model.valuesOf[item].length) this.toggle(item);
-      else if (item && this.model.children[item].length && item === this.selected) this.toggle(item);
-      this.select(item);
-    });
-  }
-
   // ---- controls
 
   controls() {
@@ -261,8 +326,9 @@ class App {
       [made.style.background, made.style.color] = this.colour(name);
       return made;
     });
-    get("legend").replaceChildren("mesh", ...chips);
-    const filters = [["all", "everything"], ["sends", "what communicates"], ["large", "replicated and large"], ...(model.states.length > 1 ? [["changed", "changed between both"]] : [])];
+    get("legend").replaceChildren(...(chips.length ? ["mesh", ...chips] : []));
+    const filters = [["all", "everything"], ["sends", "what communicates"], ...(model.data.verdict ? [["cause", "the cause or change chosen"]] : []), ["large", "replicated and large"],
+      ...(model.states.length > 1 ? [["differs", "communicates differently"], ["changed", "sharded differently"]] : [])];
     get("filter").replaceChildren(...filters.map(([value, words]) => node("option", { value }, words)));
     get("filter").addEventListener("change", (event) => { this.filter = event.target.value; this.refilter(); });
     this.matching = new Map();
@@ -272,19 +338,21 @@ class App {
       get("state").addEventListener("change", (event) => { this.show(Number(event.target.value)); this.lists.draw(); this.panel.draw(); this.draw(); });
     }
     get("search").addEventListener("input", (event) => this.lists.search(event.target.value));
-    get("search").addEventListener("keydown", (event) => { if (event.key === "Enter" && this.lists.hits.length) this.select(this.lists.hits[0], true); });
+    get("search").addEventListener("keydown", (event) => { if (event.key === "Enter") this.lists.next(event.shiftKey ? -1 : 1); });
     const steps = this.time.steps.length;
     get("player").hidden = !steps;
     get("step").max = steps;
     get("step").value = steps;
     get("step").addEventListener("input", (event) => this.goto(Number(event.target.value)));
-    get("step-text").textContent = `${steps} steps of propagation`;
+    get("step-text").textContent = `${steps.toLocaleString("en")} step${steps === 1 ? "" : "s"} of propagation`;
     get("play").addEventListener("click", () => this.play());
     const theme = (isDark) => { document.documentElement.classList.toggle("dark", isDark); get("theme").textContent = isDark ? "Light" : "Dark"; };
     theme(matchMedia("(prefers-color-scheme: dark)").matches);
     get("theme").addEventListener("click", () => theme(!document.documentElement.classList.contains("dark")));
     get("export").addEventListener("click", () => this.save());
-    get("strip").addEventListener("click", (event) => this.followStrip(event.offsetX / get("strip").clientWidth));
+    get("fit").addEventListener("click", () => this.fit());
+    for (const tab of document.querySelectorAll("#pages button")) tab.addEventListener("click", () => this.page(tab.dataset.page));
+    this.page("verdict");
     addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -292,63 +360,34 @@ class App {
     if (event.target.matches("input, select, textarea") && event.key !== "Escape") return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const keys = {
-      f: () => this.fit(true), "/": () => document.getElementById("search").focus(), " ": () => this.play(),
+      f: () => this.fit(), "/": () => document.getElementById("search").focus(), " ": () => this.play(),
+      ArrowUp: () => this.follow(this.model.inputs[this.selected].map(([value]) => this.model.data.values.item[value])),
+      ArrowDown: () => this.follow(this.model.valuesOf[this.selected].flatMap((value) => this.model.users[value])),
       ArrowLeft: () => this.goto(this.time.at - 1), ArrowRight: () => this.goto(this.time.at + 1),
       Escape: () => { document.activeElement.blur(); this.select(0); },
       "+": () => this.zoom(1.25, ...this.size().map((n) => n / 2)), "-": () => this.zoom(0.8, ...this.size().map((n) => n / 2)),
       Enter: () => { if (this.selected) this.toggle(this.layout.visible(this.selected)); },
     };
-    if (!keys[event.key] || (event.target.matches("button") && (event.key === " " || event.key === "Enter"))) return;
+    if (["ArrowUp", "ArrowDown"].includes(event.key) && !event.target.closest("#views")) return; // elsewhere they scroll
+    if (!keys[event.key] || (event.target.matches("button, summary") && (event.key === " " || event.key === "Enter")) || (event.target.matches("[role=tab]") && event.key.startsWith("Arrow"))) return;
     event.preventDefault();
     keys[event.key]();
   }
 
   /** The current view as an SVG file of its own, with the styles that it has here. */
   save() {
-    const copy = this.views[0].root.cloneNode(true), style = getComputedStyle(document.documentElement);
+    const copy = this.views[0].root.cloneNode(true), style = getComputedStyle(document.documentElement), { camera } = this;
     const rules = document.querySelector("style").textContent.replace(/var\((--[a-z]+)\)/g, (_, name) => style.getPropertyValue(name));
     const [w, h] = this.size();
     copy.setAttribute("xmlns", SVG);
+    copy.removeAttribute("style");
+    copy.setAttribute("viewBox", `${camera.x} ${camera.y} ${w / camera.scale} ${h / camera.scale}`);
     copy.setAttribute("width", w);
     copy.setAttribute("height", h);
     copy.prepend(svg("style", {}, rules));
     const link = node("a", { href: URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" })), download: "program.svg" });
     link.click();
     URL.revokeObjectURL(link.href);
-  }
-
-  // ---- the strip of memory
-
-  strip() {
-    const root = document.getElementById("strip"), { items, bytes } = this.alive();
-    const w = root.clientWidth, h = 40, most = Math.max(1, ...bytes);
-    if (!bytes.length || !w) return;
-    root.setAttribute("viewBox", `0 0 ${w} ${h}`);
-    const x = (i) => (i / Math.max(1, bytes.length - 1)) * w, y = (b) => h - 3 - (b / most) * (h - 20);
-    const line = bytes.map((b, i) => `${x(i).toFixed(1)} ${y(b).toFixed(1)}`).join("L"), peak = bytes.indexOf(most);
-    const isRight = x(peak) > w * 0.7;
-    const label = text(x(peak) + (isRight ? -6 : 6), 11, `${bytesText(most)} of values alive at once on a device, at ${this.title(items[peak])}`, "", isRight ? "end" : null);
-    const parts = [svg("path", { d: `M0 ${h}L${line}L${w} ${h}z`, class: "curve" }), svg("path", { d: `M${line}`, class: "curve-line" }), svg("path", { d: `M${x(peak)} 0V${h}`, class: "peak" }), label];
-    const at = items.indexOf(this.selected);
-    if (at >= 0) parts.push(svg("path", { d: `M${x(at)} 0V${h}`, class: "cursor" }));
-    root.replaceChildren(...parts);
-  }
-
-  followStrip(share) { const { items } = this.alive(); this.select(items[Math.round(share * (items.length - 1))], true); }
-
-  /** The bytes of the values alive at each op, on a device, with the shardings of now; ops in program order. */
-  alive() {
-    if (this.aliveAt?.step === this.time.at) return this.aliveAt;
-    const { model } = this, [order, first, last] = model.data.lives, change = new Float64Array(order.length + 1);
-    first.forEach((at, value) => {
-      if (at < 0) return;
-      const size = model.localBytes(value, this.time.now[value]);
-      change[at] += size;
-      change[last[value] + 1] -= size;
-    });
-    let sum = 0;
-    const bytes = order.map((_, i) => (sum += change[i]));
-    return (this.aliveAt = { step: this.time.at, items: order, bytes });
   }
 }
 
