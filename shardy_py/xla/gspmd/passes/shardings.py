@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TupleType, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TupleType,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.base.cursor import MAX_INTEGER_DIGITS
 from shardy_py.base.errors import Diagnostic, ShardyError, warn
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects import sdy
-from shardy_py.mlir.holders import RULE, SHARDING
+from shardy_py.mlir.holders import OPENED, RULE, SHARDING
 from shardy_py.mlir.movements import replace_by_values
 from shardy_py.mlir.op_errors import errors_at
 from shardy_py.mlir.symbols import (
@@ -73,7 +81,8 @@ def xla_sdy_import_shardings(module: ModuleOp, options: ImportShardingsOptions) 
                          {sdy.sharding = #sdy.sharding<@mesh, [{"_axis_1"}, {"_axis_0"}]>})
 
     Modules with Shardy's own attributes (`xla.sdy.meshes`) are unchanged:
-    `xla-sdy-round-trip-import-shardy-attrs` reads those.
+    `xla-sdy-round-trip-import-shardy-attrs` reads those. Without the options, modules made of HLO say in
+    `mhlo.allow_spmd_sharding_propagation_to_parameters` and `_to_output` which shardings of `@main` are open.
     """
     frontend = module.attributes.get(FRONTEND_ATTRIBUTES)
     if isinstance(frontend, DictionaryAttr) and MESHES.name in frontend.data:
@@ -85,14 +94,21 @@ def xla_sdy_import_shardings(module: ModuleOp, options: ImportShardingsOptions) 
     mesh = _mesh_from_options(options.mesh_axes) or mesh_of_hlo_shardings(shardings.values()) or Mesh()
     importer = _Importer(module, mesh, shardings)
     opened = {
-        "arg_attrs": options.allow_propagation_to_args,
-        "res_attrs": options.allow_propagation_to_results,
+        "arg_attrs": options.allow_propagation_to_args or _opened(module, "arg_attrs"),
+        "res_attrs": options.allow_propagation_to_results or _opened(module, "res_attrs"),
     }
     for function in functions_of(module):
         importer.import_function(function, opened if symbol_name(function) == MAIN else {})
     for inner in sharded:
         with errors_at(inner):
             importer.import_op(inner)
+
+
+def _opened(module: ModuleOp, place: str) -> tuple[str, ...]:
+    """The flags that a module of HLO has for its arguments or results; taken from it, as they count once."""
+    found = module.attributes.pop(OPENED[place], None)
+    given = found.get_values() if isinstance(found, DenseArrayBase) else ()
+    return tuple("true" if each else "false" for each in given)
 
 
 def _mesh_from_options(words: Sequence[str]) -> Mesh | None:
