@@ -112,7 +112,7 @@ def element_type(spelling: str) -> ElementType:
 
 
 _OF_USERS = 2
-"""What `isbuiltin` is of numpy types that packages add; of those that were unpickled it is 0."""
+"""The value of `isbuiltin` for numpy types that packages add; unpickled types of numpy have 0."""
 
 
 @lru_cache(maxsize=4096)

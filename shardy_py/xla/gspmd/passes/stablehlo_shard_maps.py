@@ -202,8 +202,8 @@ def _parts(call: Operation) -> shard_maps.ManualCall | None:
     constraints = [op for op in sources if op is not None]
     called = (user for result in call.results for user in encoding.users(result))
     inner_constraints = [op for op in called if encoding.call_target(op) == encoding.SHARDING_TARGET]
-    inside = _marked_axes([*entries, *inner_constraints])
-    outside = _marked_axes([*all_exits, *constraints])
+    inside = shard_maps.marked_axes([*entries, *inner_constraints])
+    outside = shard_maps.marked_axes([*all_exits, *constraints])
     axes = tuple(axis for axis in inside if axis not in outside)
     if not axes:
         raise ShardyError(f"expected manual axes around the call of @{callee_name(call)}")
@@ -219,11 +219,6 @@ def _parts(call: Operation) -> shard_maps.ManualCall | None:
         axes,
         (*all_exits, *inner_constraints, *entries, *constraints),
     )
-
-
-def _marked_axes(ops: list[Operation]) -> tuple[str, ...]:
-    marks = (op.attributes.get(encoding.MANUAL_MARK) for op in ops)
-    return next((mark.data for mark in marks if isinstance(mark, ManualAxesAttr)), ())
 
 
 def _in_sharding(entry: Operation) -> TensorSharding:
