@@ -13,7 +13,8 @@ from shardy_py.hlo.proto import encoded_module
 DATA = Path(__file__).parent / "data"
 SMALL = 'name: "m" computations { name: "e" id: 1 root_id: 2 instructions { %s } } entry_computation_id: 1'
 CONSTANT = """id: 2 name: 'c' opcode: "cons" 'tant' shape: < element_type: F32 dimensions: [2] >
-  literal { shape { element_type: 11, dimensions: 2; } f32s: [1.5f, -inf] [a.b/c] { x: 1 } sparse_indices: 0x7 }
+  literal { shape { element_type: 11, dimensions: 2; } f32s: [1.5f, -inf]
+  [a.b/c] { x: 1 } sparse_indices: 0x7 }
   unknown { deeper: - 5 list: [{ a: "}" }, {}] }  # a comment
 """
 
@@ -22,7 +23,8 @@ def test_text_is_the_program_of_its_bytes() -> None:
     """The text is what Google's library prints of the bytes, with the descriptors of jaxlib 0.12."""
     texts = [str(Program.load(DATA / name, imported=False)) for name in ("scan.hlo.pb", "scan.pbtxt")]
     assert texts[0] == texts[1]
-    assert "chlo.scan" in texts[1] and "devices=[4,1,2]<=[8]" in texts[1]
+    assert "chlo.scan" in texts[1]
+    assert "devices=[4,1,2]<=[8]" in texts[1]
 
 
 def test_spellings() -> None:
