@@ -162,7 +162,9 @@ def _joined(source: InputFile, path: str, options: argparse.Namespace, files: Fi
     return FAILURE if options.exit_code and not report.is_as_forecast else SUCCESS
 
 
-def _outputs(report: CompiledReport | VersionsReport, options: argparse.Namespace, program: str) -> list[tuple[str, str]]:
+def _outputs(
+    report: CompiledReport | VersionsReport, options: argparse.Namespace, program: str
+) -> list[tuple[str, str]]:
     """The outputs that are asked for, each with the name of its file."""
     from shardy_py.report.compiled import VersionsReport
 
