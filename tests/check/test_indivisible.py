@@ -21,7 +21,7 @@ DIVISOR = '6 is not divisible by 4 ("model"): pad it to 8 where it begins'
 
 
 def test_a_number_of_heads_that_the_axis_does_not_divide() -> None:
-    """XLA of JAX 0.10.2 sends 491,520 B in attention with 6 heads, 196,608 B with 8; alone 294,912 B, and 0."""
+    """XLA of JAX 0.10.2 sends 491,520 B in attention with 6 heads, 196,608 B with 8."""
     result = propagate(Program.parse(HEADS.replace("BATCH", '{"data"}')), record=True, progress=False)
     found = check(result, Choice(selected=("SDY003",)), Limits(reshard_bytes=1, partitioner="xla"))
     words = [finding.remedy for finding in found]
