@@ -5,9 +5,8 @@ Not here: rules on tensors (`rules.py`), what loops repeat (`loops.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
-from typing import Any
 
 from shardy_py.api import Result
 from shardy_py.check.finding import Finding
@@ -24,7 +23,7 @@ from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.report.communication import HALO_EXCHANGE, CollectiveUse
 from shardy_py.report.tables import bytes_text
 from shardy_py.report.verdict import TriedChange
-from shardy_py.sharding import Mesh
+from shardy_py.sharding import AxisRef, Mesh
 from shardy_py.sharding.meshes import mesh_of
 
 _ADVISED = 3
@@ -225,7 +224,7 @@ def _straddling(result: Result, use: CollectiveUse) -> str:
     return ""
 
 
-def _shard(size: int, axes: Any, mesh: Mesh) -> int:
+def _shard(size: int, axes: Iterable[AxisRef], mesh: Mesh) -> int:
     parts = 1
     for axis in axes:
         parts *= axis.size(mesh)

@@ -47,12 +47,9 @@ def _find_unaligned_operands(result: Result, limits: Limits) -> Iterator[Finding
             remedy = (
                 f"annotate {kind} {number} so that the dimension of factor {factor} is sharded along {other}"
             )
-            location: Any = op.location
             mesh = next((mesh_of(s, meshes) for s in known if s is not None), None)
             if mesh is not None and mesh.device_count > 1:
-                place = position_of(location), location_text(location)
-                scope = name_stack(location)
-                yield Finding("", "warning", message, remedy, written_name(op), "", *place, scope=scope)
+                yield _finding(op, message, remedy)
 
 
 @rule(
@@ -69,10 +66,7 @@ def _find_factors_of_two_sizes(result: Result, limits: Limits) -> Iterator[Findi
             message = f"factor {factor} of the custom rule of {_called(op)} has size {size} in {place}, "
             message += f"{wrong} in {other}: shards of one are not parts of the other"
             remedy = 'give them factors of their own: "i -> j" for "i -> i" in sharding_rule= of JAX'
-            location: Any = op.location
-            at = position_of(location), location_text(location)
-            scope = name_stack(location)
-            yield Finding("", "warning", message, remedy, written_name(op), "", *at, scope=scope)
+            yield _finding(op, message, remedy)
 
 
 SizedPlace = tuple[str, int]
@@ -104,6 +98,13 @@ def _two_sizes(
     for factor, place in different.items():
         if factor in sharded:
             yield factor_symbol(factor), first[factor], place
+
+
+def _finding(op: Operation, message: str, remedy: str) -> Finding:
+    location: Any = op.location
+    place = position_of(location), location_text(location)
+    scope = name_stack(location)
+    return Finding("", "warning", message, remedy, written_name(op), "", *place, scope=scope)
 
 
 def _called(op: Operation) -> str:

@@ -52,7 +52,7 @@ def _names(sharding: TensorSharding) -> set[str]:
 
 
 def _splits(op: Operation, sharding: TensorSharding, mesh: Mesh) -> Iterator[str]:
-    """Of each sharded dimension of the operand that is split, why its axes do not fit the major part."""
+    """The reasons why axes of dimensions of the operand that are split do not fit the major part."""
     rule = derive_rule(record_of(op))
     for factors, dimension in zip(
         () if rule is None else rule.operands[0], sharding.dimensions, strict=False
