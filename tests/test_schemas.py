@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shardy_py.cli import compare, diff, hlo_indexing, view
+from shardy_py.cli import compare, diff, hlo_indexing, suggest, view
 from shardy_py.cli.check import main as check
 from shardy_py.cli.opt import main
 from tests.check.test_verdict import PROGRAM as OF_JAX
@@ -125,6 +125,7 @@ def test_reports(printed: Callable[..., Any]) -> None:
         ("diff", diff.main, ("a.mlir", "b.mlir", "--propagate", "--json")),
         ("compare", compare.main, ("a.mlir", "a.hlo", "--json")),
         ("versions", compare.main, ("a.hlo", "b.hlo", "--json")),
+        ("suggest", suggest.main, ("a.mlir", "--json", "--tries=4", "--no-progress")),
         ("values", view.main, ("--program", "a.mlir", "--json")),
         ("indexing", hlo_indexing.main, ("a.mlir", "--json")),
     ],

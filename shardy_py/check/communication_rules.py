@@ -5,11 +5,8 @@ Not here: rules on tensors (`rules.py`), what loops repeat (`loops.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from math import prod
-from typing import Any
-
-from xdsl.ir import Operation
 
 from shardy_py.api import Result
 from shardy_py.check.finding import Finding
@@ -18,22 +15,16 @@ from shardy_py.check.remedies import effect_of, remedy_of_reshard, tried_change
 from shardy_py.check.rule import Limits, listed, rule, use_finding
 from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.dialects.stablehlo import SliceOp
-from shardy_py.mlir.holders import RULE
-from shardy_py.mlir.ir import operands_of, walk_pre_order, written_name
-from shardy_py.mlir.location_names import location_text, name_stack
-from shardy_py.mlir.movements import DroppedRules
-from shardy_py.mlir.plain import plain, tensor_type
+from shardy_py.mlir.ir import operands_of, written_name
+from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.symbols import Symbols
-from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_shardings import ShardingReader
-from shardy_py.ops import call_target
 from shardy_py.report.communication import HALO_EXCHANGE, CollectiveUse
 from shardy_py.report.tables import bytes_text
 from shardy_py.report.verdict import TriedChange
-from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
+from shardy_py.sharding import AxisRef, Mesh
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.sharding.rule import factor_symbol
 
 _ADVISED = 3
 """The number of findings of a rule for which annotations are tried."""
@@ -129,36 +120,6 @@ def _find_straddling_slices(result: Result, limits: Limits) -> Iterator[Finding]
             other = _other_dimension(result, use, limits) if tried <= _ADVISED else ""
             remedy = f"{other}give the parts that are sliced a dimension of their own: "
             yield use_finding(use, message, f"{remedy}(..., 3, n) instead of 3 * n, sharded along n")
-
-
-@rule(
-    *("SDY011", "unaligned-custom-rule", "An operand is not sharded as a custom rule says"),
-    why="The op gets an operand that is sharded otherwise than its rule relates it to the others.",
-    help="Annotate the operand as the finding says, or reshard it before the op.",
-)
-def _find_unaligned_operands(result: Result, limits: Limits) -> Iterator[Finding]:
-    reader, meshes = ShardingReader(), Symbols(result.program.module).meshes()
-    for op, custom in _custom_rules(result):
-        values = (*operands_of(op), *op.results)
-        known = [reader.of(value) for value in values]
-        for index, factor, own, other in _unaligned(custom, known):
-            kind = "operand" if index < len(operands_of(op)) else "result"
-            number = index if kind == "operand" else index - len(operands_of(op))
-            target = call_target(record_of(op))
-            name = written_name(op) + (f" @{target}" if target else "")
-            message = (
-                f"{kind} {number} of {name} is sharded along {own} in factor {factor} of its custom rule, "
-            )
-            message += f"another tensor along {other}"
-            remedy = (
-                f"annotate {kind} {number} so that the dimension of factor {factor} is sharded along {other}"
-            )
-            location: Any = op.location
-            mesh = next((mesh_of(s, meshes) for s in known if s is not None), None)
-            if mesh is not None and mesh.device_count > 1:
-                place = position_of(location), location_text(location)
-                scope = name_stack(location)
-                yield Finding("", "warning", message, remedy, written_name(op), "", *place, scope=scope)
 
 
 @rule(
@@ -263,50 +224,11 @@ def _straddling(result: Result, use: CollectiveUse) -> str:
     return ""
 
 
-def _shard(size: int, axes: Any, mesh: Mesh) -> int:
+def _shard(size: int, axes: Iterable[AxisRef], mesh: Mesh) -> int:
     parts = 1
     for axis in axes:
         parts *= axis.size(mesh)
     return max(1, -(-size // parts))
-
-
-def _custom_rules(result: Result) -> Iterator[tuple[Operation, ShardingRule]]:
-    """The ops with rules that users wrote, also where the passes have removed them."""
-    given: dict[Operation, Any] = {}
-    for op in walk_pre_order(result.program.module, include_root=False):
-        if RULE in op.attributes:
-            given[op] = op.attributes[RULE]
-    for event in () if result.record is None else result.record.events:
-        if isinstance(event, DroppedRules):
-            given |= event.attributes
-    for op, attribute in given.items():
-        found: ShardingRule = plain(attribute)
-        if found.is_custom and op.results:
-            yield op, found
-
-
-def _unaligned(
-    custom: ShardingRule, shardings: list[TensorSharding | None]
-) -> Iterator[tuple[int, str, str, str]]:
-    """Tensors by index whose axes in a factor are not those of the first tensor that shards it."""
-    mappings = (*custom.operands, *custom.results)
-    first: Mapping[int, tuple[Any, ...]] = {}
-    for index, (mapping, sharding) in enumerate(zip(mappings, shardings, strict=False)):
-        for dimension, factors in enumerate(mapping):
-            if len(factors) != 1:
-                continue
-            (factor,) = factors
-            axes = () if sharding is None else tuple(sharding.dimensions[dimension].axes)
-            if factor not in first:
-                first = {**first, factor: axes}
-            elif axes != first[factor]:
-                name = factor_symbol(factor)
-                yield (
-                    index,
-                    name,
-                    listed(map(str, axes)) or "no axis",
-                    listed(map(str, first[factor])) or "no axis",
-                )
 
 
 def _collectives(result: Result, limits: Limits) -> Iterator[CollectiveUse]:

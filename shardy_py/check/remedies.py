@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 from shardy_py.api import P, Result, Value
 from shardy_py.base.errors import ShardyError
 from shardy_py.check import tensors
+from shardy_py.check.indivisible import indivisible
 from shardy_py.check.rule import Limits
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.tables import bytes_text
@@ -49,6 +50,8 @@ def remedy_of_reshard(result: Result, use: CollectiveUse, change: TriedChange | 
     conflict = f"make {use.source or 'no sharding'} and {use.target or 'no sharding'} agree"
     if len(sides) > 1:
         conflict = f"{'; '.join(map(str, sides))}: change one"
+    if words := indivisible(result, use):
+        conflict = words
     if result.record is not None and result.kept(ResultVerdicts).is_tried(use):
         conflict = f"no change that was tried helps; {conflict}"
     return f"{conflict}, {meant}"

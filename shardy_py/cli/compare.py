@@ -37,7 +37,7 @@ from shardy_py.cli.shell import (
 )
 
 if TYPE_CHECKING:
-    from shardy_py.report.compiled import CompiledReport
+    from shardy_py.report.compiled import CompiledReport, VersionsReport
     from shardy_py.xla.compiled_programs import CompiledInput
 
 
@@ -107,10 +107,10 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 def _versions(before: CompiledInput, after: CompiledInput, options: argparse.Namespace, files: Files) -> int:
     from shardy_py.report.compiled import versions_of
 
-    if options.csv or options.sarif:
-        raise usage_error("--csv and --sarif are for a program and what was compiled of it")
+    if options.csv:
+        raise usage_error("--csv is for a program and what was compiled of it")
     report = versions_of(before.module, after.module, (before.memory, after.memory))
-    files.show(json_text(report.to_json(), 2) if options.json else str(report))
+    files.write_all(_outputs(report, options, options.program))
     return FAILURE if report and options.exit_code else SUCCESS
 
 
@@ -136,14 +136,18 @@ def _joined(source: InputFile, path: str, options: argparse.Namespace, files: Fi
     return FAILURE if options.exit_code and not report.is_as_forecast else SUCCESS
 
 
-def _outputs(report: CompiledReport, options: argparse.Namespace, program: str) -> list[tuple[str, str]]:
+def _outputs(
+    report: CompiledReport | VersionsReport, options: argparse.Namespace, program: str
+) -> list[tuple[str, str]]:
     """The outputs that are asked for, each with the name of its file."""
+    from shardy_py.report.compiled import VersionsReport
+
     found: list[tuple[str, str]] = []
     if options.sarif is not None:
         found.append((options.sarif, json_text(report.to_sarif(program), 2) + "\n"))
     if options.json:
         found.append((STANDARD, json_text(report.to_json(), 2) + "\n"))
-    elif options.csv:
+    elif options.csv and not isinstance(report, VersionsReport):
         found.append((STANDARD, report.to_csv()))
     elif options.sarif != STANDARD:
         found.append((STANDARD, f"{report}\n"))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.base.byte_sizes import byte_size
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.terminal import json_text
 from shardy_py.cli.arguments import (
     EXIT_CODES,
     add_input_format,
@@ -94,6 +95,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     add("--diff", metavar="FILE", help="write what the best plan changes in the program's annotations")
     add("--output-dir", metavar="DIR", help="write each plan: plan-1.mlir, plan-1.py, plan-1.diff, ...")
+    add("--json", action="store_true", help="print JSON")
     add("--explain", action="store_true", help="print bills side by side, and what changes")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     add_plugins(parser)
@@ -108,8 +110,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         raise usage_error("-o takes the solution of one problem")
     if options.mesh is not None and options.devices is not None:
         raise usage_error("--mesh and --devices cannot be used together")
-    if (options.output, options.code, options.diff).count(STANDARD) > 1:
-        raise usage_error("standard output can take one of -o, --code and --diff only")
+    if options.iopddl is not None and options.json:
+        raise usage_error("--json is for plans of a program")
+    if (options.output, options.code, options.diff, STANDARD if options.json else "").count(STANDARD) > 1:
+        raise usage_error("standard output can take one of -o, --code, --diff and --json only")
     return options
 
 
@@ -164,7 +168,9 @@ def _suggest(options: argparse.Namespace, files: Files) -> int:
         outputs.append((options.diff, f"{suggestion.diff()}\n"))
     if options.output_dir is not None:
         outputs += _of_plans(options.output_dir, suggestion)
-    if STANDARD not in (options.output, options.code, options.diff):
+    if options.json:
+        outputs.append((STANDARD, json_text(suggestion.to_json(), 2) + "\n"))
+    elif STANDARD not in (options.output, options.code, options.diff):
         outputs.append((STANDARD, f"{suggestion}\n"))
         if options.explain:
             outputs[-1] = STANDARD, f"{suggestion}\n\n{suggestion.explain()}\n"

@@ -25,6 +25,12 @@ from shardy_py.mlir.dialects.traits import ShardingProperty, data_flow_trait, re
 from shardy_py.mlir.typed import dictionaries_in, dictionary_at, function_type_of, of_kind
 from shardy_py.sharding import TensorSharding
 
+OPENED = {
+    "arg_attrs": "mhlo.allow_spmd_sharding_propagation_to_parameters",
+    "res_attrs": "mhlo.allow_spmd_sharding_propagation_to_output",
+}
+"""The attributes of modules made of HLO that tell which shardings of `@main` propagation may extend: a
+boolean for each argument or result, or one for all, as the header of HLO has them."""
 SHARDING = "sdy.sharding"
 RULE = "sdy.sharding_rule"
 

@@ -71,7 +71,8 @@ def compiled_files(path: str, name: str = "") -> CompiledFiles:
 
 def _beside(file: str) -> str:
     """The buffer assignment that XLA wrote beside a file; "" if there is none."""
-    stem = next((file.removesuffix(end) for end in _ENDS if file.endswith(end)), "")
+    name = file.removesuffix(".gz")
+    stem = next((name.removesuffix(end) for end in _ENDS if name.endswith(end)), "")
     found = Path(f"{stem}{_ASSIGNMENT}")
     return str(found) if stem and found.is_file() and found.stat().st_size <= _LARGEST else ""
 

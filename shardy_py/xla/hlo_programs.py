@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shardy_py.hlo.proto import read_proto
+from shardy_py.base.inputs.formats import is_hlo_proto_text
+from shardy_py.hlo.proto import encoded_module, read_proto
 from shardy_py.hlo.text import HloModule, read_module
 from shardy_py.xla.hlo_sharding.proto import hlo_sharding_from_proto
 
@@ -23,7 +24,9 @@ def hlo_module(content: str | bytes, file: str = "-", first_line: int = 1) -> Hl
         ShardyError: the content is invalid, with its place.
     """
     if isinstance(content, str):
-        return read_module(content, file, first_line=first_line)
+        if not is_hlo_proto_text(content):
+            return read_module(content, file, first_line=first_line)
+        content = encoded_module(content, file)
     return read_proto(content, file, lambda data: str(hlo_sharding_from_proto(data)))
 
 

@@ -131,6 +131,16 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
   return %0 : tensor<8x8xf32>
 }
 """,
+    "SDY014": """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> tensor<16x4xf32> {
+  %0 = stablehlo.custom_call @twice(%arg0) {sdy.sharding_rule =
+      #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=4}, custom>}
+      : (tensor<8x4xf32>) -> tensor<16x4xf32> loc("model.py":5:3)
+  return %0 : tensor<16x4xf32>
+}
+""",
     "SDY013": """
 sdy.mesh @mesh = <["x"=4]>
 func.func @main(%x: tensor<2x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},

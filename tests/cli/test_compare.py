@@ -58,6 +58,14 @@ def test_two_compiled_programs(files: list[str], tmp_path: Path, capsys: pytest.
     ]
     assert main([files[1], str(other), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["changes"][0]["location"] == "model.py:7"
+    assert main([files[1], str(other), "--sarif", "-"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    found = next(each for each in run["results"] if each["ruleId"] == "SDYC004")
+    assert found["message"]["text"] == (
+        "sends 1 all_reduce of 8x8xbf16, 128 B; before: 1 all_reduce of 8x8xf32, 256 B"
+    )
+    place = found["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("model.py", 7)
 
 
 def test_a_folder_that_xla_dumped(
@@ -97,7 +105,7 @@ def test_a_folder_that_xla_dumped(
             ["a.mlir", "a.hlo", "--json", "--csv"],
             "standard output can take one of --json, --csv and --sarif only",
         ),
-        (["a.hlo", "a.hlo", "--csv"], "--csv and --sarif are for a program and what was compiled of it"),
+        (["a.hlo", "a.hlo", "--csv"], "--csv is for a program and what was compiled of it"),
         (["a.mlir", "a.hlo", "--target", "abacus"], "sdy-compare: argument --target: unknown"),
         (["a.mlir", "."], "expected a file, or a folder that XLA or Shardy dumped"),
     ],

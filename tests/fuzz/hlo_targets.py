@@ -163,6 +163,7 @@ def input_seeds() -> tuple[bytes, ...]:
     bytecode = sorted((ROOT / "tests" / "mlir" / "bytecode" / "data").glob("*.mlirbc"))[:2]
     texts = [b"module {}", (ROOT / "examples" / "mlp.mlir").read_bytes(), *hlo_seeds()[:2]]
     result = b'{"format": "shardy_py result", "version": 1, "source": "module {}", "propagated": "module {}"}'
+    texts += [(ROOT / "tests" / "hlo" / "proto" / "data" / "scan.pbtxt").read_bytes()]
     plain = [*texts, result, *module_seeds()[:2], *(path.read_bytes() for path in bytecode), _archive()]
     return (*plain, *(gzip.compress(data, mtime=0) for data in plain))
 

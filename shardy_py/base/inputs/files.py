@@ -95,6 +95,8 @@ def source_of(data: bytes, file: str, input_format: str = "") -> ProgramSource:
             module = exported_module(data)
             if module is not None:
                 return ProgramSource(module, release_of(module))
+        case formats.HLO_PROTO if formats.is_hlo_proto_text(text := formats.text_of(data) or ""):
+            return ProgramSource(text)
         case formats.BYTECODE | formats.HLO_PROTO | formats.TORCH_EXPORT if formats.format_of(data) == found:
             return ProgramSource(data, release_of(data) if found == formats.BYTECODE else None)
         case _:

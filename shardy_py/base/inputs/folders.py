@@ -3,7 +3,9 @@
 | folder | files | taken |
 |---|---|---|
 | of `--xla_dump_to` | `module_0003.jit_f/module.mlir`, `module_0003.jit_f.STAGE.txt` | the largest module |
+| of one module in it | `module.mlir`, `compile_options.pb` | `module.mlir` |
 | of Shardy's stages | `03.after_propagation.mlir` | the first one |
+| of folders of Shardy's stages | `module_0003.jit_f/00.input_module.mlir` | that of the largest first stage |
 | any other | one program | that |
 
 Of a module: as it was given to XLA, else before optimizations, else its first stage; text before `.hlo.pb`.
@@ -25,14 +27,15 @@ from shardy_py.base.errors import ShardyError
 _MOST_FILES = 200_000
 _MOST_SHOWN = 4
 _MODULE = re.compile(
-    r"(module_(\d+)\.(.+?))\.(before_optimizations|(?:sm_\d+\.\w+_)?[^.]*after_optimizations|\d{4}\..+?)\Z"
+    r"(?:\d+\.)?(module_(\d+)\.(.+?))\.(before_optimizations|(?:sm_\d+\.\w+_)?[^.]*after_optimizations|\d{4}\..+?)\Z"
 )
 _MODULE_FOLDER = re.compile(r"module_(\d+)\.(.+)\Z")
 _GIVEN = "module.mlir"
 """The program as it was given to XLA, in a folder of its module."""
 _STAGE = re.compile(r"(\d+)\.(.+)\.mlir\Z")
-_SUFFIXES = (".txt", ".hlo", ".hlo.pb", ".pb")
-_PROGRAMS = (".mlir", ".mlirbc", ".hlo", ".hlo.pb", ".pb", ".pt2", ".gz")
+_SUFFIXES = (".txt", ".hlo", ".hlo.pb", ".pb", ".pbtxt")
+_GZIP = ".gz"
+_PROGRAMS = (".mlir", ".mlirbc", ".hlo", ".hlo.pb", ".pb", ".pbtxt", ".pt2", ".gz")
 _ORDER = ("given", "before_optimizations")
 
 
@@ -49,7 +52,7 @@ class _Dump:
         """The order of the stages of a module; of equal ones, text before protocol buffers."""
         known = _ORDER.index(self.stage) if self.stage in _ORDER else len(_ORDER)
         is_last = self.stage.endswith("after_optimizations")
-        return known + is_last, self.stage, self.file.name.endswith(".pb")
+        return known + is_last, self.stage, not self.file.name.endswith((".txt", ".hlo"))
 
 
 def chosen_file(folder: str) -> tuple[str, str]:
@@ -62,11 +65,17 @@ def chosen_file(folder: str) -> tuple[str, str]:
     files, folders = _listed(folder)
     if dumps := [*_dumps(files), *_given(folders)]:
         return _of_xla(dumps)
-    stages = sorted((int(match[1]), file) for file in files if (match := _STAGE.match(file.name)))
-    if stages:
+    if stages := _stages(files):
         first, last = stages[0][1], stages[-1][1]
         others = f", the first of {len(stages)} stages up to {last.name}" if len(stages) > 1 else ""
         return str(first), f"read {first.name}{others}"
+    given = next((file for file in files if file.name == _GIVEN), None)
+    if given is not None:
+        return str(given), f"read {given.name}"
+    if modules := _staged(folders):
+        chosen = max(modules, key=lambda file: (file.stat().st_size, file.parent.name))
+        others = f", the largest of {len(modules)} modules" if len(modules) > 1 else ""
+        return str(chosen), f"read {chosen.name} of {chosen.parent.name}{others}"
     programs = [file for file in files if file.name.endswith(_PROGRAMS)]
     if len(programs) == 1:
         return str(programs[0]), f"read {programs[0].name}, the only program"
@@ -119,7 +128,8 @@ def _listed(folder: str) -> tuple[list[Path], list[Path]]:
 def _dumps(files: Iterable[Path]) -> list[_Dump]:
     found: list[_Dump] = []
     for file in files:
-        stem = next((file.name.removesuffix(end) for end in _SUFFIXES if file.name.endswith(end)), "")
+        name = file.name.removesuffix(_GZIP)
+        stem = next((name.removesuffix(end) for end in _SUFFIXES if name.endswith(end)), "")
         stem = stem.removesuffix(".hlo")
         if match := _MODULE.match(stem):
             found.append(_Dump(match[1], match[4], file))
@@ -171,6 +181,17 @@ def _of_xla(dumps: list[_Dump]) -> tuple[str, str]:
     if others:
         remark += f", the largest of {len(first)} modules; pass a file of another: {listed}{more}"
     return str(chosen.file), remark
+
+
+def _stages(files: Iterable[Path]) -> list[tuple[int, Path]]:
+    return sorted((int(match[1]), file) for file in files if (match := _STAGE.match(file.name)))
+
+
+def _staged(folders: Iterable[Path]) -> list[Path]:
+    """The first stage of each folder of a module that has stages of Shardy."""
+    modules = (folder for folder in folders if _MODULE_FOLDER.match(folder.name))
+    found = (_stages(_listed(str(folder))[0]) for folder in modules)
+    return [stages[0][1] for stages in found if stages]
 
 
 def _names(files: list[Path]) -> str:

@@ -16,6 +16,7 @@ from zipfile import BadZipFile, ZipFile
 from shardy_py.base.bytecode import exported_module, is_bytecode
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.hlo_protos import module_in
+from shardy_py.base.wire import fields_of
 
 MLIR, BYTECODE, HLO, HLO_PROTO = "mlir", "bytecode", "hlo", "hlo-proto"
 JAX_EXPORT, TORCH_EXPORT, RESULT = "jax-export", "torch-export", "result"
@@ -36,6 +37,15 @@ _RESULT_WITHIN = 200
 """The characters at the beginning of a saved result within which it says what it is."""
 _LEADING = re.compile(r"(?>(?:\s++|//[^\n]*+|/\*.*?\*/)*)", re.DOTALL)
 _COMPUTATION = re.compile(r"HloModule\b|ENTRY\s+%?[\w.\-]+\s*[({]|%[\w.\-]+[ \t]*\([^\n]*\{[ \t\r]*\n")
+_PROTO_TEXT = re.compile(
+    r"""(?>(?:\s++|\#[^\n]*+)*)(?:
+        (?:hlo\s*:?\s*[{<]\s*)?hlo_module\s*:?\s*[{<]
+        |(?:name\s*:\s*(?:"[^"\n]*"|'[^'\n]*')[\s,;]*)?(?:entry_computation_(?:name|id)\s*:|computations\s*:?\s*[{<\[])
+    )""",
+    re.VERBOSE,
+)
+_LARGEST_FIELD = 1000
+"""The largest number of a field of a file that is taken for a protocol buffer."""
 _MOST_ENTRIES = 100_000
 _MOST_SHOWN = 5
 
@@ -87,10 +97,19 @@ def is_hlo(text: str) -> bool:
     return _COMPUTATION.match(text, leading.end() if leading else 0) is not None
 
 
+def is_hlo_proto_text(text: str) -> bool:
+    """Returns whether a text is a protocol buffer with an HLO module.
+
+    >>> is_hlo_proto_text('name: "jit_f"\\nentry_computation_name: "main"'), is_hlo_proto_text("name: 1")
+    (True, False)
+    """
+    return _PROTO_TEXT.match(text) is not None
+
+
 def holds_hlo(content: str | bytes) -> bool:
     """Returns whether a program is HLO: text, or a protocol buffer, as data that is nothing else is taken."""
     if isinstance(content, str):
-        return is_hlo(content)
+        return is_hlo(content) or is_hlo_proto_text(content)
     return not is_bytecode(content) and format_of(content) != TORCH_EXPORT
 
 
@@ -115,6 +134,8 @@ def format_of(data: bytes) -> str:
         return TORCH_EXPORT if is_torch_export(data) else ""
     text = text_of(data)
     if text is not None and "\0" not in text:
+        if is_hlo_proto_text(text):
+            return HLO_PROTO
         return RESULT if is_result(text) else HLO if is_hlo(text) else MLIR
     if module_in(data) is not None:
         return HLO_PROTO
@@ -134,6 +155,15 @@ def _names(data: bytes) -> list[str]:
             return archive.namelist()[:_MOST_ENTRIES]
     except (BadZipFile, ValueError, OSError, NotImplementedError, EOFError):
         return []
+
+
+def is_message(data: bytes) -> bool:
+    """Returns whether data has the form of a protocol buffer; text may have that by chance."""
+    try:
+        numbers = [number for number, _, _ in fields_of(data)]
+    except ShardyError:
+        return False
+    return bool(numbers) and max(numbers) <= _LARGEST_FIELD
 
 
 def unread(data: bytes, file: str, wanted: str = "") -> ShardyError:
@@ -156,6 +186,8 @@ def _described(data: bytes) -> tuple[str, str]:
             names = _names(data)[:_MOST_SHOWN] if other.start == _ZIP else []
             listed = f" with {', '.join(name[:60] for name in names)}" if names else ""
             return f"{other.what}{listed}", other.remedy
+    if is_message(data):
+        return "a protocol buffer without an HLO module", "pass *.hlo.pb, or HLO text"
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -299,6 +299,12 @@ def _fft(message: HloMessage) -> object:
     return word("fft_type", message.integer("fft_type")) if message.text("opcode") == "fft" else None
 
 
+def _is_associative(message: HloMessage) -> object:
+    """A flag with three states, of which the first is unknown."""
+    found = message.integer("is_associative")
+    return {1: True, 2: False}.get(found)
+
+
 _GATHER, _SCATTER, _DOT = "gather_dimension_numbers", "scatter_dimension_numbers", "dot_dimension_numbers"
 ROWS: dict[str, Read] = {
     "metadata": _metadata,
@@ -326,6 +332,11 @@ ROWS: dict[str, Read] = {
     "slice_sizes": lambda m: m.integers("gather_slice_sizes") if m.text("opcode") == "gather" else None,
     "direction": lambda message: message.text("comparison_direction") or None,
     "type": lambda message: message.text("comparison_type") or None,
+    "order": lambda message: message.text("comparison_order") or None,
+    "num_carries": lambda message: (
+        message.integer("num_carries") if message.text("opcode") == "scan" else None
+    ),
+    "is_associative": _is_associative,
     "custom_call_target": lambda message: escaped(message.text("custom_call_target"))[1:-1] or None,
     "infeed_config": _bytes("infeed_config"),
     "outfeed_config": _bytes("outfeed_config"),
@@ -337,7 +348,7 @@ ROWS: dict[str, Read] = {
         name: _field(name)
         for name in (
             *("is_stable", "indices_are_sorted", "unique_indices", "use_global_device_ids"),
-            *("is_host_transfer", "custom_call_has_side_effect", "is_composite"),
+            *("is_host_transfer", "custom_call_has_side_effect", "is_composite", "is_reverse"),
         )
     },
     **{name: _field(name) for name in ("feature_group_count", "batch_group_count")},

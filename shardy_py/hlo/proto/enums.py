@@ -55,8 +55,7 @@ ENUMS: dict[str, tuple[str, ...]] = {
         *("dot_unset", "dot_any_f8_any_f8_f32", "dot_any_f8_any_f8_f32_fast_accum", "dot_f16_f16_f16"),
         *("dot_f16_f16_f32", "dot_bf16_bf16_bf16", "dot_bf16_bf16_f32", "dot_bf16_bf16_f32_x3"),
         *("dot_bf16_bf16_f32_x6", "dot_tf32_tf32_f32", "dot_tf32_tf32_f32_x3", "dot_f32_f32_f32"),
-        *("dot_f64_f64_f64", "dot_bf16_bf16_f32_x9", "dot_any_f8_any_f8_any"),
-        "dot_any_f8_any_f8_any_fast_accum",
+        *("dot_f64_f64_f64", "dot_bf16_bf16_f32_x9", "dot_bf16_bf16_fp8x3", "dot_bf16_bf16_fp8x4"),
     ),
     "custom_call_api_version": (
         *("API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING"),

@@ -185,6 +185,10 @@ MESSAGES: dict[str, dict[int, Field]] = {
         90: message("ragged_dot_dimension_numbers", "RaggedDotDimensionNumbers"),
         92: message("iota_groups", "IotaGroups"),
         93: message("mesh_groups", "MeshGroups"),
+        94: flag("is_reverse"),
+        95: integer("num_carries"),
+        96: integer("is_associative"),
+        102: string("comparison_order"),
     },
     "OpMetadata": {
         1: string("op_type"),

@@ -232,7 +232,12 @@ _ROWS: tuple[Opcode, ...] = (
     _row("select-and-scatter", window, "", (3, 3)),
     _row("sort", "dimension=dimensions[0]|0", "", _SOME),
     _row("topk", "k", "", _ONE, "chlo.top_k"),
-    _row("scan", op="chlo.scan"),
+    _row(
+        "scan",
+        "dimension=dimensions[0]|0 is_reverse is_associative",
+        "to_apply num_carries",
+        op="chlo.scan",
+    ),
     _row("cholesky", "lower|False", "", _ONE),
     _row("fft", "fft_type fft_length", "fft_length", _ONE),
     _row(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DictionaryAttr,
     FunctionType,
     IntegerAttr,
@@ -24,6 +25,7 @@ from xdsl.ir import Attribute, Block, Region
 
 from shardy_py.base.errors import ShardyError, located
 from shardy_py.hlo.text import OPCODES, Computation, HloModule, Instruction
+from shardy_py.hlo.text.frontend import listed
 from shardy_py.hlo.to_stablehlo import custom_calls, special, unlike
 from shardy_py.hlo.to_stablehlo.body import (
     FRONTEND,
@@ -42,6 +44,7 @@ from shardy_py.hlo.to_stablehlo.locations import Locations, place_of
 from shardy_py.hlo.to_stablehlo.shardings import leaf_shardings
 from shardy_py.hlo.to_stablehlo.types import leaves_of
 from shardy_py.mlir.dialects.verification import verify_module
+from shardy_py.mlir.holders import OPENED
 from shardy_py.mlir.ir import build_operation, set_location
 from shardy_py.mlir.text.location_syntax import UNKNOWN
 
@@ -110,6 +113,33 @@ def _module_attributes(module: HloModule) -> dict[str, Attribute]:
             made[name] = IntegerAttr(int(text), i32)
     if (found := frontend_of(module.attributes.get("frontend_attributes", ""))) is not None:
         made[FRONTEND] = found
+    return made | _opened(module)
+
+
+def _opened(module: HloModule) -> dict[str, Attribute]:
+    """Which shardings of GSPMD propagation may extend; of modules with meshes of sdy those themselves say it.
+
+    Raises:
+        ShardyError: there are flags of another number of values.
+    """
+    entry = module.entry_computation
+    root = entry.by_name[entry.root]
+    if special.MESHES in module.attributes.get("frontend_attributes", ""):
+        return {}
+    made: dict[str, Attribute] = {}
+    for place, owners in (("arg_attrs", entry.parameters), ("res_attrs", (root,))):
+        name = OPENED[place]
+        flags = [word == "true" for word in listed(module.attributes.get(name.removeprefix("mhlo."), ""))]
+        if not any(flags) or not any(map(sharding_text, owners)):
+            continue
+        count = sum(1 for owner in owners for _ in owner.shape.leaves())
+        if len(flags) not in (1, count):
+            with located(root.position):
+                expected = f"one flag, or {count}"
+                raise ShardyError.unexpected(
+                    name.removeprefix("mhlo."), expected=expected, got=f"{len(flags)}"
+                )
+        made[name] = DenseArrayBase.from_list(i1, flags)
     return made
 
 

@@ -50,11 +50,14 @@ def keyword(name: str, source: str, words: Mapping[str, str], default: str = "")
 
 
 def comparison(instruction: Instruction, operands: Shapes) -> Values:
-    """The order of the elements: by default that of their type."""
+    """The order of the elements: by default that of their type; since JAX 0.11 `order=TOTAL` of floats."""
     found = instruction.attributes.get("type")
     if found is not None and found not in _ORDERS:
         raise ShardyError.unknown("type", str(found), _ORDERS)
-    return {"compare_type": found or _ORDER_OF.get(operands[0].element[0], "FLOAT")}
+    natural = _ORDER_OF.get(operands[0].element[0], "FLOAT")
+    if natural == "FLOAT" and instruction.attributes.get("order") == "TOTAL":
+        natural = "TOTALORDER"
+    return {"compare_type": found or natural}
 
 
 _ORDERS = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")

@@ -73,10 +73,17 @@ def leaf_types(shape: Shape) -> list[Attribute]:
 
 
 def tree_of(shape: Shape, leaves: Iterator[SSAValue]) -> Tree:
-    """Returns the tree of a value of that shape, made of the next leaves."""
+    """Returns the tree of a value of that shape, made of the next leaves.
+
+    Raises:
+        ShardyError: there are fewer.
+    """
     if shape.is_tuple:
-        return tuple(tree_of(part, leaves) for part in shape.parts)
-    return next(leaves)
+        return tuple([tree_of(part, leaves) for part in shape.parts])
+    found = next(leaves, None)
+    if found is None:
+        raise ShardyError.unexpected("shape", expected="one for each value", got="more leaves than values")
+    return found
 
 
 def leaves_of(trees: Sequence[Tree]) -> list[SSAValue]:

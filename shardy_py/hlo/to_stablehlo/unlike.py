@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import BoolAttr, DenseResourceAttr, DictionaryAttr, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    DenseArrayBase,
+    DenseResourceAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    StringAttr,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError, warn_once
-from shardy_py.hlo.text import Instruction, Shape
+from shardy_py.hlo.text import OPCODES, Instruction, Shape
 from shardy_py.hlo.text.frontend import unescaped
 from shardy_py.hlo.text.values import Elements
 from shardy_py.hlo.to_stablehlo.body import ComputationOps, Handler, entries_of, frontend_of, regular
@@ -137,6 +146,31 @@ def top_k(body: ComputationOps, instruction: Instruction) -> Tree:
         entries |= {"mhlo.attributes": DictionaryAttr(given), "mhlo.version": IntegerAttr(1, i64)}
     results = body.emitter.emit(name, body.leaves(instruction), types, attributes, (), entries)
     return tree_of(instruction.shape, iter(results))
+
+
+def scan(body: ComputationOps, instruction: Instruction) -> Tree:
+    """`chlo.scan`: of the operands and results the last ones are what is carried from slice to slice."""
+    carries, operands = int(str(instruction.attributes["num_carries"])), body.leaves(instruction)
+    types = leaf_types(instruction.shape)
+    if not 0 <= carries <= min(len(operands), len(types)):
+        expected = f"at most {min(len(operands), len(types))}, as it has operands and results"
+        raise ShardyError.unexpected("num_carries", expected=expected, got=f"{carries}")
+    attributes = OPCODES["scan"].convert(instruction, ())
+    for name, values in (("operandSegmentSizes", operands), ("resultSegmentSizes", types)):
+        attributes[name] = DenseArrayBase.from_list(i32, (len(values) - carries, carries))
+    if len(operands) == carries:
+        attributes["scan_dim_size"] = _scanned_size(instruction, carries, int(attributes["dimension"]))
+    regions = [body.region(instruction.attributes["to_apply"])]
+    results = body.emitter.emit("chlo.scan", operands, types, attributes, regions, entries_of(instruction))
+    return tree_of(instruction.shape, iter(results))
+
+
+def _scanned_size(instruction: Instruction, carries: int, dimension: int) -> int:
+    """The number of slices of a scan without inputs: the size of its outputs."""
+    outputs = list(instruction.shape.leaves())[:-carries] if carries else list(instruction.shape.leaves())
+    if not outputs or dimension >= len(outputs[0].sizes):
+        raise ShardyError.unexpected("scan", expected="an input or output to scan along", got="none")
+    return outputs[0].sizes[dimension] or 0
 
 
 def rng_bit_generator(body: ComputationOps, instruction: Instruction) -> Tree:
@@ -275,6 +309,7 @@ HANDLERS: dict[str, Handler] = {
     "bitcast": bitcast,
     "dynamic-reshape": dynamic_reshape,
     "topk": top_k,
+    "scan": scan,
     "all-to-all": all_to_all,
     "after-all": after_all,
     "infeed": infeed,

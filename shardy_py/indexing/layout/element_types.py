@@ -111,10 +111,14 @@ def element_type(spelling: str) -> ElementType:
     return row
 
 
+_OF_USERS = 2
+"""The value of `isbuiltin` for numpy types that packages add; unpickled types of numpy have 0."""
+
+
 @lru_cache(maxsize=4096)
 def element_type_of(dtype: AnyDtype) -> ElementType | None:
     """The element type of a numpy type; None if XLA has none (strings, long doubles)."""
-    if dtype.isbuiltin == 1 and dtype.newbyteorder("=").char in "?bhilqBHILQefdFD":
+    if dtype.isbuiltin != _OF_USERS and dtype.newbyteorder("=").char in "?bhilqBHILQefdFD":
         kind = {"b": "", "i": "s", "u": "u", "f": "f", "c": "c"}[dtype.kind]
         return ELEMENT_TABLE[f"{kind}{8 * dtype.itemsize}" if kind else "pred"]
     return next((row for row in ELEMENT_TABLE.values() if row.numpy_name == dtype.name), None)

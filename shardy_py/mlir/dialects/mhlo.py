@@ -75,12 +75,16 @@ _READERS: dict[str, tuple[str, Callable[[OpReader], OpParts]]] = {
     "copy": ("convert", _read_copy),
 }
 """The ops that are read as others, and the readers of their forms."""
+_OF_CHLO = frozenset({"scan"})
+"""The ops that share the form of CHLO's; its elementwise ops have another one."""
 
 
 def _op(full_name: str) -> OpSyntax | None:
     name = full_name.partition(".")[2]
     counterpart, read = _READERS.get(name, (name, None))
     syntax = STABLEHLO.op(f"{STABLEHLO.name}.{counterpart}")
+    if name in _OF_CHLO:
+        return CHLO.op(f"{CHLO.name}.{name}")
     if syntax is None:
         syntax, read = CHLO.op(f"{CHLO.name}.{name}"), _read_elementwise
     if syntax is None or syntax.form is None or read is None:

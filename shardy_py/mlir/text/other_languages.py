@@ -11,13 +11,16 @@ import re
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
 
 _LOWER = 'jax.jit(f).trace(*arguments).lower(lowering_platforms=("cpu",)).as_text(debug_info=True)'
+_BESIDE = "pass the HLO beside it: *.before_optimizations.txt of the same module"
 _REMEDIES = {
     "Python": f"run it and pass the function to Program.from_jax or from_torch, or save what {_LOWER} prints",
     "a jaxpr": f"pass the function to Program.from_jax, or save what {_LOWER} prints",
     "JSON": "pass the program itself as MLIR text or bytecode",
     "LLVM IR": "pass the HLO that it was compiled from: a dump has it as *.before_optimizations.txt",
-    "a protocol buffer as text": "pass the binary one, or HLO text",
-    "the assignment of buffers": "pass the HLO beside it: *.before_optimizations.txt of the same module",
+    "a protocol buffer as text": "pass one with an HLO module, or HLO text",
+    "the assignment of buffers": _BESIDE,
+    "a report of memory or live ranges": _BESIDE,
+    "a picture of a graph": f"{_BESIDE}; --xla_dump_hlo_as_text writes it",
 }
 _STARTS = {
     "Python": re.compile(r'(?:\s*#[^\n]*\n)*\s*(?:import|from|def|class|async|@\w+|"""|r""")[\s\w"]'),
@@ -25,9 +28,15 @@ _STARTS = {
     "JSON": re.compile(r'\s*[\[{]\s*"'),
     "LLVM IR": re.compile(r"\s*(; ModuleID|source_filename = |target (datalayout|triple) )"),
     "a protocol buffer as text": re.compile(
-        r"(?:\s*#[^\n]*\n)*\s*(?:hlo_module|hlo|computations|name:)\s*[{\"]"
+        r"(?:\s*#[^\n]*\n)*\s*(?!module\b)[a-z]\w*(?::\s*(?:[\"{]|[-+\w.]+\s*\n)|\s*\{\s*\n\s*[a-z]\w*(?::\s|\s*\{))"
     ),
     "the assignment of buffers": re.compile(r"\s*BufferAssignment:"),
+    "a report of memory or live ranges": re.compile(
+        r"\s*(?:HloLiveRange\b|Memory Space: |Total bytes used: )"
+    ),
+    "a picture of a graph": re.compile(
+        r"\s*(?:digraph\b|<!doctype html|<html|<head|<script|<svg)", re.IGNORECASE
+    ),
 }
 
 

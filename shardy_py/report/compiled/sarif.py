@@ -1,10 +1,11 @@
-"""SARIF of what is not as forecast in a compiled program, which code hosts show next to source lines.
+"""SARIF of what is not as forecast in a compiled program, or of what differs between two of them.
 
-Not here: the report's own JSON (`json.py`).
+Code hosts show it next to source lines. Not here: the reports' own JSON (`json.py`, `versions_text.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,14 @@ from shardy_py.report.tables import bytes_text
 
 if TYPE_CHECKING:
     from shardy_py.report.compiled.report import CompiledReport, JoinedCollective
+    from shardy_py.report.compiled.versions import SentKind, VersionsReport
 
 _RULES = (
     ("SDYC001", "unforeseen", "warning", "A compiled collective was not forecast."),
     ("SDYC002", "absent", "note", "A forecast collective is not in the compiled program."),
     ("SDYC003", "exposed", "note", "Devices wait while a collective runs."),
+    ("SDYC004", "changed", "warning", "Two compilers send different collectives for a line."),
+    ("SDYC005", "memory", "note", "Two compilers hold different amounts of memory for a line."),
 )
 """The rules: code, name, level, summary."""
 
@@ -32,15 +36,6 @@ def compiled_sarif(report: CompiledReport, program: str = "") -> JsonObject:
 
     program: the file for what has no line, because code hosts reject results without one.
     """
-    rules: list[JsonObject] = [
-        {
-            "id": code,
-            "name": name,
-            "shortDescription": {"text": summary},
-            "defaultConfiguration": {"level": level},
-        }
-        for code, name, level, summary in _RULES
-    ]
     results = [
         _result(0, f"{_words(each)} was not forecast", position_of(each), program)
         for each in report.unforeseen
@@ -59,9 +54,52 @@ def compiled_sarif(report: CompiledReport, program: str = "") -> JsonObject:
         for each in report.collectives
         if each.sent.overlap.is_exposed and each.sent.overlap.is_known and each.total.bytes
     ]
+    return _log(results, {KEY: report.release.name, "stage": report.stage})
+
+
+def versions_sarif(report: VersionsReport, program: str = "") -> JsonObject:
+    """Returns a SARIF log of one run: a result for each line whose collectives or buffers differ.
+
+    program: the file for what has no line.
+    """
+    results: list[JsonObject] = []
+    for change in report.changes:
+        before, after = _side(change.before), _side(change.after)
+        results.append(_result(3, f"sends {after}; before: {before}", _place(change.location), program))
+    for each in report.buffers:
+        words = f"holds {bytes_text(each.after)} at once; before: {bytes_text(each.before)}"
+        results.append(_result(4, words, _place(each.location), program))
+    return _log(results, {"modules": list(report.names)})
+
+
+def _side(kinds: Mapping[SentKind, tuple[int, int]]) -> str:
+    """The collectives of a line in words."""
+    listed = (
+        f"{count} {kind.kind} of {kind.type}, {bytes_text(size)}{'' if kind.is_exposed else ', overlapped'}"
+        for kind, (count, size) in kinds.items()
+    )
+    return " and ".join(listed) or "nothing"
+
+
+def _place(location: str) -> Position | None:
+    """The place `file:line`; None for what has none."""
+    file, _, line = location.rpartition(":")
+    return Position(file, int(line), 1) if file and line.isdecimal() and line != "0" else None
+
+
+def _log(results: list[JsonObject], properties: JsonObject) -> JsonObject:
+    rules: list[JsonObject] = [
+        {
+            "id": code,
+            "name": name,
+            "shortDescription": {"text": summary},
+            "defaultConfiguration": {"level": level},
+        }
+        for code, name, level, summary in _RULES
+    ]
     driver: JsonObject = {"name": "sdy-compare", "rules": rules}
     run: JsonObject = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    return sarif_log({**run, "properties": {KEY: report.release.name, "stage": report.stage}})
+    return sarif_log({**run, "properties": properties})
 
 
 def _words(each: JoinedCollective) -> str:

@@ -16,7 +16,7 @@ from shardy_py.base.json_values import JsonObject
 from shardy_py.hlo.buffers import AllocatedMemory
 from shardy_py.hlo.collectives import HloCollective, collectives_of
 from shardy_py.hlo.text import HloModule
-from shardy_py.report.compiled import versions_text
+from shardy_py.report.compiled import sarif, versions_text
 from shardy_py.report.compiled.memory import NO_LINE, ComparedMemory
 from shardy_py.report.compiled.origins import origin_text
 from shardy_py.report.compiled.sent import CompiledAxes, CompiledValue, compiled_values
@@ -87,6 +87,10 @@ class VersionsReport:
     def to_json(self) -> JsonObject:
         """Returns the report for JSON; docs/compare.md describes the schema."""
         return versions_text.versions_json(self)
+
+    def to_sarif(self, program: str = "") -> JsonObject:
+        """Returns a SARIF log of the lines that differ; program: the file for what has no line."""
+        return sarif.versions_sarif(self, program)
 
     def __str__(self) -> str:
         return versions_text.versions_text(self)

@@ -11,6 +11,7 @@ from difflib import unified_diff
 from typing import Any, Literal, get_args
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.json_values import JsonObject
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.search.study import StepCost
 from shardy_py.search.suggest.coarse import CoarseOutcome
@@ -19,6 +20,7 @@ from shardy_py.search.suggest.frameworks import flax_lines, torch_lines
 from shardy_py.search.suggest.roles import Roles
 from shardy_py.search.suggest.schemes import Choice, Spec
 from shardy_py.search.suggest.search import rank
+from shardy_py.search.suggest.suggestion_json import suggestion_json
 from shardy_py.sharding import Mesh
 from shardy_py.xla.targets.stage import AS_PARTITIONED
 
@@ -185,6 +187,10 @@ class Suggestion:
     def explain(self) -> str:
         """Returns why the best plan is better: bills side by side, and what changes from the program."""
         return self._explain(self)
+
+    def to_json(self) -> JsonObject:
+        """Returns the suggestion for JSON; docs/schemas/suggest.json describes it."""
+        return suggestion_json(self)
 
     def __str__(self) -> str:
         title = f"Suggested shardings for {self.hardware}, {self.stage}: {self.tried} candidates evaluated"

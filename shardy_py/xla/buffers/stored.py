@@ -311,7 +311,7 @@ class StoredBlock:
 
     def inside(self, inner: Block) -> StoredBlock:
         """A region of a step of the block, with what is known of the values from outside that it reads."""
-        read = dict.fromkeys(_captured(inner))
+        read = {name: name if name in self.types else self.stored_name(name) for name in _captured(inner)}
         return StoredBlock(
             inner,
             self.sent,
@@ -319,8 +319,8 @@ class StoredBlock:
             self.setting,
             self.measure,
             self.merged,
-            {name: self.types[name] for name in read if name in self.types},
-            {name: self.sizes[name] for name in read if name in self.sizes},
+            {name: self.types[stored] for name, stored in read.items() if stored in self.types},
+            {name: self.sizes[stored] for name, stored in read.items() if stored in self.sizes},
             is_entry=False,
             joined=self.joined,
         )

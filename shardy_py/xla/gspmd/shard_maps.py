@@ -74,6 +74,12 @@ class ManualCall:
     between: tuple[Operation, ...]
 
 
+def marked_axes(ops: Sequence[Operation]) -> tuple[str, ...]:
+    """The manual axes that the first of the ops with a mark has; none without."""
+    marks = (op.attributes.get(MANUAL_MARK) for op in ops)
+    return next((mark.data for mark in marks if isinstance(mark, ManualAxesAttr)), ())
+
+
 def to_manual_computation(parts: ManualCall, symbols: Symbols) -> None:
     """Replaces the parts by a manual computation; the function is erased with its last call.
 

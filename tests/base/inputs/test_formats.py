@@ -90,7 +90,23 @@ def test_what_is_not_read_is_named(other: object) -> None:
     ("text", "words"),
     [
         ("; ModuleID = 'm'\n", "got LLVM IR; pass the HLO that it was compiled from"),
-        ('hlo_module {\n  name: "m"\n}\n', "got a protocol buffer as text; pass the binary one"),
+        (
+            'platform_id: 7\nplatform_name: "cpu"\n',
+            "got a protocol buffer as text; pass one with an HLO module",
+        ),
+        (
+            "executable_build_options {\n  device_ordinal: -1\n}\n",
+            "got a protocol buffer as text; pass one with",
+        ),
+        (
+            "xla_cpu_enable_fast_min_max: false\n",
+            "got a protocol buffer as text; pass one with an HLO module",
+        ),
+        (
+            "\nTotal bytes used: 4892 (4.8KiB)\n",
+            "got a report of memory or live ranges; pass the HLO beside it",
+        ),
+        ("<!DOCTYPE html>\n<html>\n", "got a picture of a graph; pass the HLO beside it"),
         (
             "BufferAssignment:\nallocation 0: size 4\n",
             "got the assignment of buffers; pass the HLO beside it",
@@ -142,6 +158,28 @@ def dumped(folder: Path, names: dict[str, str]) -> Path:
             {"01.after_propagation.mlir": MLIR, "00.before_propagation.mlir": MLIR},
             "00.before_propagation.mlir",
             "read 00.before_propagation.mlir, the first of 2 stages up to 01.after_propagation.mlir",
+        ),
+        (
+            {
+                "module_0002.jit_f/00.input_module.mlir": MLIR,
+                "module_0004.jit_g/00.input_module.mlir": MLIR * 2,
+                "module_0004.jit_g/01.before_propagation.mlir": MLIR,
+            },
+            "module_0004.jit_g/00.input_module.mlir",
+            "read 00.input_module.mlir of module_0004.jit_g, the largest of 2 modules",
+        ),
+        (
+            {"module.mlir": MLIR, "compile_options.pb": "x", "topology.pb": "x"},
+            "module.mlir",
+            "read module.mlir",
+        ),
+        (
+            {
+                "1795791896035737.module_0000.jit_f.cpu_after_optimizations.hlo.pb.gz": HLO,
+                "1795791896035737.module_0000.jit_f.before_optimizations.hlo.pb.gz": HLO,
+            },
+            "1795791896035737.module_0000.jit_f.before_optimizations.hlo.pb.gz",
+            "read 1795791896035737.module_0000.jit_f.before_optimizations.hlo.pb.gz",
         ),
         ({"model.hlo": HLO, "notes.md": ""}, "model.hlo", "read model.hlo, the only program"),
     ],

@@ -3,6 +3,7 @@
 | file | message |
 |---|---|
 | kinds.hlo.pb | the `HloModuleProto` of tests/hlo/to_stablehlo/kinds.hlo |
+| scan.hlo.pb | of scan.hlo beside it, which JAX 0.11 reads; scan.pbtxt is its text |
 | ops.hlo.pb | the `HloProto` of filecheck/hlo/ops.hlo |
 | ops.snapshot.pb | the `HloSnapshot` of it |
 """

@@ -14,6 +14,7 @@ from shardy_py.hlo.to_stablehlo.literals import literal_bytes, parts
 from shardy_py.mlir.programs import parse_program
 
 KINDS = Path(__file__).parent / "kinds.hlo"
+SCAN = Path(__file__).parent / "scan.hlo"
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +76,7 @@ def test_metadata_are_locations(program: Program) -> None:
         ("ROOT n = f32[3] negate(p)", "'stablehlo.negate' op "),
         ("ROOT n = f32[4] all-reduce-start(p)", "'all-reduce-start': expected 'all-reduce-done' of it"),
         ("ROOT n = f32[4] get-tuple-element(p), index=0", "'get-tuple-element': index: expected an index"),
+        ("ROOT n = (f32[4], f32[4]) opt-barrier(p)", "'opt-barrier': shape: expected one for each value"),
         ("ROOT n = opaque[] custom-call(), custom_call_target=\"f\"", "'custom-call': value of shape opaque"),
     ],
 )  # fmt: skip
@@ -92,6 +94,45 @@ def test_top_k_of_the_smallest() -> None:
         values, indices = program.run([np.array([2, -1, 3, 0.5], np.float32)]).values()
         assert values.tolist() == expected
         assert np.array([2, -1, 3, 0.5])[indices].tolist() == expected
+
+
+def test_scans_and_the_order_of_comparisons() -> None:
+    """As newer releases of XLA write them, in text and protocol buffers."""
+    x = np.arange(32, dtype="f4").reshape(4, 8)
+    start = np.array([0.0, -0.0, 1.0, 500.0], "f4")
+    total = x[:, ::-1].cumsum(1)[:, ::-1] + start[:, None]
+    for path in (SCAN, SCAN.parents[1] / "proto" / "data" / "scan.hlo.pb"):
+        sums, last, powers, before = Program.load(path).run([x, start]).values()
+        np.testing.assert_array_equal(sums, total)
+        np.testing.assert_array_equal(last, total[:, 0])
+        np.testing.assert_array_equal(powers, start[:, None] * [1, 2, 4])
+        np.testing.assert_array_equal(before, [True, True, True, True])
+    ordered = SCAN.read_text().replace("compare(%start, %last)", "compare(%start, %negative)")
+    ordered = ordered.replace("  %before", "  %negative = f32[4]{0} constant({0, 0, 1, 501})\n  %before")
+    *_, before = Program.parse(ordered).run([x, start]).values()
+    np.testing.assert_array_equal(before, [False, True, False, True])  # -0 is before 0
+
+
+def test_propagation_extends_the_shardings_that_the_header_opens() -> None:
+    """As XLA's pass for Shardy does; JAX 0.10.2 compiles the program with the same shardings."""
+    text = """HloModule m, allow_spmd_sharding_propagation_to_parameters={false,true},
+      allow_spmd_sharding_propagation_to_output={true}
+    ENTRY main {
+      x = f32[32,64] parameter(0), sharding={devices=[4,1,2]<=[8] last_tile_dim_replicate}
+      w = f32[64,128] parameter(1), sharding={replicated}
+      dot = f32[32,128] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+      y = f32[128,64] transpose(w), dimensions={1,0}
+      ROOT o = (f32[32,128], f32[128,64]) tuple(dot, y),
+        sharding={{replicated}, {devices=[1,2,4]<=[4,2]T(1,0) last_tile_dim_replicate}}
+    }"""
+    found = propagate(Program.parse(text)).program.values
+    specs = [str(value.sharding) for value in (*found.arguments("main"), *found.results("main"))]
+    assert specs == [
+        *('<@mesh, [{"_axis_0"}, {}]>', '<@mesh, [{"_axis_1"}, {}]>'),
+        *('<@mesh, [{"_axis_0"}, {}]>', '<@mesh, [{}, {"_axis_1"}]>'),
+    ]
+    with pytest.raises(ShardyError, match=r":8:\d+: .*to_parameters: expected one flag, or 2, got 3"):
+        Program.parse(text.replace("{false,true}", "{false,true,true}"))
 
 
 def test_sizes_are_known_before_anything_is_made() -> None:

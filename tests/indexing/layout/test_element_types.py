@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 import re
 from typing import Any
 
@@ -19,6 +20,7 @@ def test_sizes_are_those_of_numpy(row: Any) -> None:
         pytest.skip(f"ml_dtypes {ml_dtypes.__version__} has no {row.numpy_name}")
     assert row.dtype.itemsize == max(1, row.bits // 8)
     assert element_type_of(row.dtype) is row
+    assert element_type_of(pickle.loads(pickle.dumps(row.dtype))) is row
 
 
 @pytest.mark.parametrize(

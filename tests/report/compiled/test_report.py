@@ -154,3 +154,38 @@ print(json.dumps({
     assert found["as_forecast"]
     assert set(found["runs"]) == {3}
     assert all(found["lines"])
+
+
+BRANCHES = """module @jit_f {
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func public @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>},
+                       %arg1: tensor<i32>) -> tensor<8x4xf32> {
+  %0 = sdy.manual_computation(%arg0, %arg1)
+      in_shardings=[<@mesh, [{"x"}, {"y"}]>, <@mesh, []>] out_shardings=[<@mesh, [{"x"}, {}]>]
+      manual_axes={"x", "y"} (%arg2: tensor<2x4xf32>, %arg3: tensor<i32>) {
+    %1 = "stablehlo.case"(%arg3) ({
+      %2 = "stablehlo.all_reduce"(%arg2) <{
+          channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+          replica_groups = dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>,
+          use_global_device_ids}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %s = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+      }) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+      stablehlo.return %2 : tensor<2x4xf32>
+    }, {
+      stablehlo.return %arg2 : tensor<2x4xf32>
+    }) : (tensor<i32>) -> tensor<2x4xf32>
+    sdy.return %1 : tensor<2x4xf32>
+  } : (tensor<8x8xf32>, tensor<i32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+}
+"""
+
+
+def test_collectives_of_what_branches_capture_in_a_shard_map(tmp_path: Path) -> None:
+    compiled = tmp_path / "compiled.hlo"
+    compiled.write_text("HloModule m, is_scheduled=true\nENTRY e { ROOT p = f32[2,4] parameter(0) }")
+    report = propagate(Program.parse(BRANCHES), progress=False).against(str(compiled), target="cpu")
+    assert [use.kind for use in report.absent] == ["all_reduce"]

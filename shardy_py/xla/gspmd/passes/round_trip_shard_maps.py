@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
@@ -14,7 +15,10 @@ from shardy_py.mlir.ir import erase, find_ops, place_before
 from shardy_py.mlir.movements import replace_by_values
 from shardy_py.mlir.nesting import innermost_first
 from shardy_py.mlir.op_errors import errors_at
-from shardy_py.mlir.symbols import Symbols, callee_name, functions_of, symbol_name
+from shardy_py.mlir.symbols import Symbols, callee_name, functions_of, meshes_of, module_of, symbol_name
+from shardy_py.mlir.value_shardings import sharding_of
+from shardy_py.sharding import AxisRef, Mesh, TensorSharding
+from shardy_py.sharding.meshes import mesh_of
 from shardy_py.xla.gspmd.encoding import (
     BODY_BORDERS,
     GLOBAL_TO_LOCAL,
@@ -23,18 +27,21 @@ from shardy_py.xla.gspmd.encoding import (
     LOCAL_TO_GLOBAL,
     MANUAL_AXES,
     MANUAL_COMPUTATION_BODY,
+    MANUAL_MARK,
     OUT_SHARDINGS,
+    SHARDING_TARGET,
     FrontendAttribute,
     Kind,
     call_target,
     calls_of,
+    constraint_sharding,
     custom_call,
     erase_unused,
     producer,
     users,
     with_frontend,
 )
-from shardy_py.xla.gspmd.shard_maps import ManualCall, outline_body, to_manual_computation
+from shardy_py.xla.gspmd.shard_maps import ManualCall, marked_axes, outline_body, to_manual_computation
 
 
 def xla_sdy_round_trip_shard_map_export(module: ModuleOp) -> None:
@@ -113,6 +120,8 @@ def _parts(call: Operation) -> ManualCall:
     # Dumps of older versions have the attributes on the call itself.
     holders = (*before, *after, call)
     axes = _entry(holders, MANUAL_AXES)
+    if axes is None and any(MANUAL_MARK in op.attributes for op in holders):
+        return _parts_by_shardings(call, operands, results, before, after)
     if axes is None and (operands or results):
         raise ShardyError(f"expected '{MANUAL_AXES.name}' on the custom calls around the call")
     in_shardings, out_shardings = _entry(holders, IN_SHARDINGS), _entry(holders, OUT_SHARDINGS)
@@ -126,6 +135,52 @@ def _parts(call: Operation) -> ManualCall:
         () if axes is None else axes.data,
         (*after, *before),
     )
+
+
+def _parts_by_shardings(
+    call: Operation,
+    operands: Sequence[SSAValue],
+    results: Sequence[SSAValue],
+    before: Sequence[Operation],
+    after: Sequence[Operation],
+) -> ManualCall:
+    """The parts of a call in HLO since JAX 0.11, where shardings by mesh and axes say what is manual.
+
+    The operands of the custom call before it have the outer shardings, its results the manual axes; the
+    results of the one after it have the outer shardings.
+    """
+    inside, outside = marked_axes((*before, call)), marked_axes(after)
+    manual = tuple(axis for axis in inside if axis not in outside)
+    sources = [producer(operand, SHARDING_TARGET) for operand in operands]
+    pairs = list(zip(sources, operands, strict=True))
+    values = [operand if op is None else op.operands[0] for op, operand in pairs]
+    given = [sharding_of(operand) if op is None else constraint_sharding(op) for op, operand in pairs]
+    made = [sharding_of(result) for result in results]
+    meshes = meshes_of(module_of(call))
+    known = [sharding for sharding in (*given, *made) if sharding is not None]
+    if len(known) < len(operands) + len(results):
+        raise ShardyError("expected shardings of what enters and leaves the body of a manual computation")
+    complete = [_with_replicated(sharding, manual, mesh_of(sharding, meshes)) for sharding in known]
+    return ManualCall(
+        call,
+        tuple(values),
+        tuple((result,) for result in results),
+        tuple(result.type for result in results),
+        tuple(complete[: len(operands)]),
+        tuple(complete[len(operands) :]),
+        manual,
+        (*after, *before, *(op for op in sources if op is not None)),
+    )
+
+
+def _with_replicated(sharding: TensorSharding, manual: Sequence[str], mesh: Mesh) -> TensorSharding:
+    """The sharding with the manual axes that it does not have, replicated, in the order of the mesh."""
+    used = {axis.name for dimension in sharding.dimensions for axis in dimension.axes}
+    used |= {axis.name for axis in (*sharding.replicated_axes, *sharding.unreduced_axes)}
+    missing = [AxisRef(axis) for axis in manual if axis not in used]
+    order = {axis.name: place for place, axis in enumerate(mesh.axes)}
+    replicated = sorted((*sharding.replicated_axes, *missing), key=lambda axis: order.get(axis.name, 0))
+    return replace(sharding, replicated_axes=tuple(replicated))
 
 
 def _entry(holders: Sequence[Operation], entry: FrontendAttribute[Kind]) -> Kind | None:

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TupleType, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TupleType,
+    i64,
+)
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.base.cursor import MAX_INTEGER_DIGITS
 from shardy_py.base.errors import Diagnostic, ShardyError, warn
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects import sdy
-from shardy_py.mlir.holders import RULE, SHARDING
+from shardy_py.mlir.holders import OPENED, RULE, SHARDING
 from shardy_py.mlir.movements import replace_by_values
 from shardy_py.mlir.op_errors import errors_at
 from shardy_py.mlir.symbols import (
     MAIN,
     Symbols,
+    callee_name,
     functions_of,
     meshes_of,
     module_of,
@@ -33,6 +43,9 @@ from shardy_py.sharding.meshes import mesh_of
 from shardy_py.xla.gspmd.encoding import (
     FRONTEND_ATTRIBUTES,
     FULL_TO_SHARD,
+    GLOBAL_TO_LOCAL,
+    LOCAL_TO_GLOBAL,
+    MANUAL_COMPUTATION_BODY,
     MANUAL_MARK,
     MESHES,
     SHARD_TO_FULL,
@@ -55,6 +68,8 @@ from shardy_py.xla.hlo_sharding.proto import hlo_sharding_from_proto
 from shardy_py.xla.hlo_sharding.text import hlo_sharding_from_text
 
 _MESH_NAME = "mesh"
+_MARKED = frozenset({SHARDING_TARGET, FULL_TO_SHARD, SHARD_TO_FULL, GLOBAL_TO_LOCAL, LOCAL_TO_GLOBAL})
+"""The custom calls of shard maps, whose shardings say along which axes they are manual."""
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -73,7 +88,8 @@ def xla_sdy_import_shardings(module: ModuleOp, options: ImportShardingsOptions) 
                          {sdy.sharding = #sdy.sharding<@mesh, [{"_axis_1"}, {"_axis_0"}]>})
 
     Modules with Shardy's own attributes (`xla.sdy.meshes`) are unchanged:
-    `xla-sdy-round-trip-import-shardy-attrs` reads those.
+    `xla-sdy-round-trip-import-shardy-attrs` reads those. Without the options, modules made of HLO say in
+    `mhlo.allow_spmd_sharding_propagation_to_parameters` and `_to_output` which shardings of `@main` are open.
     """
     frontend = module.attributes.get(FRONTEND_ATTRIBUTES)
     if isinstance(frontend, DictionaryAttr) and MESHES.name in frontend.data:
@@ -85,14 +101,21 @@ def xla_sdy_import_shardings(module: ModuleOp, options: ImportShardingsOptions) 
     mesh = _mesh_from_options(options.mesh_axes) or mesh_of_hlo_shardings(shardings.values()) or Mesh()
     importer = _Importer(module, mesh, shardings)
     opened = {
-        "arg_attrs": options.allow_propagation_to_args,
-        "res_attrs": options.allow_propagation_to_results,
+        "arg_attrs": options.allow_propagation_to_args or _opened(module, "arg_attrs"),
+        "res_attrs": options.allow_propagation_to_results or _opened(module, "res_attrs"),
     }
     for function in functions_of(module):
         importer.import_function(function, opened if symbol_name(function) == MAIN else {})
     for inner in sharded:
         with errors_at(inner):
             importer.import_op(inner)
+
+
+def _opened(module: ModuleOp, place: str) -> tuple[str, ...]:
+    """The flags that a module of HLO has for its arguments or results; taken from it, as they count once."""
+    found = module.attributes.pop(OPENED[place], None)
+    given = found.get_values() if isinstance(found, DenseArrayBase) else ()
+    return tuple("true" if each else "false" for each in given)
 
 
 def _mesh_from_options(words: Sequence[str]) -> Mesh | None:
@@ -140,6 +163,7 @@ class _Importer:
         self._module = module
         self._mesh = mesh
         self._shardings = shardings
+        self._known = {mesh: name for name, mesh in meshes_of(module).items()}
         self._single_devices: dict[Mesh, str] = {}
         devices = {device for sharding in shardings.values() for device in _devices(sharding)}
         for device in sorted(devices, reverse=True):
@@ -158,7 +182,7 @@ class _Importer:
 
         def rewrite(place: str, index: int, entries: Entries) -> Entries:
             given = entries.pop(XLA_SHARDING, None)
-            if given is not None:
+            if given is not None and not (place == "res_attrs" and self._is_on_one_device(given)):
                 sharding = self._shardings[of_kind(given, StringAttr).data]
                 is_open = _is_open(opened.get(place, ()), index)
                 converted = self._convert(sharding, types[place][index], is_open=is_open)
@@ -168,6 +192,11 @@ class _Importer:
             return entries
 
         rewrite_entries(function, rewrite)
+
+    def _is_on_one_device(self, given: Attribute) -> bool:
+        """True for a mesh of one device, which XLA drops from results, as sdy has no such results."""
+        named = self._shardings[of_kind(given, StringAttr).data].named
+        return named is not None and named.mesh.is_maximal
 
     def import_op(self, op: Operation) -> None:
         """Converts the sharding of `op`; an op with a tuple as its result keeps the text."""
@@ -194,7 +223,7 @@ class _Importer:
             )
         if call_target(op) == SHARDING_TARGET and leaves[0].type is HloShardingType.UNKNOWN:
             replace_by_values(op, op.operands)
-        elif call_target(op) in (SHARDING_TARGET, FULL_TO_SHARD, SHARD_TO_FULL):
+        elif call_target(op) in _MARKED or _is_body_call(op):
             self._mark_manual(op, leaves[0])
 
     def _mark_manual(self, op: Operation, sharding: HloSharding) -> None:
@@ -225,6 +254,9 @@ class _Importer:
         return mesh
 
     def _add(self, name: str, mesh: Mesh) -> str:
+        """The symbol of a mesh, which is added to the module unless it has that."""
+        if mesh in self._known:
+            return self._known[mesh]
         op = sdy.MeshOp(name, mesh)
         op.location = module_of(self._module).location
         ir.place_at_start(op, self._module.body.block)
@@ -252,6 +284,10 @@ def _join_group(value: SSAValue, sharding: HloSharding, op: Operation) -> None:
     properties: dict[str, Attribute] = {"group_id": IntegerAttr(group.id, i64)}
     member = ir.build_operation(sdy.ShardingGroupOp, [value], (), properties, {}, op.location)
     ir.place_after_value(member, value)
+
+
+def _is_body_call(op: Operation) -> bool:
+    return isinstance(op, CallOp) and MANUAL_COMPUTATION_BODY in callee_name(op)
 
 
 def _devices(sharding: HloSharding) -> list[int]:

@@ -13,6 +13,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.calls import calls_in, functions_top_down
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr
+from shardy_py.mlir.dialects.stablehlo import ConvertOp
 from shardy_py.mlir.holders import SHARDING
 from shardy_py.mlir.ir import place_before, walk_pre_order
 from shardy_py.mlir.movements import replace_by_values
@@ -201,9 +202,9 @@ def _parts(call: Operation) -> shard_maps.ManualCall | None:
     sources = [encoding.producer(op.operands[0], encoding.SHARDING_TARGET) for op in entries]
     constraints = [op for op in sources if op is not None]
     called = (user for result in call.results for user in encoding.users(result))
-    inner_constraints = [op for op in called if encoding.call_target(op) == encoding.SHARDING_TARGET]
-    inside = _marked_axes([*entries, *inner_constraints])
-    outside = _marked_axes([*all_exits, *constraints])
+    inner_constraints = [op for op in called if _is_constraint(op)]
+    inside = shard_maps.marked_axes([*entries, *inner_constraints])
+    outside = shard_maps.marked_axes([*all_exits, *constraints])
     axes = tuple(axis for axis in inside if axis not in outside)
     if not axes:
         raise ShardyError(f"expected manual axes around the call of @{callee_name(call)}")
@@ -219,11 +220,6 @@ def _parts(call: Operation) -> shard_maps.ManualCall | None:
         axes,
         (*all_exits, *inner_constraints, *entries, *constraints),
     )
-
-
-def _marked_axes(ops: list[Operation]) -> tuple[str, ...]:
-    marks = (op.attributes.get(encoding.MANUAL_MARK) for op in ops)
-    return next((mark.data for mark in marks if isinstance(mark, ManualAxesAttr)), ())
 
 
 def _in_sharding(entry: Operation) -> TensorSharding:
@@ -244,11 +240,17 @@ def _out_sharding(exits: list[Operation], result: OpResult, around: list[Operati
     return own[0] if own else TensorSharding.fully_closed(others[0].mesh, rank_of(result.type))
 
 
+def _is_constraint(op: Operation) -> bool:
+    """True for @Sharding, and for a copy with a sharding, which XLA's dumps of MHLO have in its place."""
+    is_copy = isinstance(op, ConvertOp) and op.operands[0].type == op.results[0].type
+    return encoding.call_target(op) == encoding.SHARDING_TARGET or (is_copy and SHARDING in op.attributes)
+
+
 def _exits(result: SSAValue) -> list[Operation]:
     """The @SPMDShardToFullShape of a result of the call, directly or through a @Sharding."""
     found: list[Operation] = []
     for user in encoding.users(result):
-        if encoding.call_target(user) == encoding.SHARDING_TARGET:
+        if _is_constraint(user):
             found += (
                 op
                 for op in encoding.users(user.results[0])

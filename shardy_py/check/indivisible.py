@@ -1,0 +1,89 @@
+"""Collectives because a dimension is not divisible by its axes: the divisor, and sizes and axes that fit.
+
+    6 is not divisible by 4 ("model"): pad it to 8 where it begins, or shard it along "data" of size 2
+
+A reshape that splits a dimension, of heads say, keeps those axes only that divide the new major dimension.
+JAX has no sharding along parts of an axis, so that results lose what is left. Not here: dimensions that are
+padded (`padding.py`), whether another annotation helps (`remedies.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.api import Result
+from shardy_py.check.rule import listed
+from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.record import record_of
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.ops import TABLE, Family
+from shardy_py.propagation.rules import derive_rule
+from shardy_py.report.communication import CollectiveUse
+from shardy_py.sharding import AxisRef, Mesh, TensorSharding
+from shardy_py.sharding.axis_lists import total_size
+from shardy_py.sharding.meshes import mesh_of
+from shardy_py.sharding.spelling import string_literal
+
+
+def indivisible(result: Result, use: CollectiveUse) -> str:
+    """Returns which dimension its axes do not divide, and what would; "" if that is not why data moves."""
+    op = use.cause.made_for
+    if op is None:
+        return ""
+    reader, meshes = ShardingReader(), Symbols(result.program.module).meshes()
+    if isinstance(op, ReturnOp):
+        found = (_dropped(value, reader) for value in operands_of(op))
+        moved = {name for name, _ in use.axes}
+        return next((words for names, words in found if moved & names), "")
+    if not operands_of(op) or TABLE[op.name].kind is not Family.MOVEMENT:
+        return ""
+    sharding = reader.of(operands_of(op)[0])
+    if sharding is None or not set(use.axis_names) & _names(sharding):
+        return ""
+    return next(_splits(op, sharding, mesh_of(sharding, meshes)), "")
+
+
+def _names(sharding: TensorSharding) -> set[str]:
+    return {axis.name for dimension in sharding.dimensions for axis in dimension.axes}
+
+
+def _splits(op: Operation, sharding: TensorSharding, mesh: Mesh) -> Iterator[str]:
+    """The reasons why axes of dimensions of the operand that are split do not fit the major part."""
+    rule = derive_rule(record_of(op))
+    for factors, dimension in zip(
+        () if rule is None else rule.operands[0], sharding.dimensions, strict=False
+    ):
+        if rule is None or len(factors) < 2 or not dimension.axes:
+            continue
+        size, parts = rule.factors[factors[0]].size, total_size(dimension.axes, mesh)
+        if size % parts and parts % size:
+            yield _words(size, parts, dimension.axes, sharding, mesh)
+
+
+def _words(size: int, parts: int, axes: tuple[AxisRef, ...], sharding: TensorSharding, mesh: Mesh) -> str:
+    taken = _names(sharding) - {axis.name for axis in axes}
+    fitting = [
+        f"{string_literal(axis.name)} of size {axis.size}"
+        for axis in mesh.axes
+        if axis.size > 1 and not size % axis.size and axis.name not in taken
+    ]
+    others = f", or shard it along {listed(fitting)}" if fitting else ""
+    given = listed(map(str, axes))
+    padded = parts * -(-size // parts)
+    return f"{size} is not divisible by {parts} ({given}): pad it to {padded} where it begins{others}"
+
+
+def _dropped(value: SSAValue, reader: ShardingReader) -> tuple[set[str], str]:
+    """The sub-axes of what a function returns, by name, and that its results cannot have them."""
+    sharding = reader.of(value)
+    dimensions = () if sharding is None else sharding.dimensions
+    found = [axis for dimension in dimensions for axis in dimension.axes if axis.sub_axis is not None]
+    names = listed(map(str, found))
+    words = (
+        f"results of JAX are not sharded along parts of axes, such as {names}: constrain the result to whole "
+    )
+    return {str(axis).replace(chr(34), "") for axis in found}, f"{words}axes that divide its dimensions"
