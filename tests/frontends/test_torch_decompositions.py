@@ -16,7 +16,7 @@ from shardy_py.frontends.torch import decompositions as torch_decompositions
 from shardy_py.frontends.torch import from_exported
 from shardy_py.frontends.torch.composites import rewrite_composites
 from shardy_py.frontends.torch.in_place import without_mutation
-from tests.frontends.torch_models import ResNet, Transformer, exported, models
+from tests.frontends.torch_models import Transformer, exported, models
 
 pytestmark = pytest.mark.torch
 
@@ -33,7 +33,7 @@ def distinct_calls(exported: Any) -> Any:
     )
 
 
-OFTEN = ("unet", "decoder", "recurrent", "experts")
+OFTEN = ("experts", "attention")
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,10 @@ def test_calls_are_told_apart_by_all_arguments() -> None:
 
 
 def test_training_changes_statistics_in_place_so_the_whole_is_decomposed() -> None:
-    graph = torch.export.export(ResNet().train(), (torch.randn(4, 3, 32, 32),))
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 1), torch.nn.BatchNorm2d(4)).train()
+    graph = torch.export.export(model, (torch.randn(4, 3, 5, 5),))
     names = [value.label for value in from_exported(graph).values.results()]
-    assert "norm1.running_mean after" in names
+    assert "1.running_mean after" in names
 
 
 class Convolutions(torch.nn.Module):
