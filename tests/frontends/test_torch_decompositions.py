@@ -29,7 +29,7 @@ def distinct_calls(exported: Any) -> Any:
     if graph is not None:
         rewrite_composites(graph)
     return (
-        None if graph is None else torch_decompositions._distinct_calls(graph, torch_decompositions._table())
+        None if graph is None else torch_decompositions.distinct_calls(graph, torch_decompositions._table())
     )
 
 
@@ -44,7 +44,7 @@ def test_distinct_calls_give_the_program_of_the_whole(name: str, monkeypatch: py
     graph = exported(model, arguments)
     text = from_exported(graph).text(debuginfo=False)
     assert (distinct_calls(graph) is None) == (name in WHOLE)
-    monkeypatch.setattr(torch_decompositions, "_distinct_calls", lambda *_: None)
+    monkeypatch.setattr(torch_decompositions, "distinct_calls", lambda *_: None)
     assert from_exported(graph).text(debuginfo=False) == text
 
 
@@ -125,7 +125,7 @@ def test_convolutions_and_norms_are_rewritten_as_torch_decomposes_them(
     text = from_exported(graph).text(debuginfo=False)
     targets = [str(node.target) for node in distinct_calls(graph).values()]
     assert sorted(target for target in targets if "conv" in target or "norm" in target) == left
-    monkeypatch.setattr(torch_decompositions, "_distinct_calls", lambda *_: None)
+    monkeypatch.setattr(torch_decompositions, "distinct_calls", lambda *_: None)
     assert from_exported(graph).text(debuginfo=False) == text
 
 

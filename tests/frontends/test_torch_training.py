@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
 from shardy_py import Mesh, P, Program, ShardyError, propagate
-from shardy_py.frontends.torch import FullyShard, launches, placements_of
+from shardy_py.frontends.torch import FullyShard, launches, placements_of, trace
 from shardy_py.frontends.torch.programs import annotated
 from tests.frontends import training_models
 from tests.frontends.torch_models import F, Transformer, nn
@@ -91,6 +91,32 @@ def test_steps_compute_what_torch_computes(name: str) -> None:
     torch.manual_seed(0)
     found = compare(SOURCES["torch"]()[name]())
     assert_equal(found)
+
+
+@pytest.mark.parametrize("name", ["discriminator", "experts"])
+def test_a_step_of_distinct_calls_is_that_which_torch_traces_again(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[bool] = []
+    plain = trace.decomposed_step
+
+    def watched(*given: Any) -> Any:
+        found = plain(*given)
+        used.append(found is not None)
+        return found
+
+    def text() -> str:
+        torch.manual_seed(0)
+        example = SOURCES["torch"]()[name]()
+        optimizer = adamw(example.model.parameters())
+        given = (example.model.train(), example.loss, optimizer, example.inputs)
+        return Program.from_torch_training(*given, targets=example.targets).text()
+
+    monkeypatch.setattr(trace, "decomposed_step", watched)
+    found = text()
+    assert used == [True]
+    monkeypatch.setattr(trace, "decomposed_step", lambda *_: None)
+    assert text() == found
 
 
 def test_autocast_computes_in_bfloat16() -> None:
