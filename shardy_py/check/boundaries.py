@@ -24,7 +24,7 @@ from shardy_py.sharding import TensorSharding
 
 
 @dataclass(frozen=True, eq=False)
-class Boundaries:
+class CheckedBoundaries:
     """The arguments and results of the source of a result."""
 
     result: Result

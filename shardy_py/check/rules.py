@@ -15,7 +15,7 @@ from shardy_py.check import communication_rules as communication_rules  # adds i
 from shardy_py.check import compiler_faults as compiler_faults  # adds its rule
 from shardy_py.check import padding as padding  # adds its rule
 from shardy_py.check import remedies, tensors
-from shardy_py.check.boundaries import Boundaries
+from shardy_py.check.boundaries import CheckedBoundaries
 from shardy_py.check.finding import Finding
 from shardy_py.check.rule import Limits, finding_of, listed, rows, rule
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
@@ -114,7 +114,7 @@ def _find_calls_withoutrule(result: Result, limits: Limits) -> Iterator[Finding]
 )
 def _find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
     is_jax = result.source.is_by_jax
-    boundaries = Boundaries(result)
+    boundaries = CheckedBoundaries(result)
     for value in result.source.values if result.program.meshes else ():
         function, sharding = value.entry.op, value.sharding
         if value.role == "intermediate" or not value.shape or not isinstance(function, FuncOp):

@@ -2,10 +2,10 @@
 
     python -m tests.frontends.fsdp_memory [name ...]
 
-torch's `FSDPMemTracker` runs a step on fake tensors and a fake process group of 8, and takes the largest sum of
-what is alive at once on rank 0, with each kind at that time; its figures are those of the second step, in which
-the optimizer has states, and attention is the written-out one, as in a program. Ours are the shards of arguments
-by kind, and what is alive at once beside them (`result.memory()`).
+torch's `FSDPMemTracker` runs a step on fake tensors and a fake process group of 8, and takes the largest sum
+of what is alive at once on rank 0, with each kind at that time; figures are those of the second step, when
+the optimizer has states, and attention is the written-out one, as in a program. Ours are the shards of
+arguments by kind, and what is alive at once beside them (`result.memory()`).
 """
 
 from __future__ import annotations

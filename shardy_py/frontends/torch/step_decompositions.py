@@ -10,7 +10,7 @@ Not here: steps that change inputs or views in place, or statistics, which torch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 from shardy_py.frontends.torch.decompositions import (
     DecomposedBody,
@@ -25,6 +25,8 @@ from shardy_py.frontends.torch.foreach import is_foreach
 from shardy_py.frontends.torch.in_place import without_mutation
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxGraph, FxModule, FxNode, TorchTensor
+
+Part = TypeVar("Part")
 
 
 def decomposed_step(
@@ -57,7 +59,7 @@ def _with_inputs(
     if fake is None or any(is_foreach(node.target) for node in graph.nodes):
         return None
     copy = torch_module("torch.fx").Graph()
-    values: dict[FxNode, Any] = {}
+    values: dict[FxNode, FxNode] = {}
     for node in placeholders:
         values[node] = _copied(copy, node, values)
     inputs: dict[str, FxNode] = {}
@@ -72,7 +74,7 @@ def _with_inputs(
     return copy
 
 
-def _copied(graph: Any, node: FxNode, values: Mapping[FxNode, FxNode]) -> Any:
+def _copied(graph: FxGraph, node: FxNode, values: Mapping[FxNode, FxNode]) -> FxNode:
     made = graph.node_copy(node, values.__getitem__)
     made.meta = dict(node.meta)
     return made
@@ -98,7 +100,7 @@ def _bodies(calls: Sequence[FxNode], table: Mapping[object, object]) -> list[Dec
     return bodies_of(nodes, inputs, nodes[-1].args[0])
 
 
-def _parts(values: Sequence[Any], counts: Sequence[int]) -> list[Sequence[Any]]:
+def _parts(values: Sequence[Part], counts: Sequence[int]) -> list[Sequence[Part]]:
     """Values in parts of these lengths."""
     ends = [sum(counts[: number + 1]) for number in range(len(counts))]
     return [values[end - count : end] for end, count in zip(ends, counts, strict=True)]
