@@ -115,8 +115,12 @@ class Forecasts:
         return advised
 
     def report_of(self, use: CollectiveUse) -> CommunicationReport | None:
-        """Returns the report by XLA with a verdict that a collective is of; None: of none."""
-        reports = (report for report, _ in self._with_verdict if report.partitioner == "xla")
+        """Returns the report with a verdict that a collective is of; None: of none.
+
+        By XLA; of programs of torch also by Shardy, whose reshards are those of DTensor.
+        """
+        is_torch = self._result.source.is_by_torch
+        reports = (report for report, _ in self._with_verdict if is_torch or report.partitioner == "xla")
         return next((report for report in reports if any(each is use for each in report.sending)), None)
 
     @cached_property

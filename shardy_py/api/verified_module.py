@@ -19,6 +19,7 @@ from shardy_py.base.errors import ShardyError, suggestion
 from shardy_py.base.releases import Release
 from shardy_py.base.source_files import SourceFiles, default_roots
 from shardy_py.mlir.dialects import print_module
+from shardy_py.mlir.module_paths import is_parameter
 from shardy_py.sharding import Mesh
 from shardy_py.xla.prepare.explicit_axes import has_explicit_axes
 from shardy_py.xla.prepare.taken import Taken, how_taken
@@ -60,6 +61,12 @@ class VerifiedModule:
     def is_by_jax(self) -> bool:
         """True if JAX wrote the program, however it is taken: advice is in JAX's words."""
         return is_written_by_jax(self.module)
+
+    @cached_property
+    def is_by_torch(self) -> bool:
+        """True if arguments have the names of a module's parameters: advice is in PyTorch's words."""
+        arguments = (entry for entry in self.values.table.entries if entry.role == "argument")
+        return not self.is_by_jax and any(is_parameter(entry.label) for entry in arguments)
 
     @cached_property
     def has_explicit_axes(self) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from shardy_py.check.finding import Finding
-from shardy_py.report.verdict import layer_count, phases
+from shardy_py.report.verdict import family_name, layer_count, phases
 
 _VALUES = re.compile(r"%[\w.$-]+(#\d+)?|\d[\d.,]*( [kMGTP]?B\b)?")
 _LAYER = re.compile(r"\d+")
@@ -78,6 +78,8 @@ def _path_in_layers(subject: str) -> str:
     >>> _path_in_layers("result[1]['layers'][0]['w1']")
     "result[1]['layers'][#]['w1']"
     """
+    if ".*." in (family := family_name(subject)):
+        return family
     keys = [*_KEY.finditer(subject)]
     inner = "".join(_LAYER.sub("#", key[0]) for key in keys[1:-1])
     return subject[: keys[0].end()] + inner + keys[-1][0] if "#" in inner else ""

@@ -6,7 +6,6 @@ Not here: what is tried (`shardy_py.search.advice`), the findings (`rules.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
@@ -15,13 +14,16 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.check import tensors
 from shardy_py.check.indivisible import indivisible
 from shardy_py.check.rule import Limits
+from shardy_py.mlir.location_names import name_stack
 from shardy_py.report.communication import CollectiveUse
+from shardy_py.report.explain import Side
 from shardy_py.report.tables import bytes_text
 from shardy_py.report.verdict import TriedChange
-from shardy_py.search.advice import MOST_TRIES, MOST_VALUES, spec_text
+from shardy_py.search.advice import MOST_TRIES, MOST_VALUES
+from shardy_py.search.advice.torch_words import words_of_values
 from shardy_py.search.advising import ResultAdvice
 from shardy_py.search.verdicts import ResultVerdicts
-from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.meshes import mesh_of
 
 _EXPLAINED = 3
 _VALUES_TRIED = 60_000
@@ -43,18 +45,36 @@ def remedy_of_reshard(result: Result, use: CollectiveUse, change: TriedChange | 
 
     change: the best one as tried; without it, the annotations that conflict.
     """
+    is_torch = result.source.is_by_torch
     meant = "or write the reshard as a constraint if it is meant"
+    if is_torch:
+        meant = "or redistribute the module's input or output in its style if it is meant"
     if change is not None:
         return f"{change.saving}, {meant}"
     sides = () if result.record is None else result.sides(use, most_chains=1)
     conflict = f"make {use.source or 'no sharding'} and {use.target or 'no sharding'} agree"
     if len(sides) > 1:
-        conflict = f"{'; '.join(map(str, sides))}: change one"
+        texts = [_side_of_torch(result, side) if is_torch else str(side) for side in sides]
+        conflict = f"{'; '.join(dict.fromkeys(texts))}: change one"
     if words := indivisible(result, use):
         conflict = words
+    op = use.cause.made_for
+    if is_torch and op is not None and (module := name_stack(op.location).rpartition("/")[0]):
+        conflict = f"in {module}: {conflict}"
     if result.record is not None and result.kept(ResultVerdicts).is_tried(use):
         conflict = f"no change that was tried helps; {conflict}"
     return f"{conflict}, {meant}"
+
+
+def _side_of_torch(result: Result, side: Side) -> str:
+    """An annotation that an axis comes from, as a user of torch gives it; of others, as it is."""
+    label, table = side.annotation.place.label, result.source.values.table
+    named = (e for e in table.entries if label and e.role == "argument" and e.label == label)
+    entry = next(named, None)
+    if entry is None or entry.sharding is None:
+        return str(side)
+    mesh = mesh_of(entry.sharding, result.source.meshes)
+    return f"{side.axis} is from {words_of_values([entry], entry.sharding, mesh)}"
 
 
 def remedy_of_replicated(result: Result, value: Value, dimension: int, axis: str, change: str) -> str:
@@ -106,22 +126,3 @@ def effect_of(result: Result, value: SSAValue, spec: Sequence[tuple[str, ...]], 
     if after.bytes >= before.bytes:
         return ""
     return f"the program sends {bytes_text(before.bytes)} -> {bytes_text(after.bytes)}"
-
-
-def propagated_boundary(result: Result, value: Value) -> TensorSharding | None:
-    """Returns the closed sharding that an argument or result of the source was propagated to; None: none."""
-    found = next(iter(result.values.named(f"@{value.function}:{value.name}")), None)
-    sharding = None if found is None else found.sharding
-    if sharding is None or sharding.mesh.is_maximal:
-        return None
-    closed = tuple(replace(each, is_closed=True, priority=None) for each in sharding.value.dimensions)
-    return replace(sharding.value, dimensions=closed)
-
-
-def remedy_of_boundary(value: Value, propagated: TensorSharding, *, is_jax: bool) -> str:
-    """Returns how to keep the sharding that an argument or result was propagated to."""
-    if not is_jax:
-        return f"add the sharding that was propagated to keep it: {propagated}"
-    keyword = "out_shardings" if value.role == "result" else "in_shardings"
-    spec, name = spec_text(propagated), value.label or value.name
-    return f"pass the sharding that was propagated to jax.jit to keep it: {keyword}= of {name}: {spec}"

@@ -16,6 +16,7 @@ from shardy_py.check import compiler_faults as compiler_faults  # adds its rule
 from shardy_py.check import custom_rules as custom_rules  # adds its rules
 from shardy_py.check import padding as padding  # adds its rule
 from shardy_py.check import remedies, tensors
+from shardy_py.check.boundaries import CheckedBoundaries
 from shardy_py.check.finding import Finding
 from shardy_py.check.rule import Limits, finding_of, listed, rows, rule
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
@@ -114,9 +115,12 @@ def _find_calls_withoutrule(result: Result, limits: Limits) -> Iterator[Finding]
 )
 def _find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
     is_jax = result.source.is_by_jax
+    boundaries = CheckedBoundaries(result)
     for value in result.source.values if result.program.meshes else ():
         function, sharding = value.entry.op, value.sharding
         if value.role == "intermediate" or not value.shape or not isinstance(function, FuncOp):
+            continue
+        if value.entry in boundaries.following:
             continue
         is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
         if is_private or (sharding is not None and sharding.mesh.is_maximal):
@@ -124,14 +128,16 @@ def _find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
         is_open = [
             n for n in range(len(value.shape)) if sharding is None or not sharding.dimensions[n].is_closed
         ]
-        propagated = remedies.propagated_boundary(result, value)
+        propagated = boundaries.propagated(value)
         if propagated is None or not any(propagated.dimensions[n].axes for n in is_open):
             continue  # closing it changes nothing, now or later: there is nothing to keep
+        if boundaries.has_style_of_weight(value, propagated):
+            continue
         if is_jax and not is_expressible(propagated):
             continue
         what = "has no sharding" if sharding is None else f"has open dimensions {listed(is_open)}"
         message = f"{value.role} {what}: propagation decides its layout"
-        remedy = remedies.remedy_of_boundary(value, propagated, is_jax=is_jax)
+        remedy = boundaries.remedy(value, propagated)
         yield finding_of(value, message, remedy, suggested(value.entry, propagated))
 
 

@@ -24,6 +24,16 @@ BACKWARD = " backward"
 """The end of the name of an op of the backward pass."""
 
 _SEPARATOR = re.compile(r"[./]")
+_PARAMETER = re.compile(r"[A-Za-z_]\w*(\.\w+)*\.(weight|bias)")
+
+
+def is_parameter(label: str) -> bool:
+    """Returns whether a name is that of a weight or bias of a module inside a model of torch.
+
+    >>> is_parameter("layers.0.up.weight"), is_parameter("params['up']"), is_parameter("weight")
+    (True, False, False)
+    """
+    return _PARAMETER.fullmatch(label) is not None
 
 
 def outer_name(op: Operation) -> str:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def language_of(source: Program) -> Language:
     """Returns whose terms instructions on a program are in."""
     if not source.is_by_jax:
-        return "mlir"
+        return "torch" if source.is_by_torch else "mlir"
     return "jax with explicit axes" if source.has_explicit_axes else "jax"
 
 

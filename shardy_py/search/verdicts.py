@@ -147,8 +147,10 @@ def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcom
     figures, kept = (before.figures, after.figures), (before.kept_bytes, after.kept_bytes)
     fixes = fixes_of(proposal, source.sources, language)
     sources = result.kept(ResultAdvice).sources
-    rewritten = [(e.rewrite, e.values[0].op) for e in proposal if e.rewrite] if language != "mlir" else []
+    is_jax = language.startswith("jax")
+    rewritten = [(e.rewrite, e.values[0].op) for e in proposal if e.rewrite] if is_jax else []
     codes = [rewrite.code(sources.advised.sites.text_of(op)) for rewrite, op in rewritten if sources]
+    codes += [edit.code() for edit in proposal] if language == "torch" else []
     words, code = words_of(proposal, language), "\n".join(filter(None, codes))
     effects = effects_between(before.uses, after.uses)
     return TriedChange(words, *figures, kept, fixes, code, annotations_of(proposal), effects)
@@ -156,7 +158,7 @@ def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcom
 
 def _not_tried(result: Result, report: CommunicationReport, advice: ResultAdvice) -> str:
     """The reason why changes are not tried; "" if they are."""
-    if report.partitioner != "xla":
+    if report.partitioner != "xla" and not result.source.is_by_torch:
         return "they are for collectives of XLA's partitioner (--partitioner=xla)"
     if advice.sources is None:
         return "they are for programs with one mesh"

@@ -58,34 +58,40 @@ X = torch.arange(12.0).reshape(3, 4) / 6 - 1
 Q = torch.sin(torch.arange(2 * 4 * 8 * 8.0)).reshape(2, 4, 8, 8)
 
 
-@pytest.mark.parametrize("taken", [True, False])
-def test_branches(taken: bool) -> None:
-    def function(layer: Any, x: Any, pred: Any) -> Any:
-        return torch.cond(pred, lambda x: (layer(x), x + 1), lambda x: (x.cos(), x - 1), (x,))
+def test_branches() -> None:
+    def function(layer: Any, x: Any, pred: Any, other: Any) -> Any:
+        def chosen(taken: Any) -> Any:
+            return torch.cond(taken, lambda x: (layer(x), x + 1), lambda x: (x.cos(), x - 1), (x,))
 
-    assert len(check(function, X, torch.tensor(taken)).values.of_op("if")) == 2
+        return chosen(pred), chosen(other)
+
+    program = check(function, X, torch.tensor(True), torch.tensor(False))
+    assert len(program.values.of_op("if")) == 4
 
 
 def test_branches_that_depend_on_values() -> None:
     check(lambda layer, x: torch.cond(x.sum() > 0, lambda x: layer(x), lambda x: x - 1, (x,)), X)
 
 
-@pytest.mark.parametrize("start", [0, torch.tensor(0)], ids=["number", "tensor"])
-def test_loops(start: Any) -> None:
+def test_loops() -> None:
     def function(layer: Any, x: Any) -> Any:
-        return while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, layer(y)), (start, x))[1]
+        return [
+            while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, layer(y)), (start, x))[1]
+            for start in (0, torch.tensor(0))
+        ]
 
     check(function, X)
 
 
 def test_scans_collect_what_each_step_gives() -> None:
-    check(lambda layer, x: scan(lambda c, a: (c + layer(a), (c * a).sum()), x[0], x), X)
-    check(
-        lambda layer, x: associative_scan(
-            lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (x, x + 1), 1, combine_mode="generic"
-        ),
-        X,
-    )
+    def function(layer: Any, x: Any) -> Any:
+        def combine(a: Any, b: Any) -> Any:
+            return a[0] * b[0], a[1] * b[0] + b[1]
+
+        sums = scan(lambda c, a: (c + layer(a), (c * a).sum()), x[0], x)
+        return sums, associative_scan(combine, (x, x + 1), 1, combine_mode="generic")
+
+    check(function, X)
 
 
 def test_maps_run_on_each_slice() -> None:
@@ -133,23 +139,21 @@ BIAS = torch.tensor([0.5, -0.5, 1.0, 0.0])
 CAUSAL = create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8, device="cpu", BLOCK_SIZE=8)
 
 
-@pytest.mark.parametrize(
-    ("function", "others"),
-    [
-        (lambda layer, q: flex_attention(q, q, q), ()),
-        (
-            lambda layer, q: flex_attention(
-                q, q, q, lambda s, b, h, m, n: torch.where(m >= n, s + 0.1 * (m - n) * h, -1e9), scale=0.3
-            ),
-            (),
-        ),
-        (lambda layer, q: flex_attention(q, q[:, :2], q[:, 2:], block_mask=CAUSAL, enable_gqa=True), ()),
-        (lambda layer, q, t: flex_attention(q, q, q, lambda s, b, h, m, n: s + t[h]), (BIAS,)),
-    ],
-    ids=["plain", "positions", "mask of groups", "captured"],
-)
-def test_flex_attention(function: Any, others: tuple[Any, ...]) -> None:
-    check(function, Q, *others)
+def test_flex_attention() -> None:
+    """Plain, by positions, of groups with a mask, with a tensor of the model, in one export."""
+
+    def by_positions(s: Any, b: Any, h: Any, m: Any, n: Any) -> Any:
+        return torch.where(m >= n, s + 0.1 * (m - n) * h, -1e9)
+
+    def function(layer: Any, q: Any, t: Any) -> Any:
+        return (
+            flex_attention(q, q, q),
+            flex_attention(q, q, q, by_positions, scale=0.3),
+            flex_attention(q, q[:, :2], q[:, 2:], block_mask=CAUSAL, enable_gqa=True),
+            flex_attention(q, q, q, lambda s, b, h, m, n: s + t[h]),
+        )
+
+    check(function, Q, BIAS)
 
 
 def test_flex_attention_keeps_batch_and_heads_apart() -> None:

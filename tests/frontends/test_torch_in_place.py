@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from typing import Any
 
@@ -131,6 +132,7 @@ REPLACED = (chain, aliased, viewed_before, residual, narrow, integer_position)
 LEFT = (viewed_after, part, chunk, of_all, of_input, of_buffer, wider, expanded)
 
 
+@functools.cache
 def exported(function: Any) -> Any:
     with torch.no_grad():
         return torch.export.export(Of(function).eval(), (X.clone(),))
@@ -171,7 +173,12 @@ def test_inputs_parts_and_viewed_tensors_are_left_to_torch(function: Any) -> Non
     assert without_mutation(exported(function).graph) is None
 
 
-@pytest.mark.parametrize("function", REPLACED)
+OFTEN = (chain, residual)
+
+
+@pytest.mark.parametrize(
+    "function", [each if each in OFTEN else pytest.param(each, marks=pytest.mark.slow) for each in REPLACED]
+)
 def test_the_program_is_that_of_torch(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = exported(function)
     text = from_exported(graph).text(debuginfo=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # ruff: noqa: E402
-from shardy_py import ShardyError
+from shardy_py import Program, ShardyError
 from tests.frontends.optimizers import converted, difference, model
 
 pytestmark = pytest.mark.torch
@@ -109,19 +110,26 @@ MADE: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_the_second_step_is_that_of_torch(name: str) -> None:
+@functools.cache
+def made(name: str) -> tuple[Any, Any, Program]:
+    """A model, an optimizer, and their step; traced once for all tests."""
     net = model()
     optimizer = MADE[name](net.parameters())
-    program = converted(net, optimizer)
+    return net, optimizer, converted(net, optimizer)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name in ("rprop", "asgd") else name for name in MADE],
+)
+def test_the_second_step_is_that_of_torch(name: str) -> None:
+    net, optimizer, program = made(name)
     assert not optimizer.state  # of the user's own, untouched
     assert difference(program, net, optimizer) < 2e-6
 
 
 def labels(update: Callable[..., None]) -> list[str]:
-    net = model()
-    program = converted(net, Written(net.parameters(), update))
-    return [value.label for value in program.values.arguments()]
+    return [value.label for value in made(update.__name__)[2].values.arguments()]
 
 
 def test_numbers_are_arguments_unless_they_are_compared() -> None:
@@ -160,12 +168,13 @@ def failing(p: Any, grad: Any, state: Any, group: Any) -> None:
     ],
 )
 def test_errors(update: Callable[..., None], message: str) -> None:
+    net = model()
     with pytest.raises(ShardyError, match=message):
-        labels(update)
+        converted(net, Written(net.parameters(), update))
 
 
 def test_functions_of_python_are_put_back() -> None:
-    labels(by_norm)
+    made("by_norm")
     assert math.sqrt(4) == 2
     assert "max" not in globals()
     assert isinstance(math, type(np))

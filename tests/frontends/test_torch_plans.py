@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,7 +45,19 @@ def device_mesh() -> Iterator[Any]:
         yield mesh
 
 
-@pytest.mark.parametrize("name", MODELS)
+LONG = (
+    "decoder, vocabulary",
+    "decoder, groups of heads",
+    "decoder, FSDP",
+    "decoder, HSDP",
+    "decoder, sequences",
+)
+"""Those whose rules the other models have, too: plans of both kinds together, and HSDP of a step."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in MODELS]
+)
 def test_collectives_are_those_of_dtensor(device_mesh: Any, name: str) -> None:
     torch.manual_seed(0)
     expected = dtensor_collectives.theirs(MODELS[name], device_mesh)
@@ -52,9 +65,13 @@ def test_collectives_are_those_of_dtensor(device_mesh: Any, name: str) -> None:
     assert expected
 
 
+@functools.cache
+def exported_decoder() -> Any:
+    return exported(Decoder(), (torch.randint(0, 32, (8, 8)),))
+
+
 def decoder(plan: Any, **shardings: Any) -> Program:
-    graph = exported(Decoder(), (torch.randint(0, 32, (8, 8)),))
-    return from_exported(graph, MESH, shardings, plan=plan)
+    return from_exported(exported_decoder(), MESH, shardings, plan=plan)
 
 
 def test_parameters_lie_as_parallelize_module_and_fully_shard_place_them(device_mesh: Any) -> None:

@@ -62,17 +62,17 @@ def decomposed(exported: TorchProgram) -> Exported:
     graph = without_mutation(exported.graph)
     if graph is not None:
         rewrite_composites(graph)
-    calls = None if graph is None else _distinct_calls(graph, table)
+    calls = None if graph is None else distinct_calls(graph, table)
     if calls is None:
         return _decomposed_whole(exported)
     bodies: dict[object, DecomposedBody] = {}
     if calls:
         program = _program_of(list(calls.values()))
-        found = None if program is None else _bodies(_decomposed_whole(program), len(calls))
+        found = None if program is None else _bodies(_decomposed_whole(program))
         if found is None:
             return _decomposed_whole(exported)
         bodies = dict(zip(calls, found, strict=True))
-    graph = _replaced(graph, bodies, table)
+    graph = replaced(graph, bodies, table)
     return Decomposed(
         graph, exported.graph_signature, exported.constants, exported.call_spec, exported.state_dict
     )
@@ -92,7 +92,7 @@ def _is_decomposed(node: FxNode, table: Mapping[object, object]) -> bool:
     return node.target in table or is_unknown(node)
 
 
-def _distinct_calls(graph: FxGraph, table: Mapping[object, object]) -> dict[object, FxNode] | None:
+def distinct_calls(graph: FxGraph, table: Mapping[object, object]) -> dict[object, FxNode] | None:
     """The first node of each kind of call to decompose; None for a program to be decomposed as a whole."""
     fake = torch_module("torch._subclasses").FakeTensor
     found: dict[object, FxNode] = {}
@@ -150,16 +150,16 @@ def _program_of(calls: Sequence[FxNode]) -> TorchProgram | None:
 
     class CallsModule(torch.nn.Module):
         def forward(self, inputs: Sequence[Sequence[object]]) -> object:
-            return [_call(node, iter(given)) for node, given in zip(calls, inputs, strict=True)]
+            return [call(node, iter(given)) for node, given in zip(calls, inputs, strict=True)]
 
-    given = [[_alike(node.meta["val"]) for node in _tensors(call)] for call in calls]
+    given = [[alike(node.meta["val"]) for node in tensors_of(call)] for call in calls]
     try:
         return torch.export.export(CallsModule(), (given,))
     except Exception:  # what torch cannot export in this form is decomposed as a whole
         return None
 
 
-def _alike(tensor: Any) -> object:
+def alike(tensor: Any) -> object:
     """Another tensor of that type, without elements: torch takes equal inputs for one."""
     with tensor.fake_mode:
         return torch_module("torch").empty_strided(
@@ -171,12 +171,13 @@ def _alike(tensor: Any) -> object:
         )
 
 
-def _call(node: FxNode, tensors: Iterator[object]) -> object:
+def call(node: FxNode, tensors: Iterator[object]) -> object:
+    """The results of a node's op on these tensors, in the place of the nodes among its arguments."""
     arguments, keywords = (_mapped(part, lambda _: next(tensors)) for part in (node.args, node.kwargs))
     return (aten_of_prim(node.target) or node.target)(*arguments, **keywords)
 
 
-def _tensors(node: FxNode) -> list[FxNode]:
+def tensors_of(node: FxNode) -> list[FxNode]:
     """The nodes among the arguments of a call, in order."""
     found: list[FxNode] = []
     for part in (node.args, node.kwargs):
@@ -189,7 +190,7 @@ def _mapped(given: object, function: Callable[[FxNode], object]) -> Any:
     return torch_module("torch.fx.node").map_arg(given, function)
 
 
-def _bodies(program: Exported, count: int) -> list[DecomposedBody] | None:
+def _bodies(program: Exported) -> list[DecomposedBody] | None:
     """The decomposition of each call; None if calls change their inputs, or share or lift constants."""
     signature = program.graph_signature
     if any(spec.kind.name != "USER_OUTPUT" for spec in signature.output_specs):
@@ -201,6 +202,14 @@ def _bodies(program: Exported, count: int) -> list[DecomposedBody] | None:
     placeholders = iter([node for node in nodes if node.op == "placeholder"])
     ((inputs,), _) = pytree.tree_unflatten(list(placeholders), program.call_spec.in_spec)
     results = pytree.tree_unflatten(list(nodes[-1].args[0]), program.call_spec.out_spec)
+    return bodies_of(nodes, inputs, results)
+
+
+def bodies_of(
+    nodes: Sequence[FxNode], inputs: Sequence[Sequence[FxNode]], results: Sequence[object]
+) -> list[DecomposedBody]:
+    """The decomposition of each call of a graph that makes them apart, by its inputs and results."""
+    count = len(inputs)
     owner = {node: number for number, given in enumerate(inputs) for node in given}
     own: list[list[FxNode]] = [[] for _ in range(count)]
     for node in _owned(nodes, owner, results):
@@ -240,7 +249,7 @@ def _leaves(result: object) -> list[FxNode]:
 # ---------------------------------------------------------------------- the calls replaced
 
 
-def _replaced(graph: Any, bodies: Mapping[object, DecomposedBody], table: Mapping[object, object]) -> FxGraph:
+def replaced(graph: Any, bodies: Mapping[object, DecomposedBody], table: Mapping[object, object]) -> FxGraph:
     """A copy of the graph in which calls are replaced by their bodies."""
     copy = torch_module("torch.fx").Graph()
     values: dict[object, Any] = {}
@@ -272,7 +281,7 @@ def _replaced(graph: Any, bodies: Mapping[object, DecomposedBody], table: Mappin
 
 def _inlined(copy: Any, call: FxNode, body: DecomposedBody, values: Mapping[object, object]) -> object:
     """The results of a body with the arguments of a call, whose place in the model its nodes get."""
-    own = dict(zip(body.inputs, (values[node] for node in _tensors(call)), strict=True))
+    own = dict(zip(body.inputs, (values[node] for node in tensors_of(call)), strict=True))
     place = {key: call.meta[key] for key in _META if key in call.meta}
     for node in body.nodes:
         arguments, keywords = (_mapped(part, own.__getitem__) for part in (node.args, node.kwargs))

@@ -32,6 +32,7 @@ from shardy_py.frontends.torch.multi_head import heads_apart
 from shardy_py.frontends.torch.nodes import aten_of_prim, in_phase, phase_of
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxGraph, FxModule, FxNode, TorchModule, TorchTensor
+from shardy_py.frontends.torch.step_decompositions import decomposed_step
 from shardy_py.frontends.torch.substitutes import substitutes
 from shardy_py.frontends.torch.whole_ops import kept_whole
 
@@ -137,6 +138,21 @@ def compiling() -> Generator[None]:
 
 def _functional(recorded: FxModule, held: Mapping[str, TorchTensor]) -> FxGraph:
     """The graph without mutation and with ops without a row decomposed; attributes become inputs."""
+    table = _decompositions()
+    graph = decomposed_step(recorded, held, table, _IGNORED)
+    if graph is None:
+        graph = _traced_again(recorded, held, table)
+    _drop_indices(graph)
+    _keep_tensors(graph)
+    _share_scalars(graph)
+    graph.eliminate_dead_code()
+    return graph
+
+
+def _traced_again(
+    recorded: FxModule, held: Mapping[str, TorchTensor], table: Mapping[object, object]
+) -> FxGraph:
+    """The graph of `_functional` as torch makes it, by a second trace."""
     torch = torch_module("torch")
     proxy_tensor = torch_module("torch.fx.experimental.proxy_tensor")
 
@@ -168,15 +184,10 @@ def _functional(recorded: FxModule, held: Mapping[str, TorchTensor]) -> FxGraph:
     fake = torch_module("torch._guards").detect_fake_mode(placeholders)
     constants = [tensor if fake is None else fake.from_tensor(tensor) for tensor in held.values()]
     traced = proxy_tensor.make_fx(
-        torch.func.functionalize(run), decomposition_table=_decompositions(), tracing_mode="fake"
+        torch.func.functionalize(run), decomposition_table=dict(table), tracing_mode="fake"
     )
     with torch_module("torch.fx.traceback").preserve_node_meta(), torch.no_grad():
-        graph = traced(*placeholders, *constants).graph
-    _drop_indices(graph)
-    _keep_tensors(graph)
-    _share_scalars(graph)
-    graph.eliminate_dead_code()
-    return graph
+        return traced(*placeholders, *constants).graph
 
 
 def _decompositions() -> dict[object, object]:

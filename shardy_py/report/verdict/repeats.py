@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 _NUMBER = re.compile(r"\d+")
-_INDEX = re.compile(r"\[\d+\]")
+_INDEX = re.compile(r"(?<=\[)\d+(?=\])|(?<=\.)\d+(?=\.\w+\.)")
+"""The number of a layer: `[3]` of JAX; of torch one with a module behind it, as in `layers.3.up.weight`."""
 _TRANSFORM = re.compile(r"^(jit|jvp|transpose|vmap|pmap|checkpoint|remat|custom_jvp|custom_vjp)\((.*)\)$")
 """A part of a name stack that says how JAX transforms what is inside."""
 _MACHINERY = frozenset(
@@ -62,10 +63,10 @@ def module_of(scope: str) -> str:
 def family_name(label: str) -> str:
     """Returns the label of an argument or result without the numbers of layers.
 
-    >>> family_name("params[3]['up']")
-    "params[*]['up']"
+    >>> family_name("params[3]['up']"), family_name("layers.3.up.weight"), family_name("net.3.weight")
+    ("params[*]['up']", 'layers.*.up.weight', 'net.3.weight')
     """
-    return _INDEX.sub("[*]", label)
+    return _INDEX.sub("*", label)
 
 
 def _untransformed(part: str) -> str:

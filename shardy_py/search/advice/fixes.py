@@ -24,9 +24,10 @@ _SPEC = re.compile(r"\bP\b(?=[(.])")
 
 def fixes_of(proposal: Proposal, sources: SourceFiles, language: Language) -> tuple[SourceFix, ...]:
     """Returns the replacements that make all edits of a proposal; () if some cannot be made so."""
-    if language == "mlir":
+    function = _FUNCTIONS.get(language)
+    if function is None:
         return ()
-    fixes = [_fix(edit, sources, _FUNCTIONS[language]) for edit in proposal]
+    fixes = [_fix(edit, sources, function) for edit in proposal]
     known = [fix for fix in fixes if fix is not None]
     return tuple(known) if len(known) == len(fixes) else ()
 

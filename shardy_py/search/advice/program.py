@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 
 from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
 from shardy_py.mlir.location_names import location_text
+from shardy_py.mlir.module_paths import is_parameter
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import MAIN
 from shardy_py.mlir.value_table import ValueEntry, ValueTable
@@ -124,9 +125,14 @@ def named_alike(first: str, second: str) -> bool:
 def family_tail(entry: ValueEntry) -> str:
     """Returns the path of an argument or result in its tree, without the name of the tree and numbers.
 
-    `params[3]['up']` and `result[0][3]['up']` end alike: `[*]['up']`.
+    `params[3]['up']` and `result[0][3]['up']` end alike: `[*]['up']`. The name of a parameter of torch is
+    whole; what has the name of one in it, as a state, follows that one, and has none: "".
     """
     name = family_name(entry.label)
+    if is_parameter(entry.label):
+        return name
+    if any(map(is_parameter, entry.label.split(" "))):
+        return ""
     starts = [place for mark in "[." if (place := name.find(mark)) >= 0]
     return name[min(starts) :] if starts else ""
 

@@ -11,19 +11,22 @@ from typing import Literal
 
 from shardy_py.base.terminal import lines_text
 from shardy_py.hardware.cost import Cost
-from shardy_py.mlir.location_names import location_text
+from shardy_py.mlir.location_names import location_text, name_stack
+from shardy_py.mlir.symbols import Symbols, module_of
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.report.tables import bytes_text
 from shardy_py.report.verdict import family_name
 from shardy_py.search.advice.replacing import SuggestedRewrite
 from shardy_py.search.advice.sites import ExpressionSite
-from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
+from shardy_py.search.advice.torch_words import code_of, placements_text, words_of_values
+from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
+from shardy_py.sharding.meshes import mesh_of
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.xla.prepare.explicit_axes import given_by
 
 EditKind = Literal["argument", "result", "constraint", "rewrite"]
-Language = Literal["mlir", "jax", "jax with explicit axes"]
+Language = Literal["mlir", "jax", "jax with explicit axes", "torch"]
 """Whose terms an instruction is in; with explicit axes JAX has other functions."""
 _CONSTRAINT = "with_sharding_constraint"
 _LISTED = 3
@@ -54,7 +57,25 @@ class Edit:
         """Returns the edit as an instruction."""
         if self.rewrite is not None:
             return self.rewrite.words(self.values[0].op)
-        return self._words_of_mlir() if language == "mlir" else self._words_of_jax(language)
+        if language == "torch" and self.sharding is not None:
+            return self._words_of_torch(self.sharding)
+        return self._words_of_jax(language) if language.startswith("jax") else self._words_of_mlir()
+
+    def _words_of_torch(self, sharding: TensorSharding) -> str:
+        if self.kind != "constraint":
+            return words_of_values(self.values, sharding, self._mesh())
+        place = name_stack(self.values[0].location) or str(self.values[0])
+        return f"redistribute the result of {place}: {placements_text(sharding, self._mesh())}"
+
+    def code(self) -> str:
+        """Returns lines of torch to paste for a sharding of arguments; "" for other edits."""
+        if self.kind == "constraint" or self.sharding is None:
+            return ""
+        return code_of(self.values, self.sharding, self._mesh())
+
+    def _mesh(self) -> Mesh:
+        assert self.sharding is not None
+        return mesh_of(self.sharding, Symbols(module_of(self.values[0].op)).meshes())
 
     def _words_of_jax(self, language: Language) -> str:
         if self.kind == "constraint":

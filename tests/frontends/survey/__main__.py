@@ -28,6 +28,7 @@ from tests.frontends.survey import (
     hugging_face,
     images,
     mixtures,
+    packages,
     pictures,
     recommenders,
     sequence_models,
@@ -46,6 +47,7 @@ ROWS = (
     *pictures.ROWS,
     *sounds.ROWS,
     *images.ROWS,
+    *packages.ROWS,
 )
 
 

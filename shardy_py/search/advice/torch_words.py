@@ -1,0 +1,148 @@
+"""Shardings in the words of PyTorch: placements, styles of `parallelize_module`, and lines to paste.
+
+    "layers.*.up.weight"  <@mesh, [{"tp"}, {}]>      "layers.*.up": ColwiseParallel()
+    "tokens"              <@mesh, [{"dp"}, {}]>      "tokens": [Shard(0), Replicate()]
+
+A weight that one axis shards is described by the style that shards it so: torch stores weights of linear
+layers as (outputs, inputs), and tables of embeddings as (rows, columns). What a value is used for tells them
+apart.
+
+Not here: which shardings are proposed (`proposals.py`), placements as objects of torch (`frontends/torch/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from shardy_py.mlir.dialects.sdy import ShardingConstraintOp, ShardingGroupOp
+from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.location_names import name_in
+from shardy_py.mlir.module_paths import is_backward, is_parameter
+from shardy_py.mlir.record import record_of
+from shardy_py.mlir.value_table import ValueEntry
+from shardy_py.ops import TABLE, Family
+from shardy_py.propagation.rules import derive_rule
+from shardy_py.report.verdict import family_name
+from shardy_py.sharding import Mesh, TensorSharding
+
+_MATRIX = 2
+COLUMNS, ROWS = "ColwiseParallel()", "RowwiseParallel()"
+
+
+def placements_text(sharding: TensorSharding, mesh: Mesh) -> str:
+    """Returns the placements of a sharding of whole axes, one a mesh dimension.
+
+    >>> from shardy_py.sharding import DimensionSharding
+    >>> both = DimensionSharding((AxisRef("tp"), AxisRef("dp")), True)
+    >>> placements_text(TensorSharding("mesh", (both,)), Mesh.of(dp=2, tp=4))
+    '[_StridedShard(0, split_factor=4), Shard(0)]'
+    """
+    found: dict[str, str] = {}
+    order = [axis.name for axis in mesh.axes]
+    for number, dimension in enumerate(sharding.dimensions):
+        names = [axis.name for axis in dimension.axes]
+        for place, name in enumerate(names):
+            later = [each for each in names[:place] if order.index(each) > order.index(name)]
+            factor = prod(mesh.sizes[each] for each in later)
+            found[name] = (
+                f"_StridedShard({number}, split_factor={factor})" if factor > 1 else f"Shard({number})"
+            )
+    return f"[{', '.join(found.get(name, 'Replicate()') for name in order)}]"
+
+
+def styles_of(entry: ValueEntry, sharding: TensorSharding) -> dict[str, str]:
+    """Returns the style by axis with which `parallelize_module` shards a weight like this.
+
+    {} for values that are no weight or bias of a linear layer or embedding, and where a style does more.
+
+    A style shards one dimension; biases lie as the outputs.
+    """
+    by_axis = {axis.name: d for d, dims in enumerate(sharding.dimensions) for axis in dims.axes}
+    if not is_parameter(entry.label) or not by_axis or entry.value is None:
+        return {}
+    kind = entry.label.rpartition(".")[2]
+    if kind == "bias" and len(sharding.dimensions) == 1:
+        return dict.fromkeys(by_axis, COLUMNS) if _is_of_product(entry.value) else {}
+    rows = _dimension_of_rows(entry.value) if kind == "weight" else None
+    return {} if rows is None else {axis: ROWS if d == rows else COLUMNS for axis, d in by_axis.items()}
+
+
+def names_of(entries: Sequence[ValueEntry]) -> tuple[str, ...]:
+    """Returns the names of arguments or results, as one pattern if it matches just these arguments."""
+    names = tuple(dict.fromkeys(entry.label or entry.name for entry in entries))
+    family = family_name(names[0])
+    value = entries[0].value
+    if len(names) == 1 or not isinstance(value, BlockArgument):
+        return names
+    labels = (name_in(argument.location) for argument in value.block.args)
+    alike = {label for label in labels if family_name(label) == family}
+    return (family,) if alike == {*names} else names
+
+
+def words_of_values(entries: Sequence[ValueEntry], sharding: TensorSharding, mesh: Mesh) -> str:
+    """Returns a sharding of arguments or results alike as an entry of a plan, or of placements by name."""
+    first, *others = names_of(entries)
+    more = f", and {len(others)} more alike" if others else ""
+    styles = styles_of(entries[0], sharding)
+    if len(styles) == 1:
+        ((axis, style),) = styles.items()
+        return f'"{first.rpartition(".")[0]}": {style} along {axis}{more}'
+    return f'"{first}": {placements_text(sharding, mesh)}{more}'
+
+
+def code_of(entries: Sequence[ValueEntry], sharding: TensorSharding, mesh: Mesh) -> str:
+    """Returns lines to paste for a sharding of arguments alike: calls of torch, or placements.
+
+    Placements by name are those of `shardings=` of `from_exported` and `from_torch_training`.
+    """
+    names, styles = names_of(entries), styles_of(entries[0], sharding)
+    if len(styles) == 1:
+        ((axis, style),) = styles.items()
+        plan = ", ".join(f'"{name.rpartition(".")[0]}": {style}' for name in names)
+        return f'parallelize_module(model, mesh["{axis}"], {{{plan}}})'
+    placed = placements_text(sharding, mesh)
+    given = ", ".join(f'"{name}": {placed}' for name in names)
+    return f"shardings |= {{{given}}}"
+
+
+def _dimension_of_rows(weight: SSAValue) -> int | None:
+    """The dimension of a weight that `RowwiseParallel` shards: the one that the op on it does not keep.
+
+    That is what a product contracts, and the rows that are looked up in a table. None for weights that are no
+    matrices, as those of convolutions and norms, and for tied ones, whose uses keep different dimensions.
+    """
+    lost = {d for op, place in _forward_uses(weight) for d in (_dimensions_lost(op, place),) if d is not None}
+    return lost.pop() if len(lost) == 1 else None
+
+
+def _dimensions_lost(op: Operation, place: int) -> int | None:
+    """The dimension of a matrix that the op on it does not keep; None if it keeps both, or none."""
+    rule = derive_rule(record_of(op))
+    if rule is None or len(rule.operands[place]) != _MATRIX:
+        return None
+    kept = {factor for dimension in rule.results[0] for factor in dimension}
+    lost = [d for d, factors in enumerate(rule.operands[place]) if kept.isdisjoint(factors)]
+    return lost[0] if len(lost) == 1 else None
+
+
+def _forward_uses(value: SSAValue) -> list[tuple[Operation, int]]:
+    """The ops of the forward pass that read a value, also behind constraints, with the operand, in order."""
+    found: list[tuple[Operation, int]] = []
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, ShardingConstraintOp):
+            found += _forward_uses(op.results[0])
+        elif not isinstance(op, ShardingGroupOp) and not is_backward(op):
+            found.append((op, use.index))
+    return found
+
+
+def _is_of_product(bias: SSAValue) -> bool:
+    """True if a bias is added to a product."""
+    readers = [op for op, _ in _forward_uses(bias)]
+    added = (user for op in readers for result in op.results for user, _ in _forward_uses(result))
+    owners = (operand.owner for op in (*readers, *added) for operand in operands_of(op))
+    return any(isinstance(op, Operation) and TABLE[op.name].kind is Family.PRODUCT for op in owners)
