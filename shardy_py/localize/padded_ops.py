@@ -16,7 +16,7 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
@@ -27,13 +27,13 @@ from shardy_py.localize.window_exchange import is_zero_constant
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.faults import Fault, diagnostic
-from shardy_py.mlir.dialects.stablehlo import OPS
+from shardy_py.mlir.dialects.stablehlo import OPS, PadOp, SliceOp
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 from shardy_py.mlir.dialects.stablehlo.verify.windows import convolution_sizes
 from shardy_py.mlir.dialects.traits import is_foldable_constant
 from shardy_py.mlir.ir import operands_of, replace_operand
 from shardy_py.mlir.movements import Insertion, note, replace_by_values
-from shardy_py.mlir.plain import plain
+from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.record import combiners_of, record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.text.dense import element_size, is_splat, make_dense
@@ -43,6 +43,7 @@ from shardy_py.ops import Identity, OpRecord
 from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions
 from shardy_py.sharding import TensorSharding
 
+_AMOUNTS = ("edge_padding_low", "edge_padding_high", "interior_padding")
 Sizes = tuple[int, ...]
 Padding = Callable[["Operation", "Padded"], None]
 """The treatment of padding in an op's operands and results."""
@@ -247,9 +248,7 @@ def pad(op: Operation, padded: Padded) -> None:
     them only where the trailing padding becomes smaller.
     """
     value = operands_of(op)[0]
-    low, high, interior = (
-        integers_of(op, name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
-    )
+    low, high, interior = (integers_of(op, name) for name in _AMOUNTS)
     sizes, wanted, true = shape_of(value), shape_of(op.results[0]), padded.true_shape(value)
     left = tuple(
         result - before - size - max(size - 1, 0) * inner
@@ -265,6 +264,26 @@ def pad(op: Operation, padded: Padded) -> None:
         new = masked(value, true, range(len(sizes)), fill, op, padded.sharding(value))
         replace_operand(op, 0, new)
     _set(op, edge_padding_high=left)
+
+
+def sized_result(op: Operation, operand: Attribute) -> Attribute | None:
+    """The result of a slice or pad of an operand of a padded type, by the sizes that the op has; else None.
+
+    None also where a pad adds or removes elements after the operand's padding.
+    """
+    if isinstance(op, SliceOp):
+        return op.results[0].type
+    if not isinstance(op, PadOp):
+        return None
+    result, sizes = op.results[0], list[int]()
+    types = map(tensor_type, (operand, operands_of(op)[0].type, result.type))
+    shapes = [type_.shape for type_ in types if type_ is not None]
+    amounts = (integers_of(op, name) for name in _AMOUNTS)
+    for large, size, made, *pads in zip(*shapes, *amounts, strict=True):
+        if large != size and any(pads):
+            return None
+        sizes.append(made if large == size else large)
+    return resized(result, sizes)
 
 
 def slice_(op: Operation, padded: Padded) -> None:

@@ -19,7 +19,7 @@ from shardy_py.localize.facet import LOCAL, Form
 from shardy_py.localize.identities import identity
 from shardy_py.localize.padded_ops import Padded
 from shardy_py.mlir.dialects import parse_module, print_module
-from shardy_py.mlir.dialects.stablehlo import ConvolutionOp
+from shardy_py.mlir.dialects.stablehlo import ConvolutionOp, ReshapeOp
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, shape_of
 from shardy_py.mlir.text.builtin_attributes import is_integer
 from shardy_py.mlir.text.dense import store_integer
@@ -90,12 +90,17 @@ def _is_complex(op: Operation) -> bool:
     return any("complex<" in str(value.type) for value in (*op.operands, *op.results))
 
 
+def _is_reshape_of_carried(op: Operation) -> bool:
+    return isinstance(op, ReshapeOp) and not isinstance(op.operands[0].owner, Operation)
+
+
 CRASH_CAUSES: tuple[CrashCause, ...] = (
     CrashCause("dead op with a priority", _without_priorities_of_the_dead),
     CrashCause("unreduced axes over different meshes", _without_second_mesh),
     CrashCause("results that disagree in unreduced axes", _with_agreeing_results),
     CrashCause("priority of a dimension whose axes have size one", _without_priorities_of_nothing),
     CrashCause("padding of a convolution without spatial dimensions", without_ops(_is_plain_convolution)),
+    CrashCause("padding of a reshape of what a loop carries", without_ops(_is_reshape_of_carried)),
     CrashCause("padding of complex numbers, of which it makes no zero", without_ops(_is_complex)),
     CrashCause("slices of sharded dimensions", without_ops(lambda op: op.name == "stablehlo.slice")),
     CrashCause("results of CHLO that it does not pad", without_ops(lambda op: op.name.startswith("chlo."))),
