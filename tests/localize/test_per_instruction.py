@@ -247,7 +247,8 @@ def test_parts_start_from_neutral_values(release: str) -> None:
 
 
 SIZED = """sdy.mesh @mesh = <["x"=2]>
-func.func @main(%a: tensor<8x9xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}, %z: tensor<f32>) {{
+func.func @main(%z: tensor<f32>,
+    %a: tensor<8x9xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) {{
   {} {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{"x"}}, {{}}]>]>}} : {}
   return
 }}
