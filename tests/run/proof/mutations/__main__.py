@@ -8,8 +8,9 @@
 
 A mutant is different if a device returns another result for one of many inputs (`difference.py`). One that
 is different and accepted is a fault of the proof, and fails the command; the proof in floats is known to
-accept some. Equal ones are listed with the reason. "caught": of those that are different; "rejected": of
-the others, each of which is listed, to be looked at: it may differ for inputs that were not tried.
+accept some. Equal ones have a reason (`reasons.py`), and the exact proof finds results equal: one without is
+listed, to be looked at, as it may differ for inputs that were not tried. "caught": of those that are
+different; "rejected": of the others, in which a value differs.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def main() -> int:
     for reason, number in table.reasons.most_common():
         print(f"{number:6} {reason}")
     if table.unexplained:
-        print("\nrejected, and no difference found:")
+        print("\nno difference found, and not shown to be equal:")
         print("\n".join(map(str, table.unexplained)))
     missed = {proof: sum(found.is_missed(proof) for found in table.missed) for proof in proofs}
     print("\naccepted and different: " + ", ".join(f"{proof} {number}" for proof, number in missed.items()))
