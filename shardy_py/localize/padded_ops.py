@@ -362,9 +362,11 @@ def constant(op: Operation, padded: Padded) -> None:
 
 
 def dimension_size(op: Operation, padded: Padded) -> None:
-    """The size without padding."""
-    dimension = cast(int, plain(op.properties["dimension"]))
-    size = padded.true_shape(operands_of(op)[0])[dimension]
+    """The size without padding; Shardy has no padding replaced, so that dimensions without any are asked for."""
+    dimension, value = cast(int, plain(op.properties["dimension"])), operands_of(op)[0]
+    size = padded.true_shape(value)[dimension]
+    if not padded.masks_all and size == shape_of(value)[dimension]:
+        return
     replace_by_values(op, (StablehloBuilder(op).integer(size, i32),))
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 from unittest import mock
 
@@ -304,9 +305,12 @@ def difference_cause(text: str, refusal: str, is_same: Callable[[str], bool]) ->
         without = cause.without(text)
         if without != text and is_same(without):
             return cause.name
-    for fault in IMITATIONS:
-        with fault.imitated():
-            if is_same(text):
-                return fault.name
+    for count in (1, 2):
+        for faults in combinations(IMITATIONS, count):
+            with ExitStack() as stack:
+                for fault in faults:
+                    stack.enter_context(fault.imitated())
+                if is_same(text):
+                    return "; ".join(fault.name for fault in faults)
     with _all_imitated():
         return SEVERAL if is_same(text) else UNKNOWN
