@@ -362,7 +362,7 @@ def constant(op: Operation, padded: Padded) -> None:
 
 
 def dimension_size(op: Operation, padded: Padded) -> None:
-    """The size without padding; Shardy has no padding replaced, so that dimensions without any are asked for."""
+    """The size without padding; Shardy leaves the op where the dimension has none."""
     dimension, value = cast(int, plain(op.properties["dimension"])), operands_of(op)[0]
     size = padded.true_shape(value)[dimension]
     if not padded.masks_all and size == shape_of(value)[dimension]:
