@@ -22,6 +22,8 @@ CRASH = "traceback: "
 """Where the text of a proof begins that neither accepts nor rejects."""
 HIDDEN = "results are equal: "
 """Where the text of a proof begins that finds a wrong value, and no result that differs."""
+_MORE = 10
+"""How many times as many inputs are tried where a proof finds a result that differs."""
 Prove = Callable[[Partitioned], str]
 """Returns why a program is rejected; "": it is accepted."""
 
@@ -90,13 +92,16 @@ class Outcome:
 def outcome(subject: Subject, runs: Runs, mutant: Mutant, proofs: Mapping[str, Prove]) -> Outcome:
     """What becomes of a mutant."""
     difference = runs.compare(mutant)
+    rejections = {name: proof(mutant.partitioned) for name, proof in proofs.items()}
+    if difference.kind == EQUAL and any(text and not text.startswith(HIDDEN) for text in rejections.values()):
+        difference = runs.compare(mutant, _MORE)
     return Outcome(
         subject.name,
         mutant.kind,
         mutant.number,
         mutant.what,
         difference,
-        {name: proof(mutant.partitioned) for name, proof in proofs.items()},
+        rejections,
         why_equal(runs, mutant) if difference.kind == EQUAL else "",
     )
 

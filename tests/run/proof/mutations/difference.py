@@ -44,6 +44,8 @@ REORDERING = ("groups",)
 DIFFERENT, ROUNDED, EQUAL = "different", "rounded", "equal"
 FLOATS = ("normal", "large", "ties", "negative", "positive", "edges", "tiny", "zeros")
 INTEGERS = ("index", "edges", "index", "any", "zeros", "index")
+_MODES = len(FLOATS) * len(INTEGERS)
+"""What an input is like, as floats or as integers: of the first by the seed, of the others at random."""
 
 
 @dataclass(frozen=True)
@@ -105,14 +107,14 @@ class Runs:
     def outputs(self) -> list[Shards | None]:
         return self.case.outputs()
 
-    def compare(self, mutant: Mutant) -> Difference:
-        """What the change does, and if nothing: how far it goes."""
+    def compare(self, mutant: Mutant, more: int = 1) -> Difference:
+        """What the change does, on that many times as many inputs."""
         found = EQUAL
         try:
             run = executable(mutant.partitioned)
         except ShardyError as error:
             return Difference(DIFFERENT, f"cannot run: {error}")
-        for given in self.inputs(self.times):
+        for given in self.inputs(self.times * more):
             assert given.results is not None
             if given.is_extreme and mutant.kind in REORDERING:
                 continue
@@ -186,7 +188,7 @@ def _inputs(case: Case, seed: int) -> list[Any]:
         if tensor is None or shards is None:
             made.append(TOKEN)
             continue
-        array = _random(random, tensor, seed + number * (seed % 3), sizes)
+        array = _random(random, tensor, seed if not number else int(random.integers(_MODES)), sizes)
         split = shards.split(array, 0)
         if shards.has_padding:
             fill = TensorType(split.shape, tensor.element)
