@@ -194,6 +194,11 @@ CHECKS = (
         "isCommunicationFreeSliceDim",
         without_ops(lambda op: isinstance(op, SliceOp) and _is_sharded(op)),
     ),
+    Told(
+        "its padding takes its own slice after a collective for another one",
+        "isCommunicationFreeSliceDim",
+        through_ops(named(*_GATHERING)),
+    ),
 )
 """Checks that end C++ for good."""
 
