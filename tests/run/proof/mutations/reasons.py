@@ -38,15 +38,22 @@ from shardy_py.run.proof.shards import Shards
 from shardy_py.sharding.meshes import resolve
 from tests.run.proof.mutations.broken import Mutant
 from tests.run.proof.mutations.communication import GROUPED
-from tests.run.proof.mutations.difference import DIFFERENT, Input, Runs, difference_of, executable
-from tests.run.proof.mutations.edits import short, value_of
+from tests.run.proof.mutations.difference import (
+    DIFFERENT,
+    UNORDERED,
+    Input,
+    Runs,
+    difference_of,
+    executable,
+    has_same_members,
+)
+from tests.run.proof.mutations.edits import short
 
 TIMES = 12
 """Inputs on which a reason holds."""
 DRAWS = 2
 """Random values of elements that nothing reads, on each input."""
 UNEXPLAINED = "unexplained"
-_UNORDERED = ("all_reduce",)
 
 
 Executions = list[list[Any]]
@@ -163,7 +170,7 @@ class _Reasons:
 
     def _has_same_members(self, op: Operation) -> bool:
         twin = self.twins.get(op)
-        return twin is not None and short(op) in _UNORDERED and _members(op) == _members(twin)
+        return twin is not None and short(op) in UNORDERED and has_same_members(op, twin)
 
     def _gives_its_operand(self, op: Operation) -> bool:
         """Whether a collective that was inserted gives each device what that has."""
@@ -344,7 +351,3 @@ def _depends_on_inputs(op: Operation) -> bool:
 def _is_argument(value: BlockArgument) -> bool:
     around = value.owner.parent_op()
     return around is not None and around.name == "func.func"
-
-
-def _members(op: Operation) -> set[frozenset[int]]:
-    return {frozenset(row) for row in value_of(op, "replica_groups")}
