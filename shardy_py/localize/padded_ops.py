@@ -27,7 +27,7 @@ from shardy_py.localize.window_exchange import is_zero_constant
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.faults import Fault, diagnostic
-from shardy_py.mlir.dialects.stablehlo import OPS, PadOp, SliceOp
+from shardy_py.mlir.dialects.stablehlo import OPS, PadOp, ReduceWindowOp, SliceOp
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 from shardy_py.mlir.dialects.stablehlo.verify.windows import convolution_sizes
 from shardy_py.mlir.dialects.traits import is_foldable_constant
@@ -40,7 +40,7 @@ from shardy_py.mlir.text.dense import element_size, is_splat, make_dense
 from shardy_py.mlir.typed import integers_of, property_of
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops import Identity, OpRecord
-from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions
+from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, Window, own_windows
 from shardy_py.sharding import TensorSharding
 
 _AMOUNTS = ("edge_padding_low", "edge_padding_high", "interior_padding")
@@ -267,20 +267,25 @@ def pad(op: Operation, padded: Padded) -> None:
 
 
 def sized_result(op: Operation, operand: Attribute) -> Attribute | None:
-    """The result of a slice or pad of an operand of a padded type, by the sizes that the op has; else None.
+    """The result of a slice, pad or windowed reduction of an operand of a padded type, by its own sizes.
 
-    None also where a pad adds or removes elements after the operand's padding.
+    None of other ops, and where windows or amounts would reach elements of the padding.
     """
     if isinstance(op, SliceOp):
         return op.results[0].type
-    if not isinstance(op, PadOp):
+    if isinstance(op, PadOp):
+        amounts = zip(*(integers_of(op, name) for name in _AMOUNTS), strict=True)
+        moved = [any(each) for each in amounts]
+    elif isinstance(op, ReduceWindowOp) and len(op.results) == 1:
+        windows = own_windows(record_of(op).attributes, len(shape_of(op.results[0])))
+        moved = [window != Window(1) for window in windows]
+    else:
         return None
     result, sizes = op.results[0], list[int]()
     types = map(tensor_type, (operand, operands_of(op)[0].type, result.type))
     shapes = [type_.shape for type_ in types if type_ is not None]
-    amounts = (integers_of(op, name) for name in _AMOUNTS)
-    for large, size, made, *pads in zip(*shapes, *amounts, strict=True):
-        if large != size and any(pads):
+    for large, size, made, moves in zip(*shapes, moved, strict=True):
+        if large != size and moves:
             return None
         sizes.append(made if large == size else large)
     return resized(result, sizes)

@@ -325,7 +325,7 @@ def _computes_with_padding(op: Operation) -> bool:
 
 
 def _with_own_size(op: Operation, operand: Attribute) -> Attribute | None:
-    """The result of a slice or pad of a padded operand, which is padded within the computation; or None.
+    """The result of an op with sizes of its own, which is padded within the computation; None of others.
 
     Before JAX 0.12, which does so with all ops but those of sdy, others get their results padded.
     """
