@@ -252,9 +252,9 @@ class _Partitioning:
         reshards = pass_call(
             "sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=is_reduced
         )
-        # Reshards first, which later would take a reversed mesh for one with other devices. But a reshape
-        # whose dimensions are split in another way is resharded while it is resolved.
-        is_first = not (isinstance(op, ReshapeOp) and is_inside)
+        # Reshards first, which later would take a reversed mesh for one with other devices. But reshapes whose
+        # dimensions are split in another way, and groups of convolutions, are resharded while they are resolved.
+        is_first = not (isinstance(op, ReshapeOp | ConvolutionOp) and is_inside)
         for call in (
             *((pass_call("sdy-gather-whole-tensors"),) if gathers else ()),
             *((reshards,) if is_first else ()),

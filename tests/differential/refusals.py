@@ -115,6 +115,7 @@ REFUSAL_CAUSES = (
                 "stablehlo.dynamic_iota",
             ),
             *("stablehlo.dynamic_broadcast_in_dim", "stablehlo.dynamic_reshape", "stablehlo.dynamic_slice"),
+            "stablehlo.convolution",
             "stablehlo.gather",
             *("stablehlo.rng", "stablehlo.scatter", "stablehlo.set_dimension_size", "stablehlo.slice"),
         ),

@@ -267,3 +267,18 @@ ODD = (
 def test_uneven_slices_and_pads_keep_their_sizes(odd: tuple[str, str], release: str, masks: int) -> None:
     """JAX 0.11 pads their results within the computation, where what is not true is replaced by zeros."""
     assert partitioned(SIZED.format(*odd), release).count("stablehlo.select") == masks
+
+
+GROUPS = """sdy.mesh @mesh = <["c"=2]>
+func.func @main(%a: tensor<2x2xf32>, %k: tensor<4x2xf32>) {
+  %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, f]x[o, i]->[f, b], window = {}
+    {batch_group_count = 2 : i64, feature_group_count = 1 : i64,
+     sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"c"}, {}]>]>}
+    : (tensor<2x2xf32>, tensor<4x2xf32>) -> tensor<4x1xf32>
+  return
+}
+"""
+
+
+def test_groups_of_a_convolution_are_not_split_and_gathered() -> None:
+    assert "stablehlo.all_gather" not in partitioned(GROUPS)
