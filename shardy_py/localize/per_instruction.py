@@ -252,8 +252,8 @@ class _Partitioning:
         reshards = pass_call(
             "sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=is_reduced
         )
-        # Reshards first, which later would take a reversed mesh for one with other devices. But reshapes whose
-        # dimensions are split in another way, and groups of convolutions, are resharded while they are resolved.
+        # Reshards first, which later would take a reversed mesh for one with other devices. But convolutions,
+        # and reshapes whose dimensions are split in another way, are resharded while they are resolved.
         is_first = not (isinstance(op, ReshapeOp | ConvolutionOp) and is_inside)
         for call in (
             *((pass_call("sdy-gather-whole-tensors"),) if gathers else ()),
