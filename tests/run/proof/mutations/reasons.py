@@ -194,9 +194,9 @@ class _Reasons:
             if counterpart is None or counterpart.sharding is None or whole is None or local is None:
                 return False
             mesh = resolve(counterpart.sharding.mesh, case.partitioned.meshes)
-            sizes = (tuple(size or 0 for size in type_.shape) for type_ in (whole, local))
+            shape, part = (tuple(size or 0 for size in type_.shape) for type_ in (whole, local))
             try:
-                shards = Shards.of(counterpart.sharding, mesh, *sizes, case.partitioned.grid.size)
+                shards = Shards.of(counterpart.sharding, mesh, shape, part, case.partitioned.grid.size)
             except ShardyError:
                 return False
             devices = np.asarray(self.seen[number][1].devices[op][execution])
