@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 _WORTH_A_PROCESS = 200_000
 """Bytes of programs for which another process, which loads this package again, saves time."""
-
-
+_MOST_UNCOLLECTED = 500_000
+"""Objects, of about 100 bytes, that may be made before garbage of earlier programs is looked for."""
 _THREADED = {"jax", "torch"}
 """Packages with threads that do not survive a fork."""
 
@@ -164,7 +164,8 @@ def _checked_or_faults(job: CheckJob, files: Files) -> CheckedProgram:
         log(without_controls(f"{job.name}: error: {faults[0].message}\n"))
     finally:
         files.texts.clear()
-        gc.collect()  # the command runs without collection, for one program
+        if gc.get_count()[0] > _MOST_UNCOLLECTED:  # the command runs without collection, for one program
+            gc.collect()
     return CheckedProgram(job.name, faults=faults)
 
 
