@@ -175,7 +175,13 @@ class Behaviour(Enum):
     POSITIONS_ARE_NARROW = ReferenceChange(
         JAX_0_12,
         "the partitioner's passes compute positions in i32, look tables up by the id as it is, replace what "
-        "neighbors beyond the ends would send by padding, keep strides, and use no channels among replicas",
+        "neighbors beyond the ends would send by padding, and use no channels among replicas",
+        "tests/localize/test_releases.py",
+    )
+    EXCHANGED_SLICES_KEEP_STRIDES = ReferenceChange(
+        JAX_0_11,
+        "sdy-resolve-permutation-factors keeps strides of dimensions that are not sharded where it exchanges "
+        "parts of others; before, all their elements stay, and the program is invalid",
         "tests/localize/test_releases.py",
     )
     DIGAMMA_OF_ZERO_IS_INFINITE = ReferenceChange(

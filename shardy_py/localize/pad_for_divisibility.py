@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import cast
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, OpResult, SSAValue
 
 from shardy_py.base.errors import Diagnostic, ShardyError
@@ -62,8 +62,11 @@ _LEFT = ("chlo.", "mhlo.", PropagationBarrierOp.name)
 
 
 def _is_left(value: OpResult) -> bool:
-    """True if neither the maker of a value nor a user of it takes padding."""
-    return all(op.name.startswith(_LEFT) for op in (value.op, *(use.operation for use in value.uses)))
+    """True if neither the maker of a value nor a user of it takes padding; what is returned has none here."""
+    users = [use.operation for use in value.uses]
+    return value.op.name.startswith(_LEFT) and all(
+        user.name.startswith(_LEFT) or isinstance(user, ReturnOp) for user in users
+    )
 
 
 class _Padding:

@@ -16,7 +16,7 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
@@ -27,22 +27,23 @@ from shardy_py.localize.window_exchange import is_zero_constant
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.faults import Fault, diagnostic
-from shardy_py.mlir.dialects.stablehlo import OPS
+from shardy_py.mlir.dialects.stablehlo import OPS, PadOp, ReduceWindowOp, SliceOp
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 from shardy_py.mlir.dialects.stablehlo.verify.windows import convolution_sizes
 from shardy_py.mlir.dialects.traits import is_foldable_constant
 from shardy_py.mlir.ir import operands_of, replace_operand
 from shardy_py.mlir.movements import Insertion, note, replace_by_values
-from shardy_py.mlir.plain import plain
+from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.record import combiners_of, record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.text.dense import element_size, is_splat, make_dense
 from shardy_py.mlir.typed import integers_of, property_of
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops import Identity, OpRecord
-from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions
+from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, Window, own_windows
 from shardy_py.sharding import TensorSharding
 
+_AMOUNTS = ("edge_padding_low", "edge_padding_high", "interior_padding")
 Sizes = tuple[int, ...]
 Padding = Callable[["Operation", "Padded"], None]
 """The treatment of padding in an op's operands and results."""
@@ -247,9 +248,7 @@ def pad(op: Operation, padded: Padded) -> None:
     them only where the trailing padding becomes smaller.
     """
     value = operands_of(op)[0]
-    low, high, interior = (
-        integers_of(op, name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
-    )
+    low, high, interior = (integers_of(op, name) for name in _AMOUNTS)
     sizes, wanted, true = shape_of(value), shape_of(op.results[0]), padded.true_shape(value)
     left = tuple(
         result - before - size - max(size - 1, 0) * inner
@@ -265,6 +264,31 @@ def pad(op: Operation, padded: Padded) -> None:
         new = masked(value, true, range(len(sizes)), fill, op, padded.sharding(value))
         replace_operand(op, 0, new)
     _set(op, edge_padding_high=left)
+
+
+def sized_result(op: Operation, operand: Attribute) -> Attribute | None:
+    """The result of a slice, pad or windowed reduction of an operand of a padded type, by its own sizes.
+
+    None of other ops, and where windows or amounts would reach elements of the padding.
+    """
+    if isinstance(op, SliceOp):
+        return op.results[0].type
+    if isinstance(op, PadOp):
+        amounts = zip(*(integers_of(op, name) for name in _AMOUNTS), strict=True)
+        moved = [any(each) for each in amounts]
+    elif isinstance(op, ReduceWindowOp) and len(op.results) == 1:
+        windows = own_windows(record_of(op).attributes, len(shape_of(op.results[0])))
+        moved = [window != Window(1) for window in windows]
+    else:
+        return None
+    result, sizes = op.results[0], list[int]()
+    types = map(tensor_type, (operand, operands_of(op)[0].type, result.type))
+    shapes = [type_.shape for type_ in types if type_ is not None]
+    for large, size, made, moves in zip(*shapes, moved, strict=True):
+        if large != size and moves:
+            return None
+        sizes.append(made if large == size else large)
+    return resized(result, sizes)
 
 
 def slice_(op: Operation, padded: Padded) -> None:
@@ -343,9 +367,11 @@ def constant(op: Operation, padded: Padded) -> None:
 
 
 def dimension_size(op: Operation, padded: Padded) -> None:
-    """The size without padding."""
-    dimension = cast(int, plain(op.properties["dimension"]))
-    size = padded.true_shape(operands_of(op)[0])[dimension]
+    """The size without padding; Shardy leaves the op where the dimension has none."""
+    dimension, value = cast(int, plain(op.properties["dimension"])), operands_of(op)[0]
+    size = padded.true_shape(value)[dimension]
+    if not padded.masks_all and size == shape_of(value)[dimension]:
+        return
     replace_by_values(op, (StablehloBuilder(op).integer(size, i32),))
 
 

@@ -29,6 +29,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.localize.identities import identity_data, is_constant_of
 from shardy_py.localize.instruction_filter import Filter
 from shardy_py.localize.outlined_calls import callees_of, move_callees, unused_name
+from shardy_py.localize.padded_ops import sized_result
 from shardy_py.localize.padding_masks import scalar
 from shardy_py.mlir import ir
 from shardy_py.mlir.cloning import clone
@@ -147,6 +148,7 @@ class _Partitioning:
             for value, type_, sharding in zip(values, padded_types, ins, strict=False)
         ]
         is_padded = is_inside or _computes_with_padding(op)
+        is_padded |= bool(values) and _with_own_size(op, padded_types[0]) is not None
         types = padded_types if is_padded else [v.type for v in (*values, *last.results)]
         ops = (op,) if op is last else (op, last)
         try:
@@ -228,6 +230,9 @@ class _Partitioning:
             for argument, value, sharding in (*cuts[count:], *cuts[:count]):  # in the order of Shardy
                 _cut(copy, argument, value.type, sharding)
             self._pad_results(last, outputs, outs)
+        elif inputs and (sized := _with_own_size(op, inputs[0])) is not None:
+            ir.set_type(copy.results[0], sized)
+            self._pad_results(last, outputs, outs)
         else:
             for result, type_ in zip(copy.results, outputs, strict=True):
                 ir.set_type(result, type_)
@@ -247,9 +252,9 @@ class _Partitioning:
         reshards = pass_call(
             "sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=is_reduced
         )
-        # Reshards first, which later would take a reversed mesh for one with other devices. But a reshape
-        # whose dimensions are split in another way is resharded while it is resolved.
-        is_first = not (isinstance(op, ReshapeOp) and is_inside)
+        # Reshards first, which later would take a reversed mesh for one with other devices. But convolutions,
+        # and reshapes whose dimensions are split in another way, are resharded while they are resolved.
+        is_first = not (isinstance(op, ReshapeOp | ConvolutionOp) and is_inside)
         for call in (
             *((pass_call("sdy-gather-whole-tensors"),) if gathers else ()),
             *((reshards,) if is_first else ()),
@@ -317,6 +322,17 @@ def _is_padded_inside(op: Operation) -> bool:
 def _computes_with_padding(op: Operation) -> bool:
     """True if `op` takes the padding of its operands for elements, and has it replaced nowhere."""
     return isinstance(op, sdy.ReshardOp)
+
+
+def _with_own_size(op: Operation, operand: Attribute) -> Attribute | None:
+    """The result of an op with sizes of its own, which is padded within the computation; None of others.
+
+    Before JAX 0.12, which does so with all ops but those of sdy, others get their results padded.
+    """
+    is_inside = Behaviour.OPS_ARE_PADDED_INSIDE.holds
+    return (
+        sized_result(op, operand) if Behaviour.PADDED_RESULTS_ARE_HANDED_ON.holds and not is_inside else None
+    )
 
 
 def _starts_from_nothing(op: Operation) -> bool:

@@ -155,7 +155,7 @@ def exchange_slice(op: Operation, state: Resolution) -> bool:
         first = [0 if count > 1 else start for start, count in zip(starts, parts, strict=True)]
         last = [size if count > 1 else limit for limit, size, count in zip(limits, sizes, parts, strict=True)]
         strides = [1] * len(sizes)
-        if Behaviour.POSITIONS_ARE_NARROW.holds:
+        if Behaviour.EXCHANGED_SLICES_KEEP_STRIDES.holds:
             given = zip(integers(op, "strides"), parts, strict=True)
             strides = [1 if count > 1 else stride for stride, count in given]
         if not any(first) and last == list(sizes) and max(strides) == 1:

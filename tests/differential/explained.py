@@ -6,12 +6,14 @@ A cause is proved, not guessed: the program without it does not crash, is not re
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 from unittest import mock
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -19,24 +21,27 @@ from shardy_py.localize.facet import LOCAL, Form
 from shardy_py.localize.identities import identity
 from shardy_py.localize.padded_ops import Padded
 from shardy_py.mlir.dialects import parse_module, print_module
-from shardy_py.mlir.dialects.stablehlo import ConvolutionOp
+from shardy_py.mlir.dialects.stablehlo import ConvolutionOp, ReshapeOp
+from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, shape_of
+from shardy_py.mlir.symbols import meshes_of
 from shardy_py.mlir.text.builtin_attributes import is_integer
 from shardy_py.mlir.text.dense import store_integer
 from shardy_py.mlir.text.float_formats import FORMATS
-from shardy_py.mlir.typed import integer_of
+from shardy_py.mlir.typed import integer_of, of_kind
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.passes.import_.constants import constant_or_scalar_splitter
+from shardy_py.reshard.divisible import divisible_shape
 from shardy_py.sharding import Axes, TensorSharding
+from shardy_py.sharding.meshes import mesh_of
 from tests.differential.cut_padding import cutting
 from tests.differential.removal import dead_in, without_ops
+from tests.differential.told import CHECKS, Told, told, with_agreeing_results, without_second_mesh
 
 SEVERAL, UNKNOWN = "several of these", "unknown"
 _MESH = re.compile(r'"(\w+)"=(\d+)')
 _DIMENSION = re.compile(r"\{([^{}=]*)\}p\d+")
 _PRIORITY = re.compile(r"priority=[1-9]")
-_PER_VALUE = re.compile(r"#sdy\.sharding_per_value<\[(?:[^\n]*?>, )+[^\n]*?>\]>")
-_UNREDUCED = re.compile(r", unreduced=\{[^}]*\}")
 
 
 @dataclass(frozen=True)
@@ -64,14 +69,6 @@ def _without_priorities_of_the_dead(text: str) -> str:
     return print_module(module)
 
 
-def _without_second_mesh(text: str) -> str:
-    return text.replace("<@turned, ", "<@mesh, ")
-
-
-def _with_agreeing_results(text: str) -> str:
-    return _PER_VALUE.sub(lambda match: _UNREDUCED.sub("", match[0]), text)
-
-
 def _without_priorities_of_nothing(text: str) -> str:
     sizes = {name: int(size) for name, size in _MESH.findall(text)}
 
@@ -90,64 +87,67 @@ def _is_complex(op: Operation) -> bool:
     return any("complex<" in str(value.type) for value in (*op.operands, *op.results))
 
 
+def _is_reshape_of_carried(op: Operation) -> bool:
+    return isinstance(op, ReshapeOp) and not isinstance(op.operands[0].owner, Operation)
+
+
+def _is_uneven(op: Operation) -> bool:
+    """Whether an op has an operand or result whose sharding does not divide its sizes."""
+    module = op
+    while (outer := module.parent_op()) is not None:
+        module = outer
+    meshes = meshes_of(of_kind(module, ModuleOp))
+    for value in (*op.operands, *op.results):
+        sharding, tensor = ShardingReader().of(value), tensor_type(value.type)
+        if sharding is not None and tensor is not None and not sharding.is_fully_replicated:
+            even = divisible_shape(tensor.shape, sharding, mesh_of(sharding, meshes))
+            if even != tensor.shape:
+                return True
+    return False
+
+
 CRASH_CAUSES: tuple[CrashCause, ...] = (
     CrashCause("dead op with a priority", _without_priorities_of_the_dead),
-    CrashCause("unreduced axes over different meshes", _without_second_mesh),
-    CrashCause("results that disagree in unreduced axes", _with_agreeing_results),
+    CrashCause("unreduced axes over different meshes", without_second_mesh),
+    CrashCause("results that disagree in unreduced axes", with_agreeing_results),
     CrashCause("priority of a dimension whose axes have size one", _without_priorities_of_nothing),
     CrashCause("padding of a convolution without spatial dimensions", without_ops(_is_plain_convolution)),
+    CrashCause("padding of a reshape of what a loop carries", without_ops(_is_reshape_of_carried)),
     CrashCause("padding of complex numbers, of which it makes no zero", without_ops(_is_complex)),
     CrashCause("slices of sharded dimensions", without_ops(lambda op: op.name == "stablehlo.slice")),
     CrashCause("results of CHLO that it does not pad", without_ops(lambda op: op.name.startswith("chlo."))),
 )
 
 
-CHECKS = {
-    "Unreduced axes mismatch between results": "results that disagree in unreduced axes",
-    "unreduced axes that does not appear in the other": "two shardings, each unreduced over other axes",
-    "different meshes": "unreduced axes over different meshes",
-    "incompatible sharding along reduction factors": "a result is unreduced, operands are not sharded alike",
-    "inShardings[0] == outShardings[0]": "a pad or slice resharded without halo exchange",
-    "isFullyReplicated(inSharding) == isFullyReplicated(outSharding)": "a reshape of which only "
-    "operand or result is sharded, which explicit reshards left",
-    "(inSharding != nullptr) == (outSharding != nullptr)": "a reshape of which only operand or result is "
-    "sharded, which explicit reshards left",
-    "getOrderedNormalizedAxes(inSharding) == getOrderedNormalizedAxes(outSharding)": "a reshape whose "
-    "operand and result are sharded along other axes, which explicit reshards left",
-    "the user is an sdy.all_reduce": "a sum along sharded dimensions whose all-reduce does not follow it",
-    "allReduceOp.getReductionAxesAttr()": "a sum along sharded dimensions whose all-reduce has other axes",
-    "result to have unreduced axes sharding": "a sum along sharded dimensions that is not marked as partial",
-    "resSharding.getUnreducedAxes() == expectedAxes": "a product that is unreduced along other axes than "
-    "it contracts",
-    "Padding value must be zero for sharded contracting": "a contraction of a tensor that the program pads",
-    "isCommunicationFreeSliceDim": "padding of a slice whose elements are of other devices",
-}
-"""What a check says that is meant to end C++ for good, and what it is about."""
-LAST_CHECKS = {
-    "Failed to compute local type due to non-divisible sharding": "uneven dimensions that its padding left",
-}
-"""The same, of checks whose cause may be among the others."""
+_LAST = (
+    Told(
+        "uneven dimensions that its padding left",
+        "Failed to compute local type due to non-divisible sharding",
+        without_ops(_is_uneven),
+    ),
+)
+"""Checks whose cause may be among the causes of crashes."""
 
 
 def crash_cause(text: str, last_words: str, crash: Callable[[str], str]) -> str:
-    """The cause whose absence saves C++; `SEVERAL` if it takes the absence of all, else `UNKNOWN`.
+    """The fact that a check names, or the cause whose absence saves C++.
 
-    Unless what C++ says at last tells. crash: its last words on another program; empty if it survives.
+    `SEVERAL` if it takes the absence of all, else `UNKNOWN`. crash: its last words on another program; empty
+    if it survives.
     """
-    if found := _told(CHECKS, last_words):
+    if found := told(CHECKS, text, last_words, crash):
         return found
     for cause in CRASH_CAUSES:
         saved = cause.without(text)
         if saved != text and not crash(saved):
             return cause.name
+    less = text
     for cause in CRASH_CAUSES:
-        text = cause.without(text)
-    words = crash(text)
-    return SEVERAL if not words or _told(CHECKS, words) else _told(LAST_CHECKS, last_words) or UNKNOWN
-
-
-def _told(checks: Mapping[str, str], last_words: str) -> str:
-    return next((cause for words, cause in checks.items() if words in last_words), "")
+        less = cause.without(less)
+    words = crash(less)
+    if not words or told(CHECKS, less, words, crash):
+        return SEVERAL
+    return told(_LAST, text, last_words, crash) or UNKNOWN
 
 
 def _is_size_of_sharded(op: Operation) -> bool:
@@ -305,9 +305,12 @@ def difference_cause(text: str, refusal: str, is_same: Callable[[str], bool]) ->
         without = cause.without(text)
         if without != text and is_same(without):
             return cause.name
-    for fault in IMITATIONS:
-        with fault.imitated():
-            if is_same(text):
-                return fault.name
+    for count in (1, 2):
+        for faults in combinations(IMITATIONS, count):
+            with ExitStack() as stack:
+                for fault in faults:
+                    stack.enter_context(fault.imitated())
+                if is_same(text):
+                    return "; ".join(fault.name for fault in faults)
     with _all_imitated():
         return SEVERAL if is_same(text) else UNKNOWN

@@ -207,29 +207,52 @@ def _last_check(crash: Outcome) -> str:
 
 
 def _crash_cause(steps: tuple[Step, ...], text: str, words: str, reference: ReferenceProcess) -> str:
-    def crash(other: str) -> str:
-        status, output = reference.run(other, spelled(steps))
-        return output if status == CRASHED else ""
+    return _cause_of((*map(_spelled_step, steps),), text, words, reference, CRASHED)
 
-    cause = crash_cause(text, words, crash)
-    if cause not in (SEVERAL, UNKNOWN) or len(steps) == 1:
+
+def _refusal_cause(steps: tuple[Step, ...], text: str, message: str, reference: ReferenceProcess) -> str:
+    return _cause_of((*map(_spelled_step, steps),), text, message, reference, FAILED)
+
+
+_UNKNOWN_PASS = "does not refer to a registered pass"
+
+
+def _cause_of(
+    passes: tuple[str, ...], text: str, words: str, reference: ReferenceProcess, status: str
+) -> str:
+    """Why passes end with that status: for the program, or for what one of them makes for another."""
+
+    def again(other: str) -> str:
+        found, output = reference.run(other, ",".join(passes))
+        return output if found == status else ""
+
+    cause = (crash_cause if status == CRASHED else refusal_cause)(text, words, again)
+    if cause not in (SEVERAL, UNKNOWN):
         return cause
-    for step in steps:  # what one of them makes is its cause for another
-        status, output = reference.run(text, spelled((step,)))
-        if status == CRASHED:
-            return _crash_cause((step,), text, output, reference)
-        if status == FAILED:
+    if len(passes) == 1:
+        passes = _parts(reference.pipeline(passes[0]))
+    for each in passes if len(passes) > 1 else ():
+        found, output = reference.run(text, each)
+        if _UNKNOWN_PASS in output and found:  # one that dumps, which a pipeline has and Python does not
+            continue
+        if found == status:
+            return _cause_of((each,), text, output, reference, status)
+        if found:
             break
         text = output
     return cause
 
 
-def _refusal_cause(steps: tuple[Step, ...], text: str, message: str, reference: ReferenceProcess) -> str:
-    def refusal(other: str) -> str:
-        status, output = reference.run(other, spelled(steps))
-        return output if status == FAILED else ""
-
-    return refusal_cause(text, message, refusal)
+def _parts(pipeline: str) -> tuple[str, ...]:
+    """The passes of a pipeline as MLIR spells it."""
+    inner = pipeline.removeprefix("builtin.module(")[:-1]
+    parts, depth, start = list[str](), 0, 0
+    for index, letter in enumerate(inner + ","):
+        depth += (letter in "({[") - (letter in ")}]")
+        if letter == "," and not depth:
+            parts.append(inner[start:index])
+            start = index + 1
+    return tuple(parts)
 
 
 def _difference_cause(mode: Mode, text: str, refusal: str, reference: ReferenceProcess) -> str:

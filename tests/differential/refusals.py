@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from shardy_py.ops import TABLE
 from tests.differential.explained import UNKNOWN
 from tests.differential.removal import named, through_ops, without_ops
+from tests.differential.told import INVALID, told
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,16 @@ REFUSAL_CAUSES = (
         ("stablehlo.batch_norm_grad", "stablehlo.batch_norm_training", "stablehlo.reshape"),
     ),
     RefusalCause(
+        "its per-instruction partitioning pads operands that broadcast by the sharding of each",
+        "incompatible shapes for broadcasting",
+        _CHLO,
+    ),
+    RefusalCause(
+        "its per-instruction partitioning reshards no concatenation of uneven parts",
+        "is sharded but the concatenation is on this dimension",
+        ("stablehlo.concatenate",),
+    ),
+    RefusalCause(
         "its scatters may not be sharded along dimensions that updates lack and no index addresses",
         "that is not indexed but in inserted window dimension is not supported",
         ("stablehlo.scatter",),
@@ -104,91 +115,13 @@ REFUSAL_CAUSES = (
                 "stablehlo.dynamic_iota",
             ),
             *("stablehlo.dynamic_broadcast_in_dim", "stablehlo.dynamic_reshape", "stablehlo.dynamic_slice"),
+            "stablehlo.convolution",
             "stablehlo.gather",
             *("stablehlo.rng", "stablehlo.scatter", "stablehlo.set_dimension_size", "stablehlo.slice"),
         ),
     ),
 )
 """Refusals of the partitioner."""
-INVALID_COLLECTIVE = "'sdy.collective_permute' op sharded size of result doesn't match"
-_TWICE = re.compile(r"(duplicate axis ref|sub-ax[ei]s)[^\n]*\n[^\n]*see current operation: ")
-_BOUND = re.compile(
-    r'operates on axis "(\w+)" which is already bound by a parent sdy.manual_computation op\n'
-    r"[^\n]*see current operation: [^\n]*, unreduced=\w*\{([^}]*)\}"
-)
-_BOTH = re.compile(r"<@\w+, (\[[^\]]*\])[^<>]*, unreduced=\w*\{([^}]*)\}")
-
-
-def _is_unreduced_and_sharded(message: str) -> bool:
-    """Whether an op that C++ made has a result unreduced along an axis that shards it."""
-    found = _TWICE.search(message)
-    shardings = _BOTH.findall(message[found.end() :]) if found else ()
-    return any(not _names(sharding).isdisjoint(_names(unreduced)) for sharding, unreduced in shardings)
-
-
-def _is_unreduced_inside(message: str) -> bool:
-    """Whether an op that C++ made in a manual computation has a result unreduced along its manual axes."""
-    found = _BOUND.search(message)
-    return found is not None and found[1] in _names(found[2])
-
-
-def _names(axes: str) -> set[str]:
-    return set(re.findall(r'"(\w+)"', axes))
-
-
-INVALID: tuple[tuple[str, Callable[[str], bool]], ...] = (
-    (
-        "its reshard-to-collectives makes a collective_permute that does not verify",
-        lambda message: INVALID_COLLECTIVE in message,
-    ),
-    (
-        "its padding slices what a collective takes, without a sharding",
-        lambda message: "op collective on operand without sharding" in message,
-    ),
-    (
-        "its exchange of parts makes a manual computation that does not verify",
-        lambda message: "'sdy.manual_computation' op result shape, corresponding sharding" in message,
-    ),
-    (
-        "its calls have other parts than the results of their callees",
-        lambda message: "'func.call' op result type mismatch" in message,
-    ),
-    (
-        "its partitioner gives operands of loops other parts than their arguments have",
-        lambda message: "expect operands to be compatible with condition block arguments" in message,
-    ),
-    (
-        "its per-instruction partitioning parts calls from their callees",
-        lambda message: "does not reference a valid function" in message,
-    ),
-    (
-        "its per-instruction partitioning leaves values outside that regions use",
-        lambda message: "op using value defined outside the region" in message,
-    ),
-    (
-        "its optimized collectives have sub-axes that are to be merged",
-        lambda message: "'sdy.all_to_all' op two consecutive sub-axes can be merged" in message,
-    ),
-    (
-        "its optimized collectives move two dimensions to one",
-        lambda message: "overlapping source/target dimensions in all-to-all params" in message,
-    ),
-    (
-        "its reshard-to-collectives slices a value of a mesh with another order of devices",
-        lambda message: "'sdy.all_slice' op result mesh does not match operand mesh" in message,
-    ),
-    (
-        "its per-instruction partitioning leaves the sharding of an unreduced result within the computation",
-        _is_unreduced_inside,
-    ),
-    (
-        "its full explicit reshards leave a result unreduced along axes that come to shard it",
-        _is_unreduced_and_sharded,
-    ),
-)
-"""What no program may have and C++ made, as its message says."""
-
-
 _PLACE = re.compile(r'^"[^"]*":\d+:\d+: ')
 
 
@@ -204,9 +137,8 @@ def refusal_cause(text: str, message: str, refusal: Callable[[str], str]) -> str
     If it takes the absence of several ops, these are named. There may be another refusal after it.
     refusal: what C++ says of another program; empty if it has a result.
     """
-    for name, is_meant in INVALID:
-        if is_meant(message):
-            return name
+    if found := told(INVALID, text, message, refusal):
+        return found
     fact = first_fact(message)
     for cause in REFUSAL_CAUSES:
         if re.search(cause.words, message):

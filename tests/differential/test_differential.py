@@ -156,8 +156,22 @@ def test_pipeline_of_named_computations(seed: int) -> None:
     assert "named_computation" not in run_ours(text, ((PIPELINE, ""),))
 
 
-def test_a_refusal_of_what_c_plus_plus_made() -> None:
-    fact = "error: 'stablehlo.floor' op result - duplicate axis ref: \"a\""
-    message = f'{fact}\n note: "-":4:10: see current operation: %0 '
-    assert "come to shard it" in refusal_cause("", f'{message}<@mesh, [{{"a"}}], unreduced={{"a"}}>', str)
+DOUBLE = """sdy.mesh @mesh = <["a"=2]>
+func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.floor %a {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}], unreduced={"a"}>]>}
+    : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+def test_what_is_told_is_about_something_in_the_program() -> None:
+    message = """error: 'stablehlo.floor' op result - duplicate axis ref: "a"
+ note: "-":4:10: see current operation: %0 """
+    assert "come to shard it" in refusal_cause(DOUBLE, message, lambda text: message * ("unreduced" in text))
+    assert refusal_cause(DOUBLE, message, lambda text: message) == UNKNOWN
     assert refusal_cause("", message, str) == UNKNOWN
+    check = "different meshes"
+    assert crash_cause(DOUBLE, check, lambda text: check) == UNKNOWN
+    turned = DOUBLE.replace("<@mesh, [", "<@turned, [")
+    assert "meshes" in crash_cause(turned, check, lambda text: check * ("turned" in text))

@@ -198,7 +198,51 @@ func.func private @f(%a: tensor<3xf32>) -> tensor<3xf32> {
   return %1 : tensor<3xf32>
 }
 """
+SUMMED = """sdy.mesh @mesh = <["a"=2, "c"=2]>
+func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", "c"}]>}, %z: tensor<f32>) {
+  %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0]
+    {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [], unreduced={"a"}>]>}
+    : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  return
+}
+"""
+CARRIED = """sdy.mesh @mesh = <["x"=3]>
+func.func @main(%a: tensor<4xf32>, %i: tensor<i32>) {
+  %0 = sdy.all_slice [{"x"}] %a out_sharding=<@mesh, [{"x"}]> : tensor<4xf32>
+  %1:2 = stablehlo.while(%b = %0, %n = %i) : tensor<4xf32>, tensor<i32>
+    attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>, <@mesh, []>]>}
+  cond {
+    %2 = stablehlo.compare LT, %n, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %2 : tensor<i1>
+  } do {
+    %2 = stablehlo.reshape %b {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>}
+      : (tensor<4xf32>) -> tensor<4x1xf32>
+    stablehlo.return %b, %n : tensor<4xf32>, tensor<i32>
+  }
+  return
+}
+"""
+CUT = """sdy.mesh @mesh = <["a"=2, "b"=4, "d"=2]>
+func.func @main(%a: tensor<4x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+  %0 = sdy.all_slice [{}, {"a", "b"}] %a out_sharding=<@mesh, [{}, {"a", "b"}]> : tensor<4x2xf32>
+  %1 = sdy.all_slice [{"d"}, {}] %0 out_sharding=<@mesh, [{"d"}, {"a", "b"}]> : tensor<4x2xf32>
+  %2 = sdy.collective_permute %1 out_sharding=<@mesh, [{"a"}, {"b", "d"}]> : tensor<4x2xf32>
+  %3 = sdy.all_to_all [{"d"}: 1->0] %2 out_sharding=<@mesh, [{"a", "d"}, {"b"}]> : tensor<4x2xf32>
+  return
+}
+"""
 OUTCOMES = {
+    "C++ crashes (a sum along several axes that is unreduced along some of them)": (
+        "sdy-convert-global-to-local",
+        SUMMED,
+        ("0.12",),
+    ),
+    "C++ crashes (padding of a reshape of what a loop carries)": (PAD, CARRIED, ("0.12",)),
+    "C++ crashes (its padding takes its own slice after a collective for another one)": (
+        PAD,
+        CUT,
+        ("0.12",),
+    ),
     "C++ refuses (its optimized collectives move two dimensions to one)": (
         "sdy-optimize-collectives",
         OVERLAP,

@@ -109,3 +109,25 @@ def test_gathers_do_not_read_padding() -> None:
     assert "stablehlo.minimum %arg1, %2 : tensor<5x1xi32>" in vectors
     assert "stablehlo.minimum %arg1, %c : tensor<5xi32>" in scalars
     assert "stablehlo.minimum" not in after(gathered("5x1", 1), "shardy-2026-08-22")
+
+
+LEFT = f"""func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> {{
+  %0 = sdy.propagation_barrier %a allowed_direction=FORWARD {{{per_value('{"x"}')}}} : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}}
+"""
+SIZE = """func.func @main(%a: tensor<3x2xf32>) -> tensor<i32> {{
+  %0 = sdy.all_slice [{{"x"}}, {{}}] %a out_sharding=<@mesh, [{{"x"}}, {{}}]> : tensor<3x2xf32>
+  %1 = stablehlo.get_dimension_size %0, dim = {} : (tensor<3x2xf32>) -> tensor<i32>
+  return %1 : tensor<i32>
+}}
+"""
+
+
+def test_a_barrier_that_is_returned_is_not_padded() -> None:
+    assert "tensor<4xf32>" not in after(LEFT)
+
+
+def test_the_size_of_a_dimension_without_padding_is_asked_for() -> None:
+    assert "stablehlo.get_dimension_size" in after(SIZE.format(1))
+    assert "stablehlo.get_dimension_size" not in after(SIZE.format(0))

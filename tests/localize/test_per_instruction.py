@@ -244,3 +244,41 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
 def test_parts_start_from_neutral_values(release: str) -> None:
     assert "partition_id" not in partitioned(SUM, release)
     assert "partition_id" in partitioned(SUM.replace("dense<0.0>", "dense<1.0>"), release)
+
+
+SIZED = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%z: tensor<f32>,
+    %a: tensor<8x9xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) {{
+  {} {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{"x"}}, {{}}]>]>}} : {}
+  return
+}}
+"""
+ODD = (
+    ("%0 = stablehlo.slice %a [0:5:2, 0:9]", "(tensor<8x9xf32>) -> tensor<3x9xf32>"),
+    (
+        "%0 = stablehlo.pad %a, %z, low = [0, 1], high = [1, 0], interior = [0, 0]",
+        "(tensor<8x9xf32>, tensor<f32>) -> tensor<9x10xf32>",
+    ),
+)
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize(("release", "masks"), [("0.11", 1), ("shardy-2026-08-22", 0)])
+def test_uneven_slices_and_pads_keep_their_sizes(odd: tuple[str, str], release: str, masks: int) -> None:
+    """JAX 0.11 pads their results within the computation, where what is not true is replaced by zeros."""
+    assert partitioned(SIZED.format(*odd), release).count("stablehlo.select") == masks
+
+
+GROUPS = """sdy.mesh @mesh = <["c"=2]>
+func.func @main(%a: tensor<2x2xf32>, %k: tensor<4x2xf32>) {
+  %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, f]x[o, i]->[f, b], window = {}
+    {batch_group_count = 2 : i64, feature_group_count = 1 : i64,
+     sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"c"}, {}]>]>}
+    : (tensor<2x2xf32>, tensor<4x2xf32>) -> tensor<4x1xf32>
+  return
+}
+"""
+
+
+def test_groups_of_a_convolution_are_not_split_and_gathered() -> None:
+    assert "stablehlo.all_gather" not in partitioned(GROUPS)

@@ -284,3 +284,18 @@ func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
 @pytest.mark.parametrize(("release", "reshards"), [("0.10", 0), ("0.11", 2), ("0.12", 0)])
 def test_updates_within_a_part_are_moved_or_stay(release: str, reshards: int) -> None:
     assert after(release, UPDATED, RESOLVE).count("sdy.reshard") == reshards
+
+
+STRIDED = """sdy.mesh @mesh = <["a"=4]>
+func.func @main(%a: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"a"}]>}) {
+  %0 = stablehlo.slice %a [0:6:2, 0:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"a"}]>]>}
+    : (tensor<8x2xf32>) -> tensor<3x2xf32>
+  return
+}
+"""
+
+
+@pytest.mark.parametrize("release", ["0.11", "0.12"])
+def test_exchanged_slices_keep_strides(release: str) -> None:
+    with releases.of(release):
+        assert "[0:6:2, 0:1]" in run_ours(STRIDED, (("sdy-resolve-permutation-factors", ""),))

@@ -13,7 +13,7 @@ import re
 import sys
 import traceback
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,10 +59,10 @@ class Found:
         return _NAMES.sub("_", line.split("error: ")[-1])[:150]
 
 
-def program(seed: int) -> str:
-    """The random program of a seed."""
+def program(seed: int, ops: int = Width.ops) -> str:
+    """The random program of a seed. ops: the most that main has, beside what they need as operands."""
     rng = random.Random(seed)
-    return wide_program(rng, WIDTHS[seed % len(WIDTHS)])
+    return wide_program(rng, replace(WIDTHS[seed % len(WIDTHS)], ops=ops))
 
 
 def found(text: str, seed: int = 0) -> Found:

@@ -83,13 +83,15 @@ class Resizing:
         for op in walk_pre_order(module, include_root=False):
             self._relate(op)
 
-    def resized(self, least: int = KEPT) -> tuple[ModuleOp, Mapping[int, int]] | None:
+    def resized(
+        self, least: int = KEPT, whole: int | None = None
+    ) -> tuple[ModuleOp, Mapping[int, int]] | None:
         """Returns a copy with smaller sizes, and from each size that changed to the new one.
 
-        None: no size can change.
+        None: no size can change. least, whole: see `Problem.solution`.
         """
         for _ in range(ROUNDS):
-            solution = self._problem.solution(least)
+            solution = self._problem.solution(least, whole)
             changed = {old: new for old, new in zip(self._problem.sizes, solution, strict=True) if old != new}
             if not changed:
                 return None

@@ -23,12 +23,17 @@ from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.case import Case
 from shardy_py.run.proof.resizing import Resizing
 from shardy_py.run.proof.sizes import KEPT
+from shardy_py.run.proof.work import work_of
 from shardy_py.sharding import AxisRef, Mesh
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import resolve
 
 LEAST = (KEPT, 2 * KEPT, 4 * KEPT)
 """The smallest sizes of dimensions, in the order in which they are tried."""
+WHOLE = KEPT // 2
+"""The smallest size of dimensions that are sharded nowhere, in a program that is large with those."""
+LARGE = 1 << 22
+"""The elements of a program that is large though its sizes are small, as images that are halved often."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,10 +54,7 @@ def shrunk(case: Case) -> Shrunk | None:
     resizing = Resizing(case.whole, parts_of(case))
     names = _names(case.local)
     first: Shrunk | None = None
-    for least in LEAST:
-        resized = resizing.resized(least)
-        if resized is None:
-            break
+    for resized in _resized(resizing):
         module, sizes = resized
         try:
             partitioned = case.partitioned.again(module)
@@ -63,6 +65,18 @@ def shrunk(case: Case) -> Shrunk | None:
             return found
         first = first or found
     return first
+
+
+def _resized(resizing: Resizing) -> Iterator[tuple[ModuleOp, Mapping[int, int]]]:
+    """The program with smaller sizes, those that are better first."""
+    for least in LEAST:
+        resized = resizing.resized(least)
+        if resized is None:
+            return
+        if least == KEPT and work_of(resized[0]).elements > LARGE:
+            smaller = resizing.resized(least, WHOLE)
+            yield from () if smaller is None else (smaller,)
+        yield resized
 
 
 def parts_of(case: Case) -> Mapping[SSAValue, list[set[int]]]:

@@ -97,12 +97,13 @@ class Problem:
         """An op reads so many neighbours along the dimension: smaller parts are exchanged in other ways."""
         self._reach[variable] = max(elements, self._reach.get(variable, 0))
 
-    def solution(self, least: int = KEPT) -> tuple[int, ...]:
+    def solution(self, least: int = KEPT, whole: int | None = None) -> tuple[int, ...]:
         """Returns the new size of each variable.
 
-        least: sizes up to this one stay, and larger ones become no smaller.
+        least: sizes up to this one stay, and larger ones become no smaller. whole: those of dimensions that
+        are sharded nowhere become no smaller than this; None: than `least`.
         """
-        return _Solver(self, least).solve()
+        return _Solver(self, least, least if whole is None else whole).solve()
 
     def _root(self, variable: int) -> int:
         while self._parents[variable] != variable:
@@ -140,10 +141,10 @@ class Problem:
 
 
 class _Solver:
-    def __init__(self, problem: Problem, least: int) -> None:
+    def __init__(self, problem: Problem, least: int, whole: int) -> None:
         self._classes = problem.classes()
         self._old = problem.sizes
-        self._least = least
+        self._least, self._whole = least, whole
         self._parts, self._reach = problem.over_classes(self._classes)
         self._pinned = problem.pinned_classes(self._classes)
         self._sizes = {name: problem.sizes[name] for name in self._classes}
@@ -167,17 +168,23 @@ class _Solver:
         """Smaller sizes; those that differ from the other new sizes come first: ops must not mix them up."""
         if variable in self._pinned:
             return []
-        smaller = range(self._least, self._sizes[variable])
+        smaller = range(self._smallest(variable), self._sizes[variable])
         sizes = list(islice((size for size in smaller if self._fits(variable, size)), TRIES))
         taken = {new for name, new in self._sizes.items() if new != self._old[name]}
         return sorted(sizes[:DISTINCT], key=taken.__contains__) + sizes[DISTINCT:]
 
     def _fits(self, variable: int, size: int) -> bool:
         old = self._old[variable]
-        if variable in self._pinned or size > old or size < min(old, self._least):
+        if variable in self._pinned or size > old or size < self._smallest(variable):
             return size == old
         reach = self._reach.get(variable, 2)
-        return all(same_split(old, size, parts, reach) for parts in self._parts.get(variable, {1}))
+        return all(same_split(old, size, parts, reach) for parts in self._parts.get(variable, ()))
+
+    def _smallest(self, variable: int) -> int:
+        """The smallest size of a variable that may change."""
+        if self._old[variable] <= self._least:
+            return self._old[variable]
+        return self._least if variable in self._parts else self._whole
 
     def _repaired(self, changes: dict[int, int], queue: list[SizeRelation]) -> dict[int, int] | None:
         """Returns the changes with those that follow; None if no relation can follow."""

@@ -138,3 +138,12 @@ def test_a_reach_keeps_parts_as_large() -> None:
     assert problem.solution() == (32,)
     problem.reach(rows, 5)
     assert problem.solution() == (80,)
+
+
+def test_dimensions_that_are_sharded_nowhere_may_be_smaller_than_others() -> None:
+    problem = Problem()
+    whole, sharded = problem.variable(512), problem.variable(1024)
+    problem.split(sharded, 2)
+    problem.reach(whole, 7)
+    assert problem.solution(whole=4) == (4, 8)
+    assert problem.solution() == (9, 8)

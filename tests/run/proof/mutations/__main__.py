@@ -4,21 +4,23 @@
     python -m tests.run.proof.mutations --program embedding --kind 'index offset'
     python -m tests.run.proof.mutations --random 20 --repeat 3      in 20 random programs, 3 proofs of each
     python -m tests.run.proof.mutations --right 100                 random programs as they are: all are right
+    python -m tests.run.proof.mutations --right 10000 --small --prove exact       the same with four ops each
 
 A mutant is different if a device returns another result for one of many inputs (`difference.py`). One that
 is different and accepted is a fault of the proof, and fails the command; the proof in floats is known to
-accept some. Equal ones are listed with the reason. "caught": of those that are different; "rejected": of
-the others, each of which is listed, to be looked at: it may differ for inputs that were not tried.
+accept some. Equal ones have a reason (`reasons.py`), and the exact proof finds results equal: one without is
+listed, to be looked at, as it may differ for inputs that were not tried. "caught": of those that are
+different; "rejected": of the others, in which a value differs.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from shardy_py.base.errors import ShardyError
-from tests.run.proof.mutations.broken import KINDS, NAMES, RANDOM, Subject
+from tests.run.proof.mutations.broken import KINDS, NAMES, RANDOM, SMALL, Subject
 from tests.run.proof.mutations.campaign import PROOFS, Prove, Table, outcome, outcomes, proof_by
 from tests.run.proof.mutations.difference import TIMES, Runs
 
@@ -31,7 +33,8 @@ def main() -> int:
     proofs = {name: PROOFS[name] for name in options.prove or PROOFS}
     proofs |= {f"seed {seed}": proof_by(seed=seed) for seed in range(1, options.repeat)}
     if options.right:
-        return _right(range(options.seed, options.seed + options.right), proofs)
+        seeds = range(options.seed, options.seed + options.right)
+        return _right([f"{SMALL if options.small else RANDOM}{seed}" for seed in seeds], proofs)
     names = options.program or [*NAMES]
     if options.random:
         names = [f"{RANDOM}{seed}" for seed in range(options.seed, options.seed + options.random)]
@@ -56,7 +59,7 @@ def main() -> int:
     for reason, number in table.reasons.most_common():
         print(f"{number:6} {reason}")
     if table.unexplained:
-        print("\nrejected, and no difference found:")
+        print("\nno difference found, and not shown to be equal:")
         print("\n".join(map(str, table.unexplained)))
     missed = {proof: sum(found.is_missed(proof) for found in table.missed) for proof in proofs}
     print("\naccepted and different: " + ", ".join(f"{proof} {number}" for proof, number in missed.items()))
@@ -75,14 +78,14 @@ def _one(name: str, kind: str, number: int, proofs: Mapping[str, Prove]) -> int:
     return int(any(found.is_missed(proof) for proof in proofs))
 
 
-def _right(seeds: range, proofs: Mapping[str, Prove]) -> int:
+def _right(names: Sequence[str], proofs: Mapping[str, Prove]) -> int:
     """Proves programs that nothing was done to."""
     proven, refused, faults = 0, 0, 0
-    for seed in seeds:
-        if seed != seeds[0] and (seed - seeds[0]) % _SHOWN == 0:
-            print(f"{seed}: {proven} proven equal, {faults} rejected so far", flush=True)
+    for number, name in enumerate(names):
+        if number and number % _SHOWN == 0:
+            print(f"{name}: {proven} proven equal, {faults} rejected so far", flush=True)
         try:
-            made = Subject.named(f"{RANDOM}{seed}").whole
+            made = Subject.named(name).whole
         except ShardyError:
             refused += 1
             continue
@@ -93,7 +96,7 @@ def _right(seeds: range, proofs: Mapping[str, Prove]) -> int:
                 refused += 1
             elif text:
                 faults += 1
-                print(f"{RANDOM}{seed}, {proof}: {text}", flush=True)
+                print(f"{name}, {proof}: {text}", flush=True)
     print(f"{proven} proven equal, {faults} rejected, {refused} not partitioned or cannot run")
     return int(faults > 0)
 
@@ -105,13 +108,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="of the choice of places, and of random programs")
     parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument(
-        "--program", action="append", help=f"a file, {RANDOM}SEED, or one of {', '.join(NAMES)}"
+        "--program", action="append", help=f"a file, {RANDOM}SEED, {SMALL}SEED, or one of {', '.join(NAMES)}"
     )
     parser.add_argument("--prove", action="append", choices=tuple(PROOFS))
     parser.add_argument("--site", type=int, help="the place of one mutant, which is printed")
     parser.add_argument("--inputs", type=int, default=TIMES, help="on which equal mutants are equal")
     parser.add_argument("--repeat", type=int, default=1, help="seeds of exact proofs of each mutant")
     parser.add_argument("--random", type=int, metavar="N", help="mutants of N random programs")
+    parser.add_argument("--small", action="store_true", help="programs of `--right` have few ops")
     parser.add_argument("--right", type=int, metavar="N", help="N random programs as they are")
     return parser
 

@@ -38,6 +38,8 @@ from tests.run.proof.mutations.values import VALUES
 FOLDER = Path(__file__).parent / "programs"
 RANDOM = "random:"
 """Programs of that name and a seed are those of `tests/reshard/random.py`."""
+SMALL, FEW = "small:", 4
+"""The same with few ops, which are proven in about 0.1 s each."""
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.mlir")))
 _EVERYWHERE = {**COMMUNICATION, **FLOW, **MOVEMENT, **VALUES, **USES, **ATTRIBUTES}
 KINDS = (*_EVERYWHERE, *BY_DEVICE)
@@ -71,6 +73,8 @@ class Subject:
             return Subject(name, Path(name).read_text())
         if name.startswith(RANDOM):
             return Subject(name, program(int(name.removeprefix(RANDOM))))
+        if name.startswith(SMALL):
+            return Subject(name, program(int(name.removeprefix(SMALL)), FEW))
         return Subject(name, (FOLDER / f"{name}.mlir").read_text())
 
     @cached_property

@@ -16,9 +16,14 @@ from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof import ProofOptions, prove
 from tests.run.proof.mutations.broken import Mutant, Subject, chosen
 from tests.run.proof.mutations.difference import DIFFERENT, EQUAL, TIMES, Difference, Runs
+from tests.run.proof.mutations.reasons import UNEXPLAINED, why_equal
 
 CRASH = "traceback: "
 """Where the text of a proof begins that neither accepts nor rejects."""
+HIDDEN = "results are equal: "
+"""Where the text of a proof begins that finds a wrong value, and no result that differs."""
+_MORE = 10
+"""How many times as many inputs are tried where a proof finds a result that differs."""
 Prove = Callable[[Partitioned], str]
 """Returns why a program is rejected; "": it is accepted."""
 
@@ -33,7 +38,9 @@ def proof_by(**options: Any) -> Prove:
             return f"cannot run: {error}"
         except Exception:
             return CRASH + traceback.format_exc()
-        return "" if answer.is_equal else str(answer.fault)
+        if answer.is_equal:
+            return ""
+        return (HIDDEN if answer.hidden else "") + str(answer.fault)
 
     return verdict
 
@@ -43,7 +50,10 @@ PROOFS: dict[str, Prove] = {"exact": proof_by(), "floats": proof_by(floats=True)
 
 @dataclass(frozen=True)
 class Outcome:
-    """A mutant, and what was found out. rejections: of each proof, "" if it accepts."""
+    """A mutant, and what was found out.
+
+    rejections: of each proof, "" if it accepts. reason: why it is equal; "": it is not, or was not asked.
+    """
 
     program: str
     kind: str
@@ -51,6 +61,14 @@ class Outcome:
     what: str
     difference: Difference
     rejections: Mapping[str, str]
+    reason: str = ""
+
+    @property
+    def is_unexplained(self) -> bool:
+        """Returns whether it is equal without a reason, or a proof has other results for it."""
+        texts = [text for proof, text in self.rejections.items() if proof != "floats"]
+        is_shown = all(not text or text.startswith(HIDDEN) for text in texts)
+        return self.difference.kind == EQUAL and (self.reason.startswith(UNEXPLAINED) or not is_shown)
 
     @property
     def command(self) -> str:
@@ -67,19 +85,24 @@ class Outcome:
 
     def __str__(self) -> str:
         found = ", ".join(f"{name}: {text or 'accepted'}" for name, text in self.rejections.items())
-        difference = f"{self.difference.kind} {self.difference.reason}"
+        difference = f"{self.difference.kind} {self.difference.reason}{self.reason}"
         return "\n    ".join((self.command, self.what, difference, found))
 
 
 def outcome(subject: Subject, runs: Runs, mutant: Mutant, proofs: Mapping[str, Prove]) -> Outcome:
     """What becomes of a mutant."""
+    difference = runs.compare(mutant)
+    rejections = {name: proof(mutant.partitioned) for name, proof in proofs.items()}
+    if difference.kind == EQUAL and any(text and not text.startswith(HIDDEN) for text in rejections.values()):
+        difference = runs.compare(mutant, _MORE)
     return Outcome(
         subject.name,
         mutant.kind,
         mutant.number,
         mutant.what,
-        runs.compare(mutant),
-        {name: proof(mutant.partitioned) for name, proof in proofs.items()},
+        difference,
+        rejections,
+        why_equal(runs, mutant) if difference.kind == EQUAL else "",
     )
 
 
@@ -131,12 +154,12 @@ class Table:
             is_caught = bool(found.rejections[proof]) and not found.rejections[proof].startswith(CRASH)
             row[f"caught by {proof}"] += is_caught and found.difference.kind == DIFFERENT
             row[f"rejected by {proof}"] += is_caught and found.difference.kind != DIFFERENT
-            if is_caught and found.difference.kind == EQUAL:
-                self.unexplained.append(found)
+        if found.is_unexplained:
+            self.unexplained.append(found)
         if any(found.is_missed(proof) for proof in self.proofs):
             self.missed.append(found)
         if found.difference.kind != DIFFERENT:
-            self.reasons[f"{found.difference.kind}: {found.difference.reason}"] += 1
+            self.reasons[f"{found.difference.kind}: {found.difference.reason}{found.reason}"] += 1
 
     @property
     def columns(self) -> tuple[str, ...]:

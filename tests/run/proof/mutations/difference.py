@@ -4,13 +4,12 @@
     differs.kind, differs.reason
 
 Inputs are adversarial: integers over the ranges that they may index, edges of types, ties, huge and tiny
-floats, and padding of any content. Nothing of the proof is used but the parts of inputs and results. An equal
-program is explained: how far the change goes, and which op takes it away.
+floats, and padding of any content. Nothing of the proof is used but the parts of inputs and results. Why a
+program is equal: `reasons.py`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,23 +28,28 @@ from shardy_py.ops.compute.lanes import TOKEN
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.interpret import Executable, RunLimits, Settings
 from shardy_py.run.interpret.inputs import dtype_of
+from shardy_py.run.interpret.machine import Observe
 from shardy_py.run.interpret.values import is_array
 from shardy_py.run.proof.case import Case, arguments_of, main_of
 from shardy_py.run.proof.shards import Shards
 from tests.run.proof.mutations.broken import Mutant
+from tests.run.proof.mutations.edits import short, value_of
 
 TIMES = 120
 """Inputs on which a mutant is equal; a different one is known after a few."""
-EXPLAINED = 12
 STEPS = 1 << 14
 HUGE = 1e20
 NOISE = 2.0**-18
 """Differences below it, of the largest element of a tensor, may come from the order of a sum."""
 REORDERING = ("groups",)
 """Kinds of changes that may do no more than change the order of a sum."""
+UNORDERED = ("all_reduce",)
+"""Ops whose groups may have any order, but for rounding."""
 DIFFERENT, ROUNDED, EQUAL = "different", "rounded", "equal"
 FLOATS = ("normal", "large", "ties", "negative", "positive", "edges", "tiny", "zeros")
 INTEGERS = ("index", "edges", "index", "any", "zeros", "index")
+_MODES = len(FLOATS) * len(INTEGERS)
+"""What an input is like, as floats or as integers: of the first by the seed, of the others at random."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False)
-class _Input:
+class Input:
     """Inputs of the local program, and what the unbroken one returns; None: it fails.
 
     is_extreme: whether sums of its floats may overflow, which depends on their order.
@@ -74,7 +78,7 @@ class Runs:
 
     case: Case
     times: int
-    known: list[_Input] = field(default_factory=list[_Input])
+    known: list[Input] = field(default_factory=list[Input])
 
     @staticmethod
     def of(partitioned: Partitioned, times: int = TIMES) -> Runs:
@@ -86,35 +90,36 @@ class Runs:
         """The unbroken program."""
         return self.case.partitioned
 
-    def inputs(self, times: int) -> Iterator[_Input]:
+    def inputs(self, times: int) -> Iterator[Input]:
         """The inputs on which the unbroken program runs, with what it returns."""
         for seed in range(times):
             if seed == len(self.known):
                 arrays = _inputs(self.case, seed)
                 is_extreme = any(map(_is_extreme, arrays))
                 try:
-                    self.known.append(_Input(arrays, self._unbroken.run(arrays), is_extreme))
+                    self.known.append(Input(arrays, self._unbroken.run(arrays), is_extreme))
                 except ShardyError:
-                    self.known.append(_Input(arrays, None, is_extreme))
+                    self.known.append(Input(arrays, None, is_extreme))
             if self.known[seed].results is not None:
                 yield self.known[seed]
 
     @cached_property
     def _unbroken(self) -> Executable:
-        return _executable(self.partitioned)
+        return executable(self.partitioned)
 
     @cached_property
-    def _outputs(self) -> list[Shards | None]:
+    def outputs(self) -> list[Shards | None]:
         return self.case.outputs()
 
-    def compare(self, mutant: Mutant) -> Difference:
-        """What the change does, and if nothing: how far it goes."""
+    def compare(self, mutant: Mutant, more: int = 1) -> Difference:
+        """What the change does, on that many times as many inputs."""
         found = EQUAL
         try:
-            run = _executable(mutant.partitioned)
+            run = executable(mutant.partitioned)
         except ShardyError as error:
             return Difference(DIFFERENT, f"cannot run: {error}")
-        for given in self.inputs(self.times):
+        is_order = mutant.kind in REORDERING and self._only_reorders(mutant)
+        for given in self.inputs(self.times * more):
             assert given.results is not None
             if given.is_extreme and mutant.kind in REORDERING:
                 continue
@@ -122,76 +127,39 @@ class Runs:
                 results = run.run(given.arrays)
             except ShardyError:
                 return Difference(DIFFERENT, "fails")
-            for shards, old, new in zip(self._outputs, given.results, results, strict=True):
-                kind = _difference(shards, old, new, self.partitioned.grid.size)
-                if kind == DIFFERENT:
+            for shards, old, new in zip(self.outputs, given.results, results, strict=True):
+                kind = difference_of(shards, old, new, self.partitioned.grid.size)
+                if kind == DIFFERENT and not is_order:
                     return Difference(DIFFERENT, "")
-                found = kind if kind == ROUNDED else found
-        return Difference(found, "a sum in another order" if found == ROUNDED else self._reason(mutant))
+                found = ROUNDED if kind in (ROUNDED, DIFFERENT) else found
+        return Difference(found, "a sum in another order" if found == ROUNDED else "")
 
-    def _reason(self, mutant: Mutant) -> str:
-        """Where the difference ends: ops whose operands differ, and whose results do not."""
-        changed, absorbing = set[Operation](), Counter[str]()
-        originals = dict(zip(mutant.before, walk_pre_order(self.partitioned.local), strict=True))
-        for given in self.inputs(EXPLAINED):
-            old, new = _Seen(), _Seen()
-            _executable(self.partitioned, old).run(given.arrays)
-            _executable(mutant.partitioned, new).run(given.arrays)
-            for op, made in new.results.items():
-                before = old.results.get(originals[op]) if op in originals else None
-                if before is None or not _are_same(before, made):
-                    changed.add(op)
-        for op in new.results:
-            if op not in changed:
-                owners = {operand.owner for operand in operands_of(op)}
-                if owners & changed:
-                    absorbing[op.name.partition(".")[2]] += 1
-        known = {op for op in changed if op in originals}
-        if absorbing:
-            return "taken away by " + ", ".join(sorted(absorbing))
-        return "no op has another value" if not known else "only in padding, or in values that nothing reads"
+    def _only_reorders(self, mutant: Mutant) -> bool:
+        """Whether no more changes than the order of devices in groups, which rounding alone may show."""
+        pairs = zip(mutant.before, walk_pre_order(self.partitioned.local), strict=True)
+        other = [pair for pair in pairs if pair[0].properties != pair[1].properties]
+        return all("replica_groups" in op.properties and has_same_members(op, twin) for op, twin in other)
 
 
-@dataclass(eq=False)
-class _Seen:
-    """The results of all ops of a run."""
-
-    results: dict[Operation, list[list[Any]]] = field(default_factory=dict[Operation, "list[list[Any]]"])
-
-    def observe(self, op: Operation, devices: Any, results: list[Any]) -> None:
-        self.results.setdefault(op, []).append(results)
+def has_same_members(op: Operation, twin: Operation) -> bool:
+    """Whether a reduction has groups of the same devices as another one."""
+    found = [{frozenset(row) for row in value_of(each, "replica_groups")} for each in (op, twin)]
+    return short(op) in UNORDERED and found[0] == found[1]
 
 
-def _executable(partitioned: Partitioned, seen: _Seen | None = None) -> Executable:
+def executable(partitioned: Partitioned, observe: Observe | None = None) -> Executable:
+    """The local program. observe: sees the results of all ops, and may replace them."""
     settings = Settings(
         grid=partitioned.grid,
         limits=RunLimits(steps=STEPS),
-        observed=lambda op: seen is not None,
-        observe=None if seen is None else seen.observe,
+        observed=lambda op: observe is not None,
+        observe=observe,
         write=lambda line: None,
     )
     return Executable(partitioned.local, function_name(main_of(partitioned.local)), settings)
 
 
-def _are_same(old: Sequence[Sequence[Any]], new: Sequence[Sequence[Any]]) -> bool:
-    """Whether two runs of an op have the same results, execution by execution."""
-    pairs = zip(old, new, strict=False)
-    return len(old) == len(new) and all(
-        _are_same_arrays(a, b) for before, after in pairs for a, b in zip(before, after, strict=True)
-    )
-
-
-def _are_same_arrays(old: Any, new: Any) -> bool:
-    """Whether two results, of any number of lanes, are equal in all lanes."""
-    if not is_array(old):
-        return True
-    has_nan = old.dtype.kind in "fc"
-    return old.shape[1:] == new.shape[1:] and np.array_equal(
-        *np.broadcast_arrays(old, new), equal_nan=has_nan
-    )
-
-
-def _difference(shards: Shards | None, old: Any, new: Any, devices: int) -> str:
+def difference_of(shards: Shards | None, old: Any, new: Any, devices: int) -> str:
     """How the true elements of a result differ, on all devices."""
     if not is_array(old):
         return EQUAL
@@ -237,7 +205,7 @@ def _inputs(case: Case, seed: int) -> list[Any]:
         if tensor is None or shards is None:
             made.append(TOKEN)
             continue
-        array = _random(random, tensor, seed + number * (seed % 3), sizes)
+        array = _random(random, tensor, seed if not number else int(random.integers(_MODES)), sizes)
         split = shards.split(array, 0)
         if shards.has_padding:
             fill = TensorType(split.shape, tensor.element)

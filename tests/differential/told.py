@@ -1,0 +1,278 @@
+"""What C++ says when it ends or refuses, with what in a program that is about.
+
+Words alone prove nothing: another fault may say the same. So the ops, shardings or meshes that a row is
+about are taken out, and without them C++ must not say it again. Not here: crashes of which it says nothing
+(`explained.py`), errors of which each op is known (`refusals.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.base.errors import ShardyError
+from shardy_py.localize.facet import local_row
+from shardy_py.mlir.dialects import parse_module, print_module
+from shardy_py.mlir.dialects.stablehlo import PadOp, ReshapeOp, SliceOp
+from shardy_py.mlir.dialects.verification import verify_module
+from shardy_py.mlir.nesting import free_values
+from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.sharding import TensorSharding
+from tests.differential.removal import named, through_ops, without_ops
+
+Without = Callable[[str], str]
+_UNREDUCED = re.compile(r", unreduced=\w*\{[^}]*\}")
+_PER_VALUE = re.compile(r"#sdy\.sharding_per_value<\[(?:[^\n]*?>, )+[^\n]*?>\]>")
+_REDUCING = (
+    "sdy.all_reduce",
+    "sdy.reduce_scatter",
+    "sdy.sharded_to_unreduced",
+    "sdy.replicated_to_unreduced",
+)
+_GATHERING = ("sdy.all_gather", "sdy.all_to_all", "sdy.all_slice", "sdy.collective_permute")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A fact of which C++ speaks. words: an expression; without: takes what it is about out of a program."""
+
+    name: str
+    words: str
+    without: Without
+
+
+def told(facts: Iterable[Told], text: str, words: str, again: Callable[[str], str]) -> str:
+    """The fact that C++ speaks of, if it does not without what that is about; else "".
+
+    again: what C++ says of another program; empty if it has a result.
+    """
+    for fact in facts:
+        if re.search(fact.words, words):
+            saved = fact.without(text)
+            if saved != text and _is_valid(saved) and not re.search(fact.words, again(saved)):
+                return fact.name
+    return ""
+
+
+def _is_valid(text: str) -> bool:
+    try:
+        verify_module(parse_module(text))
+    except ShardyError:
+        return False
+    return True
+
+
+def without_second_mesh(text: str) -> str:
+    """The program on one mesh."""
+    return text.replace("<@turned, ", "<@mesh, ")
+
+
+def with_agreeing_results(text: str) -> str:
+    """The program whose ops with several results have no unreduced ones."""
+    printed = print_module(parse_module(text))  # the shardings of an op are in one line
+    return _PER_VALUE.sub(lambda match: _UNREDUCED.sub("", match[0]), printed)
+
+
+def without_unreduced(text: str) -> str:
+    """The program without unreduced axes, and what reduces or makes them."""
+    return _UNREDUCED.sub("", through_ops(named(*_REDUCING))(text) if "unreduced=" in text else text)
+
+
+def _sharding(value: SSAValue) -> TensorSharding | None:
+    return ShardingReader().of(value)
+
+
+def _axes(value: SSAValue) -> tuple[object, ...]:
+    """The axes of all dimensions, in order."""
+    sharding = _sharding(value)
+    return () if sharding is None else tuple(axis for each in sharding.dimensions for axis in each.axes)
+
+
+def _has_axes(value: SSAValue) -> bool:
+    return bool(_axes(value))
+
+
+def _has_sharding(value: SSAValue) -> bool:
+    return _sharding(value) is not None
+
+
+def _is_sharded(op: Operation) -> bool:
+    return any(map(_axes, (*op.operands, *op.results)))
+
+
+def _is_sharded_window(op: Operation) -> bool:
+    return isinstance(op, (PadOp, SliceOp)) and _is_sharded(op)
+
+
+def _is_half_sharded_reshape(op: Operation) -> bool:
+    """Whether one side of a reshape is sharded, or has a sharding, and not the other."""
+    if not isinstance(op, ReshapeOp):
+        return False
+    sides = op.operands[0], op.results[0]
+    return any(found(sides[0]) != found(sides[1]) for found in (_has_axes, _has_sharding))
+
+
+def _is_turned_reshape(op: Operation) -> bool:
+    """Whether operand and result of a reshape are sharded along other axes."""
+    return isinstance(op, ReshapeOp) and _axes(op.operands[0]) != _axes(op.results[0])
+
+
+def _sums(op: Operation) -> bool:
+    """Whether operands are sharded along axes that no result has, as those are that an op sums along."""
+    given = {axis for value in op.operands for axis in _axes(value)}
+    made = {axis for value in op.results for axis in _axes(value)}
+    return op.name.startswith("stablehlo.") and bool(op.results) and bool(given - made)
+
+
+def _exchanges(op: Operation) -> bool:
+    row = local_row(op)
+    return (row.exchange is not None or row.windows is not None) and _is_sharded(op)
+
+
+def _has_captured_values(op: Operation) -> bool:
+    return bool(op.regions) and not isinstance(op, ModuleOp) and bool(list(free_values(op)))
+
+
+CHECKS = (
+    Told(
+        "results that disagree in unreduced axes",
+        "Unreduced axes mismatch between results",
+        with_agreeing_results,
+    ),
+    Told(
+        "two shardings, each unreduced over other axes",
+        "unreduced axes that does not appear in the other",
+        without_unreduced,
+    ),
+    Told("unreduced axes over different meshes", "different meshes", without_second_mesh),
+    Told(
+        "a result is unreduced, operands are not sharded alike",
+        "incompatible sharding along reduction factors",
+        without_unreduced,
+    ),
+    Told(
+        "a pad or slice resharded without halo exchange",
+        r"inShardings\[0\] == outShardings\[0\]",
+        without_ops(_is_sharded_window),
+    ),
+    Told(
+        "a reshape of which only operand or result is sharded, which explicit reshards left",
+        r"isFullyReplicated\(inSharding\) == isFullyReplicated\(outSharding\)"
+        r"|\(inSharding != nullptr\) == \(outSharding != nullptr\)",
+        without_ops(_is_half_sharded_reshape),
+    ),
+    Told(
+        "a reshape whose operand and result are sharded along other axes, which explicit reshards left",
+        r"getOrderedNormalizedAxes\(inSharding\) == getOrderedNormalizedAxes\(outSharding\)",
+        without_ops(_is_turned_reshape),
+    ),
+    Told(
+        "a sum along sharded dimensions whose all-reduce does not follow it",
+        r"the user is an sdy\.all_reduce",
+        without_ops(_sums),
+    ),
+    Told(
+        "a sum along sharded dimensions whose all-reduce has other axes",
+        r"allReduceOp\.getReductionAxesAttr\(\)",
+        without_ops(_sums),
+    ),
+    Told(
+        "a sum along sharded dimensions that is not marked as partial",
+        "result to have unreduced axes sharding",
+        without_ops(_sums),
+    ),
+    Told(
+        "a sum along several axes that is unreduced along some of them",
+        "must either contain all or none of the sharded reduction dimensions",
+        without_ops(_sums),
+    ),
+    Told(
+        "a product or gather that is unreduced along other axes than it sums along",
+        r"resSharding\.getUnreducedAxes\(\) == expectedAxes",
+        without_ops(_sums),
+    ),
+    Told(
+        "a contraction of a tensor that the program pads",
+        "Padding value must be zero for sharded contracting",
+        without_ops(lambda op: isinstance(op, PadOp)),
+    ),
+    Told(
+        "padding of a slice whose elements are of other devices",
+        "isCommunicationFreeSliceDim",
+        without_ops(lambda op: isinstance(op, SliceOp) and _is_sharded(op)),
+    ),
+    Told(
+        "its padding takes its own slice after a collective for another one",
+        "isCommunicationFreeSliceDim",
+        through_ops(named(*_GATHERING)),
+    ),
+)
+"""Checks that end C++ for good."""
+
+INVALID = (
+    Told(
+        "its reshard-to-collectives makes a collective_permute that does not verify",
+        "'sdy.collective_permute' op sharded size of result doesn't match",
+        through_ops(named("sdy.reshard", *_GATHERING)),
+    ),
+    Told(
+        "its padding slices what a collective takes, without a sharding",
+        "op collective on operand without sharding",
+        through_ops(named(*_GATHERING)),
+    ),
+    Told(
+        "its exchange of parts makes a manual computation that does not verify",
+        "'sdy.manual_computation' op result shape, corresponding sharding",
+        without_ops(_exchanges),
+    ),
+    Told(
+        "its calls have other parts than the results of their callees",
+        "'func.call' op result type mismatch",
+        without_ops(named("func.call")),
+    ),
+    Told(
+        "its partitioner gives operands of loops other parts than their arguments have",
+        "expect operands to be compatible with condition block arguments",
+        without_ops(named("stablehlo.while")),
+    ),
+    Told(
+        "its per-instruction partitioning parts calls from their callees",
+        "does not reference a valid function",
+        without_ops(named("func.call")),
+    ),
+    Told(
+        "its per-instruction partitioning leaves values outside that regions use",
+        "op using value defined outside the region",
+        without_ops(_has_captured_values),
+    ),
+    Told(
+        "its optimized collectives have sub-axes that are to be merged",
+        "'sdy.all_to_all' op two consecutive sub-axes can be merged",
+        through_ops(named(*_GATHERING)),
+    ),
+    Told(
+        "its optimized collectives move two dimensions to one",
+        "overlapping source/target dimensions in all-to-all params",
+        through_ops(named(*_GATHERING)),
+    ),
+    Told(
+        "its reshard-to-collectives slices a value of a mesh with another order of devices",
+        "'sdy.all_slice' op result mesh does not match operand mesh",
+        without_second_mesh,
+    ),
+    Told(
+        "its per-instruction partitioning leaves the sharding of an unreduced result within the computation",
+        r"operates on axis \"\w+\" which is already bound by a parent sdy.manual_computation op",
+        without_unreduced,
+    ),
+    Told(
+        "its full explicit reshards leave a result unreduced along axes that come to shard it",
+        r"(duplicate axis ref|sub-ax[ei]s)[^\n]*\n[^\n]*see current operation: ",
+        without_unreduced,
+    ),
+)
+"""Errors of what no program may have and C++ made."""
