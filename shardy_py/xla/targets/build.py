@@ -29,6 +29,7 @@ from shardy_py.xla.targets.parts import is_part, is_piece, local_type, shape_of
 _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
 """Families of ops for which parts of operands are permuted before they run."""
+_NO_CHAINS: Mapping[Name, int] = {}
 _MERGED = PassChange("cse", "equal collectives of one value are one")
 
 
@@ -47,6 +48,8 @@ class _Shared:
     needed: the collectives of each step. values: the node of each value, shapes: of the whole tensor.
     parts: of a type by a tiling, by the identities of both, which the program keeps.
     forms: the nodes that a value was before, whole where it is a part, say. sent: by the key of a collective.
+    whole: the steps that read all of their operands, by what that depends on: identities of types that the
+        nodes keep. merged: by the identity of a record, whether equal steps of it are one.
     """
 
     needed: Mapping[int, Sequence[Sent]]
@@ -59,6 +62,8 @@ class _Shared:
     )
     forms: dict[Name, tuple[int, ...]] = field(default_factory=dict[Name, "tuple[int, ...]"])
     sent: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    whole: set[Hashable] = field(default_factory=set[Hashable])
+    merged: dict[int, bool] = field(default_factory=dict[int, bool])
 
 
 @dataclass
@@ -183,29 +188,63 @@ class _Builder:
         return after, chains
 
     def _plain(self, step: PlannedOp) -> None:
-        record, row = step.record, COMPILED.of(step.record.name)
-        after, chains = self._moved(step) if id(step) in self.shared.needed else ((), dict[Name, int]())
-        inputs = [chains.get(name, self.shared.values.get(name, -1)) for name in step.operands]
+        record, values = step.record, self.shared.values
+        if id(step) not in self.shared.needed:
+            after, chains = (), _NO_CHAINS
+            inputs = [values.get(name, -1) for name in step.operands]
+        else:
+            after, chains = self._moved(step)
+            inputs = [chains.get(name, values.get(name, -1)) for name in step.operands]
         if len(step.results) == 1 and after and TABLE[record.name].collective is not None:
             self._written(step, inputs, after)  # one of the program itself
             return
         made = self._local(record.results[0], step.targets[0]) if len(step.results) == 1 else None
+        first = made
         if made is not None:
-            shape = after[0].collective.held_shape if after else shape_of(made)
-            inputs = [
-                self._wanted(step, row.wanted(record, i, shape, self._held(node)), node, name, row.form)
-                for i, (node, name) in enumerate(zip(inputs, step.operands, strict=True))
-            ]
-        extra = [node for root, node in chains.items() if root not in step.operands]
-        key = (id(record), *map(id, step.targets), *inputs, *extra) if _is_mergeable(step) else None
-        first = None
-        if made is not None:
-            first = TensorType(after[0].collective.held_shape, made.element) if after else made
-        node = self._add(DeviceNode(NodeRole.OP, (*(i for i in inputs if i >= 0), *extra), first, step), key)
+            if after:
+                first = TensorType(after[0].collective.held_shape, made.element)
+            inputs = self._read(step, inputs, shape_of(made if first is None else first))
+        extra = [node for root, node in chains.items() if root not in step.operands] if chains else []
+        key = (step.plan_key, *inputs, *extra) if self._is_mergeable(step) else None
+        read = (*inputs, *extra)
+        if -1 in read:
+            read = tuple([each for each in read if each >= 0])
+        node = self._add(DeviceNode(NodeRole.OP, read, first, step), key)
         if len(step.results) != 1:
             self._several(step, node, after)
-            return
-        self._finish(step, node, after, 0)
+        elif after:
+            self._finish(step, node, after, 0)
+        else:
+            self._bind(step.results[0], node, record.results[0])
+
+    def _read(self, step: PlannedOp, inputs: Sequence[int], shape: Shape) -> list[int]:
+        """The nodes that a step reads: parts of what a device holds more of. shape: of its result."""
+        nodes = self.shared.nodes
+        key = (step.plan_key, shape, *[id(nodes[node].type) if node >= 0 else 0 for node in inputs])
+        if key in self.shared.whole:
+            return [*inputs]
+        record, row = step.record, COMPILED.of(step.record.name)
+        held = [self._held(node) for node in inputs]
+        wanted = [row.wanted(record, i, shape, own) for i, own in enumerate(held)]
+        found = [
+            self._wanted(step, part, node, name, row.form)
+            for part, node, name in zip(wanted, inputs, step.operands, strict=True)
+        ]
+        if wanted == held and found == inputs:
+            self.shared.whole.add(key)
+        return found
+
+    def _is_mergeable(self, step: PlannedOp) -> bool:
+        """True if XLA merges equal steps."""
+        op = source_op(step)
+        if op is None or not step.results:
+            return False
+        if op.regions:
+            return is_dead_when_unused(op)
+        known = self.shared.merged.get(id(step.record))
+        if known is None:
+            known = self.shared.merged[id(step.record)] = is_dead_when_unused(op)
+        return known
 
     def _several(self, step: PlannedOp, node: int, after: Sequence[Sent]) -> None:
         """The results of a step with several, each with its part of what is sent."""
@@ -378,11 +417,6 @@ def _reduction(sent: Sent) -> str:
         return ADD
     found = combiners_of(op)
     return found[0] if found and found[0] is not None else ADD
-
-
-def _is_mergeable(step: PlannedOp) -> bool:
-    op = source_op(step)
-    return bool(step.results) and op is not None and is_dead_when_unused(op)
 
 
 def _captured(body: DeviceBody) -> Iterable[int]:
