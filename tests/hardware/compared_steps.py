@@ -1,6 +1,6 @@
-"""Forecasts of the steps of `steps.py` beside what was measured on an H100.
+"""Forecasts of the steps of `steps.py` and `varied_steps.py` beside what was measured on an H100.
 
-    python -m tests.hardware.compared_steps [NAME ...]      prints the table
+    python -m tests.hardware.compared_steps [NAME ...]      prints the table; `varied`: of that table
 
     step = compared("product_bf16_4096")
     step.ratio                      forecast over measured
@@ -20,9 +20,11 @@ from typing import Any
 
 from shardy_py import Program, propagate
 from tests.hardware.steps import STEPS
+from tests.hardware.varied_steps import VARIED
 
-MEASURED = Path(__file__).with_name("measured") / "h100.json"
-MODELS = ("attention", "block", "decode", "training", "remat training", "convnet")
+PROGRAMS = {**STEPS, **VARIED}
+MEASURED = Path(__file__).with_name("measured")
+MODELS = ("attention", "block", "decode", "optimizer", "recurrence", "training", "remat training", "convnet")
 """The kinds that are compared with the time of a step."""
 
 
@@ -87,16 +89,20 @@ HEAD = (
 
 
 @cache
-def measurements() -> dict[str, Any]:
-    """The figures of the steps that were measured on an H100."""
-    return json.loads(MEASURED.read_text())["steps"]
+def measurements(*files: str) -> dict[str, Any]:
+    """The figures of the steps that were measured, of an H100 by default; the first file counts."""
+    found: dict[str, Any] = {}
+    for file in files or ("h100.json", "h100_varied.json"):
+        found = json.loads((MEASURED / file).read_text())["steps"] | found
+    return found
 
 
-def compared(name: str) -> Compared:
-    """A step as forecast for one H100 beside what was measured."""
-    step, figures = STEPS[name], measurements()[name]
+def compared(name: str, device: str = "h100") -> Compared:
+    """A step as forecast for one device beside what was measured."""
+    step = PROGRAMS[name]
+    figures = measurements(*(("h200_varied.json",) if device == "h200" else ()))[name]
     result = propagate(Program.from_jax(step.lowered("cuda")), progress=False)
-    time, estimate = result.time("h100"), result.memory("h100").estimate
+    time, estimate = result.time(device, target=device), result.memory(device).estimate
     memory = figures["memory"]
     overlapped, serial = time.seconds
     return Compared(
@@ -115,7 +121,8 @@ def compared(name: str) -> Compared:
 def main() -> None:
     """Prints the table."""
     print(HEAD)
-    for name in sys.argv[1:] or STEPS:
+    given = [*sys.argv[1:]] or [*PROGRAMS]
+    for name in (each for one in given for each in (VARIED if one == "varied" else (one,))):
         print(compared(name).line, flush=True)
 
 

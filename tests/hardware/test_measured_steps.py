@@ -10,7 +10,7 @@ pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
 
 import jax
 
-from tests.hardware.compared_steps import Compared, compared, measurements
+from tests.hardware.compared_steps import PROGRAMS, Compared, compared, measurements
 from tests.hardware.measure_steps import measured
 from tests.hardware.steps import STEPS
 
@@ -82,7 +82,7 @@ def test_forecast(name: str) -> None:
 
 def test_the_measured_programs_are_those_of_the_table() -> None:
     assert {name: figures["sizes"] for name, figures in measurements().items()} == {
-        name: step.described for name, step in STEPS.items()
+        name: step.described for name, step in PROGRAMS.items()
     }
 
 
