@@ -33,7 +33,7 @@ from shardy_py.xla.buffers.gpu.graph import (
     is_loop,
     live,
 )
-from shardy_py.xla.buffers.gpu.kernels import Kernel
+from shardy_py.xla.buffers.gpu.kernels import Kernel, direct_reads
 from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.targets.combining import Issued
@@ -45,13 +45,18 @@ _FREE = (ARGUMENT, OUTER, ELEMENT, CONSTANT)
 
 @dataclass
 class _Unit:
-    """Kernels that run as one. numbers: of what they make. reads: the bytes that they read of each value."""
+    """Kernels that run as one.
+
+    numbers: of what they make. reads: the bytes that they read of each value. direct: values that are read only
+    at the element that is made.
+    """
 
     numbers: list[int]
     reads: dict[int, float] = field(default_factory=dict[int, float])
     written: float = 0.0
     work: DeviceWork = field(default_factory=DeviceWork)
     members: set[int] = field(default_factory=set[int])
+    direct: frozenset[int] = frozenset()
 
 
 def kernel_block(made: CompiledProgram, function: FuncOp, hardware: Hardware, uses: IssuedUses) -> TimedBlock:
@@ -146,7 +151,8 @@ class _Program:
                 written += 2.0 * sizes[root]  # it is copied first
             reads |= {changed: 0.0} if others else {}
         work = self.costs.work(graph, kernel.members)
-        return _Unit([root], reads, written, work, set(kernel.members) - {root})
+        members = set(kernel.members) - {root}
+        return _Unit([root], reads, written, work, members, frozenset(direct_reads(graph, kernel)))
 
     def _unit(self, graph: GpuGraph, unit: _Unit) -> Iterator[TimedNode]:
         size = sum(unit.reads.values()) + unit.written
@@ -221,7 +227,9 @@ def _together(graph: GpuGraph, units: Mapping[int, _Unit]) -> dict[int, _Unit]:
     group: dict[int, list[int]] = {number: [number] for number in units}
     for value in sorted(readers, reverse=True):
         if graph.sizes[value] and len(readers[value]) > 1:
-            _join(graph, units, readers[value], group, needs, bits)
+            _join(graph, readers[value], group, needs, bits)
+    for number in [*units]:
+        _join_makers(graph, units, number, group, needs, bits)
     found = dict[int, _Unit]()
     for members in {id(each): each for each in group.values()}.values():
         found[max(members)] = _joined([units[each] for each in members])
@@ -230,7 +238,6 @@ def _together(graph: GpuGraph, units: Mapping[int, _Unit]) -> dict[int, _Unit]:
 
 def _join(
     graph: GpuGraph,
-    units: Mapping[int, _Unit],
     readers: Sequence[int],
     group: dict[int, list[int]],
     needs: Mapping[int, int],
@@ -250,6 +257,29 @@ def _join(
             group.update(dict.fromkeys(both, both))
 
 
+def _join_makers(
+    graph: GpuGraph,
+    units: Mapping[int, _Unit],
+    number: int,
+    group: dict[int, list[int]],
+    needs: Mapping[int, int],
+    bits: Mapping[int, int],
+) -> None:
+    """Joins a kernel with those that make what it reads at its element, which then is not read again."""
+    for value in sorted(units[number].direct):
+        if value not in group or graph.row(number).is_in_place or graph.row(value).is_in_place:
+            continue
+        before, own = group[value], group[number]
+        if before is own or any(_form(graph, each) != _form(graph, number) for each in before):
+            continue
+        made = sum(bits[each] for each in before)
+        others = {each for member in own for each in units[member].reads} - {*before, *own}
+        if any(needs.get(each, 0) & made for each in others):
+            continue
+        both = sorted((*before, *own))
+        group.update(dict.fromkeys(both, both))
+
+
 def _form(graph: GpuGraph, number: int) -> tuple[int, int]:
     """Equal for kernels that may be one: the elements of a result, and of what is reduced to it."""
     kind = graph.kinds[number]
@@ -262,6 +292,7 @@ def _joined(units: Sequence[_Unit]) -> _Unit:
     first = units[0]
     for each in units[1:]:
         reads = {value: max(size, first.reads.get(value, 0.0)) for value, size in each.reads.items()}
+        reads = {value: size for value, size in reads.items() if value not in first.numbers}
         first = _Unit(
             [*first.numbers, *each.numbers],
             first.reads | reads,
