@@ -1,4 +1,4 @@
-"""Forecasts of one H100 beside what was measured on it: which steps are in the interval, and why others are not."""
+"""Forecasts of one H100 beside what was measured on it: which are in the interval, and why others are not."""
 
 from __future__ import annotations
 

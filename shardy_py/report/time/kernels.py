@@ -28,7 +28,6 @@ from shardy_py.xla.buffers.gpu.graph import (
     DOT,
     ELEMENT,
     OUTER,
-    WINDOW,
     GpuGraph,
     is_loop,
     live,
@@ -47,8 +46,8 @@ _FREE = (ARGUMENT, OUTER, ELEMENT, CONSTANT)
 class _Unit:
     """Kernels that run as one.
 
-    numbers: of what they make. reads: the bytes that they read of each value. direct: values that are read only
-    at the element that is made.
+    numbers: of what they make. reads: the bytes that they read of each value. direct: values that are only
+    read at the element that is made.
     """
 
     numbers: list[int]
@@ -136,11 +135,7 @@ class _Program:
         """A kernel: what it reads, as often as memory has to be read, and writes."""
         root = kernel.root
         sizes = graph.sizes
-        scanned = {
-            graph.reads[n][0] for n in kernel.members if graph.kinds[n] == WINDOW and graph.nodes[n] is None
-        }
-        uses = {value: 1.0 if value in scanned else min(1.0, use) for value, use in kernel.uses.items()}
-        reads = {value: use * sizes[value] for value, use in uses.items()}
+        reads = {value: min(1.0, use) * sizes[value] for value, use in kernel.uses.items()}
         written = float(sizes[root])
         if graph.row(root).is_in_place and len(graph.reads[root]) > 1:
             changed, *others = graph.reads[root]
