@@ -115,7 +115,7 @@ class _Program:
     def _units(
         self, graph: GpuGraph, kernels: Mapping[int, Kernel], kept: set[int]
     ) -> Iterator[tuple[int, _Unit | None]]:
-        """What runs, in program order: kernels, and numbers of other ops."""
+        """The kernels, and numbers of other ops, in the order in which they run."""
         needed = live(graph, graph.results)
         users = graph.users()
         units = {number: self._kernel(graph, each, kept, users) for number, each in kernels.items()}
@@ -157,7 +157,7 @@ class _Program:
         yield TimedNode(name, bound, seconds, unit.work, size, location=location, members=members)
 
     def _other(self, computation: GpuComputation, number: int, runs: int) -> Iterator[TimedNode]:
-        """What is no kernel of fused ops."""
+        """An op that is no kernel of fused ops."""
         graph, body = computation.graph, computation.body
         transfer, node = graph.transfer(number), graph.nodes[number]
         if graph.kinds[number] == ELEMENT:

@@ -15,16 +15,15 @@ from math import prod
 from typing import cast
 
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
-from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import TABLE, Control, Family, TensorType
 from shardy_py.xla.spmd.from_program import source_op
-from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 from shardy_py.xla.spmd.walk import ProgramPlan, Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
-from shardy_py.xla.targets.model import ADD, DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 from shardy_py.xla.targets.parts import is_part, is_piece, local_type, shape_of
+from shardy_py.xla.targets.sends import fits, is_halo, is_of, is_permute, reduction_of, what_is_sent
 
 _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
@@ -94,7 +93,7 @@ class _Builder:
         moved = self.shared.needed.get(id(step), ())
         results: list[int] = []
         for index, (name, target) in enumerate(zip(block.results, block.targets, strict=True)):
-            own = [each for each in moved if name in each.roots and _is_of(each, step, index)]
+            own = [each for each in moved if name in each.roots and is_of(each, step, index)]
             node = self._chain(name, own)
             results.append(node if node < 0 else self._part(node, self._target(name, node, target), target))
         return DeviceBody(self.nodes, tuple(arguments), tuple(results))
@@ -161,7 +160,7 @@ class _Builder:
         """The collectives of the results of a step, and the nodes of its operands behind theirs."""
         needed, record = self.shared.needed[id(step)], step.record
         halo = TABLE[record.name].kind in _READ_FROM_NEIGHBOURS
-        after = [each for each in needed if not each.roots and not (halo and _is_permute(each))]
+        after = [each for each in needed if not each.roots and not (halo and is_permute(each))]
         ranks = {type_.rank for type_ in record.results if type_ is not None}
         after = [each for each in after if len(each.collective.held_shape) in ranks]
         behind = set(map(id, after))
@@ -175,7 +174,7 @@ class _Builder:
             start = chains[root] if root in chains else self._start(each, root)
             if start < 0:
                 continue
-            if not _is_halo(each):
+            if not is_halo(each):
                 halos.pop(root, None)
                 chains[root] = self._sent(each, start)
                 continue
@@ -251,7 +250,7 @@ class _Builder:
         left = list(after)
         for index, element in enumerate(self._elements(step, node)):
             type_ = step.record.results[index]
-            own = [each for each in left if type_ is not None and _fits(each, type_)]
+            own = [each for each in left if type_ is not None and fits(each, type_)]
             own = own[: -(-len(left) // (len(step.results) - index))]
             left = [each for each in left if each not in own]
             self._finish(step, element, own, index)
@@ -319,12 +318,12 @@ class _Builder:
         source = self._part(source, collective.held_shape, None)
         made = collective.made_shape or collective.held_shape
         place = self._place(sent)
-        transfer = Transfer(collective, (sent,), _reduction(sent))
+        transfer = Transfer(collective, (sent,), reduction_of(sent))
         node = DeviceNode(
             NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer
         )
         # XLA does not merge all-reduces: each has a computation of its own.
-        key = (*_what(collective), source, place) if collective.kind != "all_reduce" else None
+        key = (*what_is_sent(collective), source, place) if collective.kind != "all_reduce" else None
         found = self._add(node, key)
         first = self.nodes[found].transfer
         if first is not None and first is not transfer:
@@ -381,42 +380,6 @@ class _Builder:
         if key is not None:
             self.known[key] = number
         return number
-
-
-def _is_of(sent: Sent, step: PlannedOp | None, index: int) -> bool:
-    """True if a collective is for result `index` of a body of the step."""
-    if step is None:
-        return sent.operand in (index, -1)
-    return not any(root in step.operands for root in sent.roots)
-
-
-def _fits(sent: Sent, type_: TensorType) -> bool:
-    """True if what is sent may be a result of a type."""
-    collective = sent.collective
-    return collective.element_type == type_.element and len(collective.held_shape) == type_.rank
-
-
-def _is_halo(sent: Sent) -> bool:
-    """True for a permute of a part of a value."""
-    return _is_permute(sent) and not sent.collective.made_shape
-
-
-def _is_permute(sent: Sent) -> bool:
-    return sent.collective.kind == "collective_permute"
-
-
-def _what(collective: PlannedCollective) -> tuple[Hashable, ...]:
-    shapes = collective.held_shape, collective.made_shape, collective.element_type
-    return "sent", collective.kind, collective.group, collective.group_size, *shapes
-
-
-def _reduction(sent: Sent) -> str:
-    """The op that combines the values of devices."""
-    op = source_op(sent.step)
-    if sent.collective.kind not in ("all_reduce", "reduce_scatter") or op is None or len(op.regions) != 1:
-        return ADD
-    found = combiners_of(op)
-    return found[0] if found and found[0] is not None else ADD
 
 
 def _captured(body: DeviceBody) -> Iterable[int]:

@@ -186,7 +186,7 @@ class _Lowering:
         return graph.add(kind, reads, node.type, node)
 
     def _expanded(self, node: DeviceNode, kind: str, made: TensorType, reads: Sequence[int]) -> int | None:
-        """What XLA computes by other ops; None for all else."""
+        """The number of an op that XLA computes by others; None for all else."""
         types = [self.graph.types[each] for each in reads]
         if kind == RAGGED and len(reads) > 2:
             return add_ragged(self.graph, reads, types, made)
