@@ -51,7 +51,7 @@ MEMORY: Mapping[str, Bounds] = {
     "convolution": (0.40, 1.0),
     "attention": (0.99, 1.08),
     "block": (0.71, 1.01),
-    "decode": (0.57, 1.05),  # carried caches are copied
+    "decode": (0.96, 1.05),
     "training": (1.0, 1.09),
     "remat training": (0.94, 1.11),
     "convnet": (0.95, 1.005),

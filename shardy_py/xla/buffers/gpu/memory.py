@@ -141,7 +141,8 @@ class GpuComputation:
         over: tuple[int, ...] = ()
         if node is not None and node.bodies:
             self.nodes[id(step)] = node
-            over = reads if is_loop(node) else ()
+            # Each result is written over what the loop starts with in its place, and nothing else.
+            over = tuple([reads[graph.index[each]] for each in elements]) if is_loop(node) else ()
         elif step is not None and STORED.of(step.record.name).holds_back and elements:
             self.sizes[number] = 0
             return Event(step, reads, (number,))
