@@ -5,8 +5,9 @@
 The programs are decoders of their shapes written here (grouped attention, gated layers, scanned and
 rematerialized, AdamW), sharded as the recipes say, lowered by JAX for as many devices of a host. Sources:
 AI-Hypercomputer/tpu-recipes, maxtext's tiering page, NGC's and NeMo's pages of results. The recipes compute
-attention by a kernel: the interval, from perfect overlap to none, has one; beside it is the most
-for the program as written, whose scores are in memory.
+attention by a kernel: the interval has one, from full rates with perfect overlap of collectives to half of
+the rates without, which is what kernels reach on a GPU (`kernel_costs.py`), an assumption for TPUs. Beside it
+is the time of the program as written, whose scores are in memory.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from jax.sharding import PartitionSpec as P  # noqa: E402
 
 from shardy_py import Program, propagate  # noqa: E402
 from shardy_py.report.time import TimeReport  # noqa: E402
+from shardy_py.report.time.kernel_costs import REACHED  # noqa: E402
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +178,15 @@ def main() -> None:
         result = propagate(Program.from_jax(lowered), progress=False)
         report = result.time(row.hardware, target=row.hardware)
         saved = saved_by_a_kernel(report, range(first, first + 5))
-        low, high = (seconds - saved for seconds in report.seconds)
-        most = report.seconds[1]
-        held += low <= row.seconds <= most
-        parts = f"{low:.2f} to {high:.2f} s with a kernel for attention, {most:.2f} s without"
-        ratio = f"published / {high:.2f} s = {row.seconds / high:.2f}"
+        low, full = (seconds - saved for seconds in report.seconds)
+        high = (report.compute + report.memory_bound - saved) / REACHED + report.communication
+        held += low <= row.seconds <= high
+        parts = f"{low:.2f} to {high:.2f} s with a kernel for attention, {report.serial:.2f} s without"
+        ratio = f"published / {full:.2f} s = {row.seconds / full:.2f}"
         print(f"{row.name:20} published {row.seconds:6.2f} s; {parts}; {ratio}", flush=True)
-    print(f"{held} of {len(rows)} are between the least with a kernel and the most without")
+    print(
+        f"{held} of {len(rows)} are between full rates with perfect overlap and {REACHED:.0%} of them without"
+    )
 
 
 if __name__ == "__main__":

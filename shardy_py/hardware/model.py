@@ -80,7 +80,7 @@ class Hardware:
     vector_flops: per second in other ops, in f32. target: the layouts of arrays.
     network: between devices that are close. beyond: between groups of these.
     source: of the figures of the device. compiler: which of XLA's backends compiles for it: "gpu", "tpu",
-        "cpu"; "": another compiler, or an unknown one.
+        "cpu"; "": another compiler, or an unknown one. cores: the multiprocessors of a GPU; 0: not known.
     """
 
     name: str
@@ -93,6 +93,7 @@ class Hardware:
     beyond: NamedLink
     source: str
     compiler: str = ""
+    cores: int = 0
 
     @staticmethod
     def load(path: str | Path) -> Hardware:

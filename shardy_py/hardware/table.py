@@ -136,6 +136,7 @@ def _device(
     beyond: str,
     source: str,
     compiler: str = "",
+    cores: int = 0,
 ) -> Hardware:
     return Hardware(
         name,
@@ -148,6 +149,7 @@ def _device(
         LINKS[beyond],
         source,
         "tpu" if name.startswith("tpu") else compiler,
+        cores,
     )
 
 
@@ -194,31 +196,37 @@ HARDWARE: Mapping[str, Hardware] = {
             *("a100-40gb", 40, 1555, _A100, 19.5, _switch("a100-nvlink", 8), "infiniband-hdr"),
             f"{_NVIDIA}/a100: 40 GB, 1555 GB/s, 312 TFLOPS; f32 19.5 TFLOPS; 8 GPUs of a DGX",
             compiler="gpu",
+            cores=108,
         ),
         _device(
             *("a100-80gb", 80, 2039, _A100, 19.5, _switch("a100-nvlink", 8), "infiniband-hdr"),
             f"{_NVIDIA}/a100: 80 GB, 2039 GB/s, 312 TFLOPS; f32 19.5 TFLOPS; 8 GPUs of a DGX",
             compiler="gpu",
+            cores=108,
         ),
         _device(
             *("h100", 80, 3350, _H100, 66.9, _switch("h100-nvlink", 8), "infiniband-ndr"),
             f"{_NVIDIA}/h100: SXM, 80 GB, 3.35 TB/s, 989 TFLOPS dense; f32 67 TFLOPS; 8 GPUs of a DGX",
             compiler="gpu",
+            cores=132,
         ),
         _device(
             *("h200", 141, 4800, _H100, 66.9, _switch("h100-nvlink", 8), "infiniband-ndr"),
             f"{_NVIDIA}/h200: SXM, 141 GB, 4.8 TB/s, 989 TFLOPS dense; f32 67 TFLOPS; 8 GPUs of a DGX",
             compiler="gpu",
+            cores=132,
         ),
         _device(
             *("b200", 180, 8000, _B200, 75, _switch("b200-nvlink", 8), "infiniband-ndr"),
             f"{_NVIDIA}/dgx-b200: 1440 GB, 64 TB/s, 72 PFLOPS of fp8 with sparsity for 8 GPUs; f32 75 TFLOPS",
             compiler="gpu",
+            cores=148,
         ),
         _device(
             *("mi300x", 192, 5300, _MI300X, 163.4, _switch("mi300x-fabric", 8), "infiniband-ndr"),
             f"{_AMD}/instinct/mi300/mi300x.html: 192 GB, 5.3 TB/s, 1307.4 TFLOPS; f32 163.4 TFLOPS; 8 GPUs",
             compiler="gpu",
+            cores=304,
         ),
         _device(
             *("trn2", 24, 725, _TRN2, 2.5, _torus("neuronlink-v3", 2, 64, 4, cores=4), "trn2-efa"),

@@ -108,6 +108,7 @@ class _Reader:
             *(name, int(memory * 2**30), rate * 1e9, rates, vector * 1e12),
             *(layouts, self._network(known), self._link("beyond", known and known.beyond), source),
             known.compiler if known else "",
+            known.cores if known else 0,
         )
 
     def _base(self) -> str:

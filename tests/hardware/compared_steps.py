@@ -1,6 +1,6 @@
-"""Forecasts of the steps of `steps.py` beside what was measured on an H100.
+"""Forecasts of the steps of `steps.py` and `varied_steps.py` beside what was measured on an H100.
 
-    python -m tests.hardware.compared_steps [NAME ...]      prints the table
+    python -m tests.hardware.compared_steps [NAME ...]      prints the table; `varied`: of that table
 
     step = compared("product_bf16_4096")
     step.ratio                      forecast over measured
@@ -20,9 +20,11 @@ from typing import Any
 
 from shardy_py import Program, propagate
 from tests.hardware.steps import STEPS
+from tests.hardware.varied_steps import VARIED
 
-MEASURED = Path(__file__).with_name("measured") / "h100.json"
-MODELS = ("attention", "block", "decode", "training", "remat training", "convnet")
+PROGRAMS = {**STEPS, **VARIED}
+MEASURED = Path(__file__).with_name("measured")
+MODELS = ("attention", "block", "decode", "optimizer", "recurrence", "training", "remat training", "convnet")
 """The kinds that are compared with the time of a step."""
 
 
@@ -30,8 +32,9 @@ MODELS = ("attention", "block", "decode", "training", "remat training", "convnet
 class Compared:
     """One step.
 
-    forecast_us: with perfect overlap, and without. measured_held, forecast_held: the bytes of arguments, and
-    of results that are not in their memory. measured_temporaries, forecast_temporaries: the bytes beside.
+    forecast_us: at full rates, and at the least of them. measured_held, forecast_held: the bytes
+    of arguments, and of results that are not in their memory. measured_temporaries, forecast_temporaries: the
+    bytes beside.
     """
 
     name: str
@@ -46,8 +49,13 @@ class Compared:
 
     @property
     def ratio(self) -> float:
-        """The forecast over the measured time; without collectives the forecast is one figure."""
-        return self.forecast_us[1] / self.measured_us
+        """The forecast at full rates over the measured time."""
+        return self.forecast_us[0] / self.measured_us
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the measured time is in the interval."""
+        return self.forecast_us[0] <= self.measured_us <= self.forecast_us[1]
 
     @property
     def measured_bytes(self) -> int:
@@ -68,42 +76,46 @@ class Compared:
     def line(self) -> str:
         """A line of the table."""
         low, high = self.forecast_us
-        forecast = f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f}..{high:.1f}"
+        forecast = f"{low:.1f}..{high:.1f}{'' if self.is_inside else ' !'}"
         sizes = (
             *(self.measured_bytes, self.forecast_bytes),
             *(self.measured_temporaries, self.forecast_temporaries),
         )
         mib = " ".join(f"{size / 2**20:9.1f}" for size in sizes)
         return (
-            f"{self.name:26} {self.kind:18} {self.measured_us:9.1f} {forecast:>9} {self.ratio:7.2f} "
+            f"{self.name:26} {self.kind:18} {self.measured_us:9.1f} {forecast:>22} {self.ratio:7.2f} "
             f"{self.bound:8} {mib} {self.bytes_ratio:6.2f}"
         )
 
 
 HEAD = (
-    f"{'step':26} {'kind':18} {'us':>9} {'forecast':>9} {'ratio':>7} {'bound':8} "
+    f"{'step':26} {'kind':18} {'us':>9} {'forecast':>22} {'ratio':>7} {'bound':8} "
     f"{'MiB':>9} {'forecast':>9} {'temp':>9} {'forecast':>9} {'ratio':>6}"
 )
 
 
 @cache
-def measurements() -> dict[str, Any]:
-    """The figures of the steps that were measured on an H100."""
-    return json.loads(MEASURED.read_text())["steps"]
+def measurements(*files: str) -> dict[str, Any]:
+    """The figures of the steps that were measured, of an H100 by default; the first file counts."""
+    found: dict[str, Any] = {}
+    for file in files or ("h100.json", "h100_varied.json"):
+        found = json.loads((MEASURED / file).read_text())["steps"] | found
+    return found
 
 
-def compared(name: str) -> Compared:
-    """A step as forecast for one H100 beside what was measured."""
-    step, figures = STEPS[name], measurements()[name]
+def compared(name: str, device: str = "h100") -> Compared:
+    """A step as forecast for one device beside what was measured."""
+    step = PROGRAMS[name]
+    figures = measurements(*(("h200_varied.json",) if device == "h200" else ()))[name]
     result = propagate(Program.from_jax(step.lowered("cuda")), progress=False)
-    time, estimate = result.time("h100"), result.memory("h100").estimate
+    time, estimate = result.time(device, target=device), result.memory(device).estimate
     memory = figures["memory"]
-    overlapped, serial = time.seconds
+    least, most = time.expected
     return Compared(
         name,
         step.kind,
         figures["wall_us" if step.kind in MODELS else "kernel_us"],
-        (overlapped * 1e6, serial * 1e6),
+        (least * 1e6, most * 1e6),
         time.bound,
         memory["argument"] + memory["output"] - memory["alias"],
         estimate.arguments + estimate.results - estimate.aliased,
@@ -115,8 +127,14 @@ def compared(name: str) -> Compared:
 def main() -> None:
     """Prints the table."""
     print(HEAD)
-    for name in sys.argv[1:] or STEPS:
-        print(compared(name).line, flush=True)
+    found: list[Compared] = []
+    given = [*sys.argv[1:]] or [*PROGRAMS]
+    for name in (each for one in given for each in (VARIED if one == "varied" else (one,))):
+        step = compared(name)
+        found.append(step)
+        print(step.line, flush=True)
+    inside = sum(each.is_inside for each in found)
+    print(f"inside the interval (others: !): {inside} of {len(found)}")
 
 
 if __name__ == "__main__":

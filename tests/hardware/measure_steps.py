@@ -1,6 +1,9 @@
 """Measures the steps of `steps.py` on the GPU at hand, and prints JSON; `measured/` has what was measured.
 
-    python -m tests.hardware.measure_steps --output h100.json [--seconds 400] [NAME ...]
+    python -m tests.hardware.measure_steps --output h100.json [--seconds 400] [--threads 8] [NAME ...]
+
+Needs JAX only. Programs are compiled first, in threads, which tune kernels one after another; those of
+`varied_steps.py` first.
 
 `wall_us` is the time of one run when many are enqueued, the median of `runs[0]` blocks of `runs[1]` runs;
 `kernel_us` is the time of its kernels, from the profiler, `longest` those that take most (name, runs, us).
@@ -18,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +30,9 @@ import jax
 import jax.numpy as jnp
 
 from tests.hardware.steps import STEPS, Step
+from tests.hardware.varied_steps import VARIED
 
+PROGRAMS: Mapping[str, Step] = {**VARIED, **STEPS}
 BLOCKS, BLOCK_SECONDS, MOST_RUNS, PROFILED = 24, 0.01, 200, 4
 FIELDS = ("argument", "output", "alias", "temp")
 QUERY = "name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,power.limit,temperature.gpu"
@@ -56,12 +63,9 @@ def drawn(arguments: Any) -> Any:
 class Runner:
     """A compiled step with its operands; donated ones are replaced by the results of the run before."""
 
-    def __init__(self, step: Step, *, tiny: bool) -> None:
-        function, arguments = step.program(tiny=tiny)
-        self.donated = step.donated
-        jitted = jax.jit(function, donate_argnums=tuple(range(step.donated)))
-        self.compiled = jitted.lower(*arguments).compile()
-        self.operands = jax.block_until_ready(drawn(arguments))
+    def __init__(self, step: Step, compiled: Any, *, tiny: bool) -> None:
+        self.donated, self.compiled = step.donated, compiled
+        self.operands = jax.block_until_ready(drawn(step.program(tiny=tiny)[1]))
 
     def run(self, times: int) -> Any:
         result = None
@@ -78,7 +82,15 @@ class Runner:
         return (time.perf_counter() - start) / times
 
 
-def profiled(runner: Runner) -> dict[str, Any]:
+def compiled(step: Step, *, tiny: bool) -> tuple[Any, float]:
+    """A step as compiled, and the seconds that it took."""
+    function, arguments = step.program(tiny=tiny)
+    jitted = jax.jit(function, donate_argnums=tuple(range(step.donated)))
+    start = time.perf_counter()
+    return jitted.lower(*arguments).compile(), time.perf_counter() - start
+
+
+def profiled(runner: Runner, most: int) -> dict[str, Any]:
     """The time of the kernels of a run, the number of them, and the longest."""
     options = jax.profiler.ProfileOptions()
     options.host_tracer_level = options.python_tracer_level = 0
@@ -99,7 +111,7 @@ def profiled(runner: Runner) -> dict[str, Any]:
     by_name: dict[str, list[float]] = {}
     for name, _, duration in events:
         by_name.setdefault(name[:60], []).append(duration)
-    longest = sorted(by_name.items(), key=lambda item: -sum(item[1]))[:5]
+    longest = sorted(by_name.items(), key=lambda item: -sum(item[1]))[:most]
     span = max(s + d for _, s, d in events) - min(s for _, s, _ in events)
     return {
         "kernel_us": round(sum(d for *_, d in events) / PROFILED / 1e3, 2),
@@ -109,11 +121,17 @@ def profiled(runner: Runner) -> dict[str, Any]:
     }
 
 
-def measured(step: Step, *, tiny: bool, hlo: Path | None = None) -> dict[str, Any]:
-    """The figures of one step; hlo: the file for what was compiled."""
-    start = time.perf_counter()
-    runner = Runner(step, tiny=tiny)
-    compile_seconds = time.perf_counter() - start
+def measured(
+    step: Step,
+    *,
+    tiny: bool,
+    hlo: Path | None = None,
+    made: tuple[Any, float] | None = None,
+    kernels: int = 5,
+) -> dict[str, Any]:
+    """The figures of one step; made: as compiled, if it is; hlo: its file; kernels: the most listed."""
+    executable, compile_seconds = made or compiled(step, tiny=tiny)
+    runner = Runner(step, executable, tiny=tiny)
     if hlo is not None:
         hlo.write_text(runner.compiled.as_text())
     runner.seconds(2)
@@ -139,10 +157,25 @@ def measured(step: Step, *, tiny: bool, hlo: Path | None = None) -> dict[str, An
         "compile_seconds": round(compile_seconds, 2),
     }
     try:
-        figures |= profiled(runner)
+        figures |= profiled(runner, kernels)
     except Exception as error:
         figures["not_profiled"] = repr(error)[:200]
     return figures
+
+
+def all_compiled(
+    names: Sequence[str], until: float, arguments: argparse.Namespace
+) -> dict[str, Future[tuple[Any, float]]]:
+    """The steps as compiled, in their order; none is begun after a time, and those are cancelled."""
+    with ThreadPoolExecutor(arguments.threads) as pool:
+        made = {name: pool.submit(compiled, PROGRAMS[name], tiny=arguments.tiny) for name in names}
+        while any(not each.done() for each in made.values()) and time.perf_counter() < until:
+            time.sleep(0.1)
+        for each in made.values():
+            each.cancel()
+    count = sum(not each.cancelled() for each in made.values())
+    print(f"{count} of {len(made)} steps are compiled", file=sys.stderr, flush=True)
+    return made
 
 
 def sm_clock() -> int:
@@ -174,10 +207,17 @@ def as_text(found: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="steps; all if none is given")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="steps, or `varied`: those of that table; all if none is given",
+    )
     parser.add_argument("--output", default="", help="the file; standard output if none is given")
     parser.add_argument("--hlo", default="", help="a folder for the compiled programs")
     parser.add_argument("--seconds", type=float, default=1e9, help="start no step after so many seconds")
+    parser.add_argument("--threads", type=int, default=8, help="programs that are compiled at a time")
+    parser.add_argument("--kernels", type=int, default=5, help="the longest kernels that are listed")
     parser.add_argument("--tiny", action="store_true", help="small dimensions, on any device")
     arguments = parser.parse_args()
     start = time.perf_counter()
@@ -191,14 +231,19 @@ def main() -> None:
         "clocks": {"before": clocks()},
         "steps": {},
     }
-    for name in arguments.names or STEPS:
-        if time.perf_counter() - start > arguments.seconds:
+    names = [
+        name for given in arguments.names or PROGRAMS for name in (VARIED if given == "varied" else (given,))
+    ]
+    made = all_compiled(names, start + arguments.seconds / 2, arguments)
+    for name, future in made.items():
+        if time.perf_counter() - start > arguments.seconds or future.cancelled():
             print(f"left out: {name}", file=sys.stderr)
             continue
-        step = STEPS[name]
+        step = PROGRAMS[name]
         try:
             hlo = Path(arguments.hlo) / f"{name}.txt" if arguments.hlo else None
-            figures = measured(step, tiny=arguments.tiny, hlo=hlo)
+            given = future.result()
+            figures = measured(step, tiny=arguments.tiny, hlo=hlo, made=given, kernels=arguments.kernels)
         except Exception as error:
             figures = {"error": f"{type(error).__name__}: {error}"[:300]}
         found["steps"][name] = {"sizes": step.described} | figures

@@ -27,7 +27,7 @@ def arrays(shapes: Any, dtype: Any = BF16) -> Any:
     return {name: array(shape, dtype) for name, shape in shapes.items()}
 
 
-def _gradient(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Made:
+def gradient(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Made:
     """The gradient of the sum of a function's result, in all arguments."""
 
     def total(*values: Any) -> Any:
@@ -49,7 +49,7 @@ def attention(q: Any, k: Any, v: Any) -> Any:
 
 def attention_step(batch: int, length: int, heads: int, width: int, *, is_backward: bool = False) -> Made:
     made = attention, (array((batch, length, heads, width)),) * 3
-    return _gradient(*made) if is_backward else made
+    return gradient(*made) if is_backward else made
 
 
 def mlp(x: Any, w: Any) -> Any:
@@ -58,7 +58,7 @@ def mlp(x: Any, w: Any) -> Any:
 
 def mlp_step(tokens: int, width: int, hidden: int, *, is_backward: bool = False) -> Made:
     made = mlp, (array((tokens, width)), arrays({"up": (width, hidden), "down": (hidden, width)}))
-    return _gradient(*made) if is_backward else made
+    return gradient(*made) if is_backward else made
 
 
 def norm(x: Any, scale: Any) -> Any:
@@ -89,7 +89,7 @@ def layer_step(
     batch: int, length: int, heads: int, width: int, hidden: int, *, is_backward: bool = False
 ) -> Made:
     made = layer, (array((batch, length, heads * width)), arrays(layer_shapes(heads, width, hidden)))
-    return _gradient(*made) if is_backward else made
+    return gradient(*made) if is_backward else made
 
 
 def mixture(x: Any, w: Any, capacity: int) -> Any:
@@ -119,7 +119,7 @@ def moe_step(
 ) -> Made:
     shapes = {"router": (width, experts), "up": (experts, width, hidden), "down": (experts, hidden, width)}
     made = partial(mixture, capacity=capacity), (array((groups, tokens, width)), arrays(shapes))
-    return _gradient(*made) if is_backward else made
+    return gradient(*made) if is_backward else made
 
 
 # ---------------------------------------------------------------------- decoding

@@ -1,4 +1,4 @@
-"""Forecasts of one H100 beside what was measured on it: how far off each kind of step is, and no further."""
+"""Forecasts of one H100 beside what was measured on it: which are in the interval, and why others are not."""
 
 from __future__ import annotations
 
@@ -10,51 +10,55 @@ pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
 
 import jax
 
-from tests.hardware.compared_steps import Compared, compared, measurements
+from tests.hardware.compared_steps import PROGRAMS, compared, measurements
 from tests.hardware.measure_steps import measured
 from tests.hardware.steps import STEPS
 
 Bounds = tuple[float, float]
 
-TIME: Mapping[str, Bounds] = {
-    "short product": (0.08, 1.0),  # less than a wave of tiles
-    "product": (0.64, 1.0),  # 70 to 80 % of the peak rate are reached
-    "f8 product": (0.31, 1.42),  # an operand is transposed before; products of scaled operands count as bf16
-    "matvec": (0.75, 1.0),
-    "elementwise": (0.78, 1.0),
-    "reduction": (0.84, 1.0),
-    "normalization": (1.0, 2.71),  # one kernel, forecast as several
-    "movement": (0.84, 1.0),
-    "gather and scatter": (0.36, 1.0),  # rows of 512 B are read one by one
-    "cache update": (0.05, 1.0),  # in place it takes as long as the shortest kernel, 1.4 us
-    "cumulative sum": (0.22, 11.5),  # forecast as a window for each element; of JAX 0.12 as one pass
-    "sort": (0.035, 1.0),  # forecast as one pass
-    "random": (0.50, 1.0),
-    "convolution": (0.07, 1.0),  # few channels are padded, strided ones transposed
-    "attention": (1.0, 1.87),
-    "block": (0.72, 1.29),
-    "decode": (0.51, 1.0),  # 156 kernels, and the gaps between them
-    "training": (0.98, 1.17),
-    "remat training": (1.0, 1.27),
-    "convnet": (0.44, 1.0),
+OUTSIDE: Mapping[str, str] = {
+    **dict.fromkeys(("product_f8_4096", "product_f8_8192", "product_s8"), "an operand is transposed before"),
+    "product_unaligned": "rows of 2047 elements: another kernel",
+    **dict.fromkeys(
+        ("sort_rows", "sort_bf16", "sort_short"), "a stage is limited by more than its bandwidth"
+    ),
+    **dict.fromkeys(("sort_whole", "sort_pairs", "top_k_vocabulary"), "a radix sort of a library"),
+    "top_k": "the kernel of few largest elements computes more than it reads",
+    "cache_update_donated": "shorter than the launch that is assumed",
+    **dict.fromkeys(("conv_3x3_stride", "conv_3d", "conv_stem", "conv_patches"), "few features, strides"),
+    "conv_causal": "a grouped convolution on vector units",
+    **dict.fromkeys(("attention_1024", "attention_16384"), "the softmax of masked scores reaches a third"),
+    "softmax_vocabulary": "rows that are too long for one kernel",
+    "decode": "copies of caches that XLA avoids",
+    "chain_f32": "sines and hyperbolic tangents count as eight operations",
+    "elements_taken": "elements are read one by one",
+    "histogram": "additions to one element wait for each other",
+    "categorical": "integer operations of random bits",
+    "cholesky": "one column after another",
 }
-"""The forecast over the measured time, with programs of any release. A better forecast may narrow these."""
+"""The steps whose measured time is outside the forecast interval, and why."""
 
 MEMORY: Mapping[str, Bounds] = {
     "short product": (0.27, 1.0),  # workspace of 32 MiB, or partial sums of a split contraction
-    "product": (0.59, 1.0),
-    "f8 product": (0.57, 1.46),
+    "product": (0.29, 1.0),
+    "f8 product": (0.57, 0.74),
     "matvec": (0.94, 1.0),
-    "reduction": (0.99, 1.001),
-    "cumulative sum": (0.96, 1.0),
-    "sort": (0.33, 1.0),
-    "convolution": (0.59, 1.0),
-    "attention": (1.0, 1.49),
-    "block": (0.76, 1.47),
-    "decode": (1.0, 1.17),
-    "training": (1.0, 1.36),
-    "remat training": (1.0, 1.50),
-    "convnet": (0.97, 1.005),
+    "reduction": (0.98, 1.001),
+    "normalization": (0.99, 1.001),
+    "cumulative sum": (0.96, 1.001),
+    "sort": (0.16, 1.0),  # more than 16 largest elements are sorted
+    "random": (0.99, 1.001),
+    "convolution": (0.40, 1.0),
+    "attention": (0.99, 1.08),
+    "block": (0.71, 1.01),
+    "decode": (0.96, 1.05),
+    "training": (1.0, 1.09),
+    "remat training": (0.94, 1.11),
+    "convnet": (0.95, 1.005),
+    "optimizer": (0.96, 1.001),
+    "recurrence": (0.88, 1.001),
+    "transform": (0.74, 1.001),
+    "gather and scatter": (0.99, 1.002),
 }
 """The forecast over the compiled bytes: arguments, results that alias none, temporaries. Others: equal."""
 
@@ -62,27 +66,32 @@ EQUAL: Bounds = (0.999, 1.002)
 TABLES = 2048
 """Bytes of the addresses of several results."""
 
-LARGE = ("gpt_4_remat", "gpt_12_scan", "gpt_12", "gpt_12_remat")
+SCANS_CHANGED = (0, 12)
+"""The release of JAX from which on cumulative sums are no windows, and forecast as one pass."""
 
-
-def _within(ratio: float, bounds: Bounds, what: str, step: Compared) -> None:
-    low, high = bounds
-    assert low <= round(ratio, 3) <= high, f"{what}: {ratio:.3f} is outside {low}..{high}\n{step.line}"
+LONG = ("training", "remat training", "convnet", "decode")
+QUICK = {step.kind: name for name, step in reversed([*PROGRAMS.items()]) if step.kind not in LONG}
+"""By kind the step that each run compares; the others are slow."""
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in STEPS]
+    "name",
+    [name if name in QUICK.values() else pytest.param(name, marks=pytest.mark.slow) for name in PROGRAMS],
 )
 def test_forecast(name: str) -> None:
     step = compared(name)
-    _within(step.ratio, TIME[step.kind], "time", step)
-    _within(step.bytes_ratio, MEMORY.get(step.kind, EQUAL), "memory", step)
+    is_pass = step.kind == "cumulative sum" and jax.__version_info__ >= SCANS_CHANGED
+    if name not in OUTSIDE and not is_pass:
+        assert step.is_inside, step.line
+    low, high = MEMORY.get(step.kind, EQUAL)
+    if not is_pass:
+        assert low <= round(step.bytes_ratio, 3) <= high, f"{low} to {high}: {step.line}"
     assert step.forecast_held == pytest.approx(step.measured_held, abs=TABLES), step.line
 
 
 def test_the_measured_programs_are_those_of_the_table() -> None:
     assert {name: figures["sizes"] for name, figures in measurements().items()} == {
-        name: step.described for name, step in STEPS.items()
+        name: step.described for name, step in PROGRAMS.items()
     }
 
 

@@ -71,7 +71,7 @@ def total_work(works: Iterable[DeviceWork]) -> DeviceWork:
 
 def whole_work(step: PlannedOp) -> DeviceWork:
     """The work of a step on whole tensors."""
-    work = _work(step.record)
+    work = known_work(step.record)
     return _device_work(work, step, 1.0, 1.0) if work.flops or work.transcendentals else NOTHING
 
 
@@ -83,7 +83,7 @@ def local_work(
     sent: the collectives that the partitioner adds for it. held: the tilings of its operands. is_planned:
     whether sums over sharded dimensions are completed by `sent`, not by the program.
     """
-    work = _work(step.record)
+    work = known_work(step.record)
     if not (work.flops or work.transcendentals or work.is_masked):
         return NOTHING
     if sent or work.is_of_region or step.is_unreduced or not is_planned:
@@ -122,7 +122,8 @@ def _device_work(work: Work, step: PlannedOp, share: float, made: float) -> Devi
     return DeviceWork(flops, 0.0, functions) if work.is_product else DeviceWork(0.0, flops, functions)
 
 
-def _work(record: OpRecord) -> Work:
+def known_work(record: OpRecord) -> Work:
+    """The arithmetic of an op on whole tensors."""
     known = _WORK.get(id(record))
     if known is None:
         with matching_attributes(record):

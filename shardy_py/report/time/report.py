@@ -15,6 +15,8 @@ from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
 
+from xdsl.dialects.func import FuncOp
+
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
 from shardy_py.base.json_values import JsonObject
@@ -26,12 +28,15 @@ from shardy_py.hardware.links import axis_links
 from shardy_py.hardware.tensor_bytes import json_fields
 from shardy_py.mlir.symbols import function_name
 from shardy_py.report.communication import CommunicationReport
+from shardy_py.report.communication.as_compiled import IssuedUses
 from shardy_py.report.tables import bytes_text, seconds_text, table
 from shardy_py.report.time import shown
 from shardy_py.report.time.billed import billed
 from shardy_py.report.time.counted import Counted, counted
 from shardy_py.report.time.graph import TimedBlock, TimedNode, timed_block
 from shardy_py.report.time.interval import COMPUTE, MEMORY, Measure, measure
+from shardy_py.report.time.kernel_costs import REACHED
+from shardy_py.report.time.kernels import kernel_block
 from shardy_py.report.time.local_work import DeviceWork
 from shardy_py.report.time.trace import trace_text
 from shardy_py.sharding import Mesh
@@ -51,7 +56,7 @@ class TimeReport(Tabular):
     hardware: the device. links: that the axes of the mesh lie on. model: the costs of collectives. function:
     that runs. mesh: the largest of the program. block: what runs on each device. count: returns its
     arithmetic, and that of the whole program. release: whose shardings and collectives it has. stage: of the
-    program, as a phrase.
+    program, as a phrase. reached: the part of the device's rates that kernels reach at least; 1: not known.
     """
 
     hardware: Hardware
@@ -63,6 +68,7 @@ class TimeReport(Tabular):
     count: Callable[[], Counted] = field(repr=False)
     release: Release = field(default_factory=current)
     stage: str = AS_PARTITIONED
+    reached: float = 1.0
 
     @cached_property
     def counted(self) -> Counted:
@@ -93,6 +99,11 @@ class TimeReport(Tabular):
     def serial(self) -> float:
         """Seconds with one op after the other: the sum of `compute`, `memory_bound`, `communication`."""
         return self.measured.serial
+
+    @property
+    def expected(self) -> tuple[float, float]:
+        """The time of a step: at full rates with perfect overlap, and at the least rates without any."""
+        return self.overlapped, (self.compute + self.memory_bound) / self.reached + self.communication
 
     @property
     def compute(self) -> float:
@@ -178,7 +189,7 @@ class TimeReport(Tabular):
     def __reduce__(self) -> tuple[object, ...]:
         """The report without the program, whose arithmetic is counted before."""
         kept = self.hardware, self.links, self.model, self.function, self.mesh, self.block
-        return _restored, (*kept, self.counted, self.release, self.stage)
+        return _restored, (*kept, self.counted, self.release, self.stage, self.reached)
 
     def __repr__(self) -> str:
         return shown.short_text(self)
@@ -197,8 +208,10 @@ def _restored(
     known: Counted,
     release: Release = DEFAULT,
     stage: str = AS_PARTITIONED,
+    reached: float = 1.0,
 ) -> TimeReport:
-    return TimeReport(hardware, links, model, function, mesh, block, partial(_same, known), release, stage)
+    whole = partial(_same, known)
+    return TimeReport(hardware, links, model, function, mesh, block, whole, release, stage, reached)
 
 
 def _same(known: Counted) -> Counted:
@@ -244,15 +257,34 @@ def time_report(
     reports = [
         TimeReport(
             *(hardware, links, model, function_name(function), mesh),
-            _billed(timed_block(program, function, hardware, model, made=made), bill),
+            _billed(_block(program, function, hardware, model, made), bill),
             partial(counted, program, function),
             stage=words,
+            reached=REACHED if _has_kernels(hardware, made) else 1.0,
         )
         for function in entries
     ]
     if not reports:
         raise ShardyError("the module has no function with a body: its time cannot be estimated")
     return max(reports, key=lambda report: report.serial)
+
+
+def _block(
+    program: SpmdProgram,
+    function: FuncOp,
+    hardware: Hardware,
+    model: CostModel,
+    made: CompiledProgram | None,
+) -> TimedBlock:
+    """The nodes of a function: of a GPU's compiler, its kernels."""
+    if made is not None and _has_kernels(hardware, made):
+        return kernel_block(made, function, hardware, IssuedUses(program, model))
+    return timed_block(program, function, hardware, model, made=made)
+
+
+def _has_kernels(hardware: Hardware, made: CompiledProgram | None) -> bool:
+    """True if the time is that of the kernels of a compiler."""
+    return made is not None and hardware.compiler == "gpu"
 
 
 def _billed(block: TimedBlock, bill: CommunicationReport | None) -> TimedBlock:
@@ -268,6 +300,9 @@ def time_text(report: TimeReport, most: int = _ROWS_SHOWN) -> str:
         f"Time of a step of @{report.function} on {report.devices} x {report.hardware.name}, {report.stage}"
     ]
     lines.append(f"{low} with perfect overlap, {high} without; bound by {report.bound or 'nothing'}")
+    if report.reached < 1:
+        high = seconds_text(report.expected[1])
+        lines.append(f"most kernels reach {report.reached:.0%} of the rates or more: up to {high}")
     work = report.work
     least, best = report.mfu
     lines.append(
@@ -334,6 +369,7 @@ def time_json(report: TimeReport) -> JsonObject:
             for each in report.links
         ],
         "seconds": {"overlapped": report.overlapped, "serial": report.serial},
+        "expected": {"least": report.expected[0], "most": report.expected[1]},
         "compute": report.compute,
         "memory": report.memory_bound,
         "communication": report.communication,

@@ -44,6 +44,8 @@ def _events(block: StoredBlock, step: PlannedOp, needs: list[Name]) -> list[Even
         reads = (joined, *needs[1:])
     over = tuple(name for name in _written_over(step, reads, sent) if name not in transposed)
     row = TABLE[step.record.name]
+    if row.control is Control.LOOP and len(step.operands) == len(parts):
+        over = tuple([block.stored_name(name) for name in step.operands])  # each by the result in its place
     is_update = row.storage is Storage.IN_PLACE or row.control is Control.LOOP
     events.append(Event(step, reads, tuple(parts), over=over, is_update=is_update))
     if sums:

@@ -27,7 +27,7 @@ def into_scatters(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     instead: dict[int, int] = {}
     for number in body.order:
         node = body.nodes[number]
-        if node.name != ADD or len(node.inputs) != 2:
+        if len(node.inputs) != 2 or node.name != ADD:
             continue
         for side, other in (node.inputs, node.inputs[::-1]):
             found = _scatter(body, side, number)

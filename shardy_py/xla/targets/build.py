@@ -15,20 +15,20 @@ from math import prod
 from typing import cast
 
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
-from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import TABLE, Control, Family, TensorType
 from shardy_py.xla.spmd.from_program import source_op
-from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 from shardy_py.xla.spmd.walk import ProgramPlan, Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
-from shardy_py.xla.targets.model import ADD, DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 from shardy_py.xla.targets.parts import is_part, is_piece, local_type, shape_of
+from shardy_py.xla.targets.sends import fits, is_halo, is_of, is_permute, reduction_of, what_is_sent
 
 _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
 """Families of ops for which parts of operands are permuted before they run."""
+_NO_CHAINS: Mapping[Name, int] = {}
 _MERGED = PassChange("cse", "equal collectives of one value are one")
 
 
@@ -47,6 +47,8 @@ class _Shared:
     needed: the collectives of each step. values: the node of each value, shapes: of the whole tensor.
     parts: of a type by a tiling, by the identities of both, which the program keeps.
     forms: the nodes that a value was before, whole where it is a part, say. sent: by the key of a collective.
+    whole: the steps that read all of their operands, by what that depends on: identities of types that the
+        nodes keep. merged: by the identity of a record, whether equal steps of it are one.
     """
 
     needed: Mapping[int, Sequence[Sent]]
@@ -59,6 +61,8 @@ class _Shared:
     )
     forms: dict[Name, tuple[int, ...]] = field(default_factory=dict[Name, "tuple[int, ...]"])
     sent: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    whole: set[Hashable] = field(default_factory=set[Hashable])
+    merged: dict[int, bool] = field(default_factory=dict[int, bool])
 
 
 @dataclass
@@ -89,7 +93,7 @@ class _Builder:
         moved = self.shared.needed.get(id(step), ())
         results: list[int] = []
         for index, (name, target) in enumerate(zip(block.results, block.targets, strict=True)):
-            own = [each for each in moved if name in each.roots and _is_of(each, step, index)]
+            own = [each for each in moved if name in each.roots and is_of(each, step, index)]
             node = self._chain(name, own)
             results.append(node if node < 0 else self._part(node, self._target(name, node, target), target))
         return DeviceBody(self.nodes, tuple(arguments), tuple(results))
@@ -156,7 +160,7 @@ class _Builder:
         """The collectives of the results of a step, and the nodes of its operands behind theirs."""
         needed, record = self.shared.needed[id(step)], step.record
         halo = TABLE[record.name].kind in _READ_FROM_NEIGHBOURS
-        after = [each for each in needed if not each.roots and not (halo and _is_permute(each))]
+        after = [each for each in needed if not each.roots and not (halo and is_permute(each))]
         ranks = {type_.rank for type_ in record.results if type_ is not None}
         after = [each for each in after if len(each.collective.held_shape) in ranks]
         behind = set(map(id, after))
@@ -170,7 +174,7 @@ class _Builder:
             start = chains[root] if root in chains else self._start(each, root)
             if start < 0:
                 continue
-            if not _is_halo(each):
+            if not is_halo(each):
                 halos.pop(root, None)
                 chains[root] = self._sent(each, start)
                 continue
@@ -183,36 +187,70 @@ class _Builder:
         return after, chains
 
     def _plain(self, step: PlannedOp) -> None:
-        record, row = step.record, COMPILED.of(step.record.name)
-        after, chains = self._moved(step) if id(step) in self.shared.needed else ((), dict[Name, int]())
-        inputs = [chains.get(name, self.shared.values.get(name, -1)) for name in step.operands]
+        record, values = step.record, self.shared.values
+        if id(step) not in self.shared.needed:
+            after, chains = (), _NO_CHAINS
+            inputs = [values.get(name, -1) for name in step.operands]
+        else:
+            after, chains = self._moved(step)
+            inputs = [chains.get(name, values.get(name, -1)) for name in step.operands]
         if len(step.results) == 1 and after and TABLE[record.name].collective is not None:
             self._written(step, inputs, after)  # one of the program itself
             return
         made = self._local(record.results[0], step.targets[0]) if len(step.results) == 1 else None
+        first = made
         if made is not None:
-            shape = after[0].collective.held_shape if after else shape_of(made)
-            inputs = [
-                self._wanted(step, row.wanted(record, i, shape, self._held(node)), node, name, row.form)
-                for i, (node, name) in enumerate(zip(inputs, step.operands, strict=True))
-            ]
-        extra = [node for root, node in chains.items() if root not in step.operands]
-        key = (id(record), *map(id, step.targets), *inputs, *extra) if _is_mergeable(step) else None
-        first = None
-        if made is not None:
-            first = TensorType(after[0].collective.held_shape, made.element) if after else made
-        node = self._add(DeviceNode(NodeRole.OP, (*(i for i in inputs if i >= 0), *extra), first, step), key)
+            if after:
+                first = TensorType(after[0].collective.held_shape, made.element)
+            inputs = self._read(step, inputs, shape_of(made if first is None else first))
+        extra = [node for root, node in chains.items() if root not in step.operands] if chains else []
+        key = (step.plan_key, *inputs, *extra) if self._is_mergeable(step) else None
+        read = (*inputs, *extra)
+        if -1 in read:
+            read = tuple([each for each in read if each >= 0])
+        node = self._add(DeviceNode(NodeRole.OP, read, first, step), key)
         if len(step.results) != 1:
             self._several(step, node, after)
-            return
-        self._finish(step, node, after, 0)
+        elif after:
+            self._finish(step, node, after, 0)
+        else:
+            self._bind(step.results[0], node, record.results[0])
+
+    def _read(self, step: PlannedOp, inputs: Sequence[int], shape: Shape) -> list[int]:
+        """The nodes that a step reads: parts of what a device holds more of. shape: of its result."""
+        nodes = self.shared.nodes
+        key = (step.plan_key, shape, *[id(nodes[node].type) if node >= 0 else 0 for node in inputs])
+        if key in self.shared.whole:
+            return [*inputs]
+        record, row = step.record, COMPILED.of(step.record.name)
+        held = [self._held(node) for node in inputs]
+        wanted = [row.wanted(record, i, shape, own) for i, own in enumerate(held)]
+        found = [
+            self._wanted(step, part, node, name, row.form)
+            for part, node, name in zip(wanted, inputs, step.operands, strict=True)
+        ]
+        if wanted == held and found == inputs:
+            self.shared.whole.add(key)
+        return found
+
+    def _is_mergeable(self, step: PlannedOp) -> bool:
+        """True if XLA merges equal steps."""
+        op = source_op(step)
+        if op is None or not step.results:
+            return False
+        if op.regions:
+            return is_dead_when_unused(op)
+        known = self.shared.merged.get(id(step.record))
+        if known is None:
+            known = self.shared.merged[id(step.record)] = is_dead_when_unused(op)
+        return known
 
     def _several(self, step: PlannedOp, node: int, after: Sequence[Sent]) -> None:
         """The results of a step with several, each with its part of what is sent."""
         left = list(after)
         for index, element in enumerate(self._elements(step, node)):
             type_ = step.record.results[index]
-            own = [each for each in left if type_ is not None and _fits(each, type_)]
+            own = [each for each in left if type_ is not None and fits(each, type_)]
             own = own[: -(-len(left) // (len(step.results) - index))]
             left = [each for each in left if each not in own]
             self._finish(step, element, own, index)
@@ -280,12 +318,12 @@ class _Builder:
         source = self._part(source, collective.held_shape, None)
         made = collective.made_shape or collective.held_shape
         place = self._place(sent)
-        transfer = Transfer(collective, (sent,), _reduction(sent))
+        transfer = Transfer(collective, (sent,), reduction_of(sent))
         node = DeviceNode(
             NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer
         )
         # XLA does not merge all-reduces: each has a computation of its own.
-        key = (*_what(collective), source, place) if collective.kind != "all_reduce" else None
+        key = (*what_is_sent(collective), source, place) if collective.kind != "all_reduce" else None
         found = self._add(node, key)
         first = self.nodes[found].transfer
         if first is not None and first is not transfer:
@@ -342,47 +380,6 @@ class _Builder:
         if key is not None:
             self.known[key] = number
         return number
-
-
-def _is_of(sent: Sent, step: PlannedOp | None, index: int) -> bool:
-    """True if a collective is for result `index` of a body of the step."""
-    if step is None:
-        return sent.operand in (index, -1)
-    return not any(root in step.operands for root in sent.roots)
-
-
-def _fits(sent: Sent, type_: TensorType) -> bool:
-    """True if what is sent may be a result of a type."""
-    collective = sent.collective
-    return collective.element_type == type_.element and len(collective.held_shape) == type_.rank
-
-
-def _is_halo(sent: Sent) -> bool:
-    """True for a permute of a part of a value."""
-    return _is_permute(sent) and not sent.collective.made_shape
-
-
-def _is_permute(sent: Sent) -> bool:
-    return sent.collective.kind == "collective_permute"
-
-
-def _what(collective: PlannedCollective) -> tuple[Hashable, ...]:
-    shapes = collective.held_shape, collective.made_shape, collective.element_type
-    return "sent", collective.kind, collective.group, collective.group_size, *shapes
-
-
-def _reduction(sent: Sent) -> str:
-    """The op that combines the values of devices."""
-    op = source_op(sent.step)
-    if sent.collective.kind not in ("all_reduce", "reduce_scatter") or op is None or len(op.regions) != 1:
-        return ADD
-    found = combiners_of(op)
-    return found[0] if found and found[0] is not None else ADD
-
-
-def _is_mergeable(step: PlannedOp) -> bool:
-    op = source_op(step)
-    return bool(step.results) and op is not None and is_dead_when_unused(op)
 
 
 def _captured(body: DeviceBody) -> Iterable[int]:

@@ -10,13 +10,13 @@ xla/hlo/transforms/simplifiers/dot_merger.cc, and dot_decomposer.cc there for th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from math import prod
 
 from shardy_py.indexing.layout import element_type
-from shardy_py.ops import TensorType
+from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.targets.facet import NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole
@@ -47,7 +47,8 @@ class _Product:
 
 def merged(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """The body with products that share an operand as one each."""
-    products = [found for number in sorted(body.order) if (found := _product(body, number)) is not None]
+    known: _Known = {}
+    products = [each for number in sorted(body.order) if (each := _product(body, number, known)) is not None]
     classes: dict[tuple[int, Hashable, Hashable], list[int]] = defaultdict(list)
     for place, each in enumerate(products):
         each.members = 1 << place
@@ -110,41 +111,57 @@ def _together(
     )
 
 
-def _product(body: DeviceBody, number: int) -> _Product | None:
-    """The product that a node computes; None for other nodes, and for products without free dimensions."""
+def _product(body: DeviceBody, number: int, known: _Known) -> _Product | None:
+    """The product that a node computes; None for other nodes, and for products without free dimensions.
+
+    known: the kinds of products before it, which receives its own.
+    """
     node = body.nodes[number]
     record = None if node.role is not NodeRole.OP or node.step is None else node.step.record
     if record is None or "dot_dimension_numbers" not in record.attributes or len(node.inputs) != 2:
         return None
     types = [body.nodes[each].type if each in body.nodes else None for each in node.inputs]
+    key = id(record), id(node.type), *map(id, types)
+    if key not in known:  # what these identify lives as long as the body
+        known[key] = _kind(record, node.type, types)
+    kind = known[key]
+    if kind is None:
+        return None
+    left, right = node.inputs
+    keys = _operand(body, left, kind.operands[0]), _operand(body, right, kind.operands[1])
+    return _Product(number, (left, right), keys, kind.form, kind.bytes, kind.elements, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """The products of one op of operands and a result of some types; see `_Product`."""
+
+    operands: tuple[_Form, _Form]
+    form: Hashable
+    bytes: int
+    elements: int
+
+
+def _kind(record: OpRecord, made: TensorType | None, types: Sequence[TensorType | None]) -> _Kind | None:
+    """The kind of a product; None if it has no free dimensions."""
     own = [type_ for type_ in types if type_ is not None]
     ranks = [None if type_ is None else type_.rank for type_ in record.operands[:2]]
-    if node.type is None or [type_.rank for type_ in own] != ranks:
+    if made is None or [type_.rank for type_ in own] != ranks:
         return None
     numbers = DotDimensions.of(record.attributes)
-    forms = [_form(own[side], numbers, side) for side in (0, 1)]
-    if any(form is None for form in forms):
+    left, right = _form(own[0], numbers, 0), _form(own[1], numbers, 1)
+    if left is None or right is None:
         return None
-    keys = [
-        _operand(body, each, form) for each, form in zip(node.inputs, forms, strict=True) if form is not None
-    ]
-    positions = tuple(form[0] for form in forms if form is not None)
-    elements = tuple(type_.element for type_ in (*own, node.type))
-    precision = str(record.attributes.get("precision_config"))
-    return _Product(
-        number,
-        (node.inputs[0], node.inputs[1]),
-        (keys[0], keys[1]),
-        (positions, elements, precision),
-        sum(map(_bytes, (*own, node.type))),
-        prod(_shape(node.type)),
-        0,
-    )
+    elements = tuple(type_.element for type_ in (*own, made))
+    form = (left[0], right[0]), elements, str(record.attributes.get("precision_config"))
+    return _Kind((left, right), form, sum(map(_bytes, (*own, made))), prod(_shape(made)))
 
 
 _Form = tuple[int, tuple[int, ...], tuple[int, ...]]
 """The form of an operand with one free and one contracted dimension behind its batch: the position of the
 latter, the order of the operand's dimensions in them, and its shape."""
+_Known = dict[tuple[int, ...], "_Kind | None"]
+"""Kinds of products by the identities of a record, its result's type and its operands'."""
 
 
 def _form(type_: TensorType, numbers: DotDimensions, side: int) -> _Form | None:

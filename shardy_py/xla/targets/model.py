@@ -6,12 +6,12 @@ loops and branches. Not here: how programs become graphs (`build.py`), what pass
 >>> a, b = DeviceNode(NodeRole.ARGUMENT), DeviceNode(NodeRole.OP, (0,))
 >>> body = DeviceBody({0: a, 1: b}, (0,), (1,))
 >>> body.order, body.users[0]
-((0, 1), (1,))
+((0, 1), [1])
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import cached_property
@@ -161,15 +161,26 @@ class DeviceBody:
         return tuple(found)
 
     @cached_property
-    def users(self) -> Mapping[int, tuple[int, ...]]:
-        """By node its users, each once; `ROOT` for the results."""
-        found: dict[int, dict[int, None]] = {number: {} for number in self.order}
+    def users(self) -> Mapping[int, Sequence[int]]:
+        """By node its users, each once, if it has any; `ROOT` for the results."""
+        nodes = self.nodes
+        found: dict[int, list[int]] = {}
         for number in self.order:
-            for each in self.nodes[number].inputs:
-                found.setdefault(each, {})[number] = None
-        for each in self.results:
-            found.setdefault(each, {})[ROOT] = None
-        return {number: tuple(users) for number, users in found.items()}
+            for each in nodes[number].inputs:
+                known = found.get(each)
+                if known is None:
+                    found[each] = [number]
+                elif known[-1] != number:  # a node is visited once
+                    known.append(number)
+        for each in dict.fromkeys(self.results):
+            found.setdefault(each, []).append(ROOT)
+        return found
+
+    @cached_property
+    def sent(self) -> tuple[int, ...]:
+        """The nodes that receive a collective, in post-order."""
+        nodes = self.nodes
+        return tuple([number for number in self.order if nodes[number].transfer is not None])
 
     def only_user(self, number: int) -> int | None:
         """The one user of a node; None if it has none or several."""
@@ -200,9 +211,10 @@ class DeviceBody:
             return self
         ends = {number: _end(number, instead) for number in instead}
         nodes = {**self.nodes, **new}
-        if ends:
-            nodes = {number: _redirected(node, ends) for number, node in nodes.items()}
-        results = tuple(ends.get(each, each) for each in self.results)
+        readers = {user for number in ends for user in self.users.get(number, ()) if user != ROOT}
+        for number in (*readers, *new):
+            nodes[number] = _redirected(nodes[number], ends)
+        results = tuple([ends.get(each, each) for each in self.results]) if ends else self.results
         return DeviceBody(nodes, self.arguments, results, self.captured)
 
 

@@ -23,7 +23,7 @@ def narrowed(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     all_gather(convert(x))  ->  convert(all_gather(x))     if x is narrower
     """
     new: dict[int, DeviceNode] = {}
-    for number in body.order:
+    for number in body.sent:
         node = body.nodes[number]
         transfer = node.transfer
         if transfer is None or transfer.kind not in _KINDS:
@@ -45,7 +45,7 @@ def narrowed(body: DeviceBody, numbers: count[int]) -> DeviceBody:
 def widened(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """The body with sums of f32 instead of fewer bits, as XLA:CPU computes them."""
     new: dict[int, DeviceNode] = {}
-    for number in body.order:
+    for number in body.sent:
         node = body.nodes[number]
         transfer = node.transfer
         if transfer is None or transfer.kind not in ("all_reduce", "reduce_scatter"):

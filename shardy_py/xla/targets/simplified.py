@@ -65,7 +65,7 @@ class _Simplifier:
                 self.makers.update(dict.fromkeys(new.results, new))
         if [*map(id, steps)] == [*map(id, block.steps)]:
             return block
-        return replace(block, steps=_needed(block, steps))
+        return replace(block, steps=_needed(block, steps, self.uses))
 
     def _inside(self, step: PlannedOp) -> PlannedOp:
         blocks = tuple([self.block(each) for each in step.blocks])
@@ -182,12 +182,12 @@ def _with(
     )
 
 
-def _needed(block: Block, steps: Iterable[PlannedOp]) -> tuple[PlannedOp, ...]:
-    """The steps without those whose results nothing uses any more."""
-    before, live = set(used(block)), set[Name](block.results)
+def _needed(block: Block, steps: Iterable[PlannedOp], before: Mapping[Name, int]) -> tuple[PlannedOp, ...]:
+    """The steps without those whose results nothing uses any more. before: what was used."""
+    live = set[Name](block.results)
     kept: list[PlannedOp] = []
     for step in reversed([*steps]):
-        if live.isdisjoint(step.results) and not before.isdisjoint(step.results):
+        if live.isdisjoint(step.results) and any(name in before for name in step.results):
             continue
         kept.append(step)
         live.update(step.operands)

@@ -28,7 +28,7 @@ def folded(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     all_reduce(all_reduce(x) over a) over b  ->  all_reduce(x) over a, b
     """
     new: dict[int, DeviceNode] = {}
-    for number in body.order:
+    for number in body.sent:
         node = new.get(number) or body.nodes[number]
         outer = node.transfer
         (source, *_) = node.inputs or (-1,)
@@ -93,12 +93,13 @@ def reassociated(body: DeviceBody, numbers: count[int]) -> DeviceBody:
 def _sums_of_sums(body: DeviceBody) -> Iterator[int]:
     """The nodes with two inputs each of which is an all-reduce, or one in another form."""
     near: set[int] = set()
+    nodes = body.nodes
     for number in body.order:
-        node = body.nodes[number]
+        node = nodes[number]
         if node.transfer is not None:
             if node.transfer.kind == _REDUCE:
                 near.add(number)
-        elif node.inputs and node.inputs[0] in near:
+        elif near and node.inputs and node.inputs[0] in near:
             if node.role is NodeRole.SLICE or body.form(number) in _LOOKED_THROUGH:
                 near.add(number)
             elif len(node.inputs) == 2 and node.inputs[1] in near:
@@ -212,7 +213,7 @@ def scattered(body: DeviceBody, numbers: count[int], most: float = inf) -> Devic
     most: the devices of a mesh all of which may scatter a sum among them.
     """
     new: dict[int, DeviceNode] = {}
-    for number in body.order:
+    for number in body.sent:
         node = body.nodes[number]
         transfer = node.transfer
         if transfer is None or transfer.kind != _REDUCE:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from shardy_py import Program, propagate
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.held import HeldMemory, Period, ResultMemory
 from shardy_py.xla.buffers.schedule import Event
@@ -76,3 +79,38 @@ def test_memory_of_many_results_takes_linear_time() -> None:
     """Ten thousand results and a thousand buffers, none of which fits: no comparison of each with each."""
     results = ResultMemory([HeldMemory(1, [Period(0, 9)]) for _ in range(10_000)])
     assert all(results.take(HeldMemory(1, [Period(3, 4)]), ()) is None for _ in range(1_000))
+
+
+_STACKED = """
+func.func public @main(%cache: tensor<8x65536xf32> {jax.buffer_donor = true}) -> tensor<8x65536xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %none = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<8x65536xf32>
+  %start = stablehlo.constant dense<0> : tensor<i32>
+  %0:3 = stablehlo.while(%made = %none, %given = %cache, %i = %start)
+      : tensor<8x65536xf32>, tensor<8x65536xf32>, tensor<i32>
+  cond {
+    %end = stablehlo.constant dense<8> : tensor<i32>
+    %1 = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %from = stablehlo.constant dense<0> : tensor<i32>
+    %1 = stablehlo.dynamic_slice %given, %i, %from, sizes = [1, 65536]
+        : (tensor<8x65536xf32>, tensor<i32>, tensor<i32>) -> tensor<1x65536xf32>
+    %2 = stablehlo.tanh %1 : tensor<1x65536xf32>
+    %3 = stablehlo.dynamic_update_slice %made, %2, %i, %from
+        : (tensor<8x65536xf32>, tensor<1x65536xf32>, tensor<i32>, tensor<i32>) -> tensor<8x65536xf32>
+    %4 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %3, %given, %4 : tensor<8x65536xf32>, tensor<8x65536xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<8x65536xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["h100", "tpu-v5p", "linear"])
+def test_a_loop_does_not_write_over_what_it_still_carries(target: str) -> None:
+    """The result takes the memory of the donated argument, which the loop reads until it ends."""
+    estimate = propagate(Program.parse(_STACKED)).memory(target, partitioner="xla").estimate
+    assert estimate.aliased == 8 * 65536 * 4
+    assert 8 * 65536 * 4 <= estimate.temporaries < 1.3 * 8 * 65536 * 4

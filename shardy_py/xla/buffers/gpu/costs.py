@@ -53,15 +53,15 @@ class GpuDescription:
         """The microseconds to write bytes."""
         return size / self.bandwidth * 1e6
 
-    def read(self, once: float, total: float, elements: int) -> float:
-        """The microseconds to read `total` bytes of an operand of `once` bytes, some again from a cache."""
-        most = self.blocks(elements) * self.clock * 1e9 * self.transaction
-        again = self.bandwidth
-        if once < self.l2:
-            again *= _L2_SPEEDUP * (_L1_SPEEDUP if once < self.l1 * self.cores else 1)
-        first = min(once, total)
-        seconds = first / min(self.bandwidth, most) + (total - first) / min(again, most)
-        return seconds * 1e6
+    def requested(self, elements: int) -> float:
+        """The most bytes a second that a kernel of so many elements requests."""
+        return self.blocks(elements) * self.clock * 1e9 * self.transaction
+
+    def again(self, size: float) -> float:
+        """The bytes a second of an operand of `size` bytes that is read again, from a cache if it fits."""
+        if size >= self.l2:
+            return self.bandwidth
+        return self.bandwidth * (_L2_SPEEDUP * (_L1_SPEEDUP if size < self.l1 * self.cores else 1))
 
 
 H100 = GpuDescription(3.35232e12, 1.98, 132, 128, 50 << 20, 228 << 10)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from shardy_py.indexing.layout import element_type
+from shardy_py.mlir.dialects.chlo import RaggedDotOp
 from shardy_py.mlir.dialects.sdy import ConstantOp as SdyConstantOp
 from shardy_py.mlir.dialects.stablehlo import (
     BroadcastInDimOp,
@@ -24,17 +25,20 @@ from shardy_py.mlir.dialects.stablehlo import (
     DynamicSliceOp,
     MultiplyOp,
     ReduceOp,
+    ReduceWindowOp,
     TransposeOp,
 )
 from shardy_py.ops import TABLE, Control, Family, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.gpu.expanded import add_cumulative, add_ragged, cumulative_dimension
 from shardy_py.xla.buffers.gpu.facet import KERNELS, KernelRow
 from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 
+WINDOW, RAGGED = ReduceWindowOp.name, RaggedDotOp.name
 CONVOLUTION, DOT, MULTIPLY = ConvolutionOp.name, DotGeneralOp.name, MultiplyOp.name
 CONVERT, TRANSPOSE, REDUCE = ConvertOp.name, TransposeOp.name, ReduceOp.name
 SLICE, BROADCAST, CONSTANT = DynamicSliceOp.name, BroadcastInDimOp.name, ConstantOp.name
@@ -176,7 +180,23 @@ class _Lowering:
             return graph.add(SLICE, (graph.add(kind, reads, whole, node),), node.type)
         if kind == CONVOLUTION and node.step is not None:
             return self._convolution(node, node.step, reads)
+        expanded = None if node.type is None else self._expanded(node, kind, node.type, reads)
+        if expanded is not None:
+            return expanded
         return graph.add(kind, reads, node.type, node)
+
+    def _expanded(self, node: DeviceNode, kind: str, made: TensorType, reads: Sequence[int]) -> int | None:
+        """The number of an op that XLA computes by others; None for all else."""
+        types = [self.graph.types[each] for each in reads]
+        if kind == RAGGED and len(reads) > 2:
+            return add_ragged(self.graph, reads, types, made)
+        if kind != WINDOW or node.step is None or types[0] is None or types[0].shape != made.shape:
+            return None
+        dimension = cumulative_dimension(node.step.record)
+        given = node.step.record.results[0]
+        if dimension is None or given is None or given.shape[dimension] != made.shape[dimension]:
+            return None
+        return add_cumulative(self.graph, reads[0], made, dimension)
 
     def _whole(self, node: DeviceNode, reads: Sequence[int]) -> TensorType | None:
         """The type of what an op makes of a whole operand, of which a device keeps its part."""

@@ -16,7 +16,8 @@ from math import ceil
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, GpuDescription, combined
 from shardy_py.xla.buffers.gpu.diamonds import diamonds, reduces_columns, reduces_rows
-from shardy_py.xla.buffers.gpu.graph import REDUCE, GpuGraph
+from shardy_py.xla.buffers.gpu.expanded import BLOCK
+from shardy_py.xla.buffers.gpu.graph import REDUCE, WINDOW, GpuGraph
 
 _MOST_OPERANDS = 96
 _MOST_CODE = 10_000
@@ -67,6 +68,7 @@ class KernelFusion:
             for number in several.intersection(reads):  # its results, which are of one shape
                 self.elements[number] = self.elements[user]
         self.elementwise = [graph.is_elementwise(number) for number in range(count)]
+        self.again = [gpu.again(size) for size in graph.sizes]
         self.rows = [graph.row(number) for number in range(count)]
         self.fused = [
             row.is_fused and (graph.types[n] is not None or n in several) for n, row in enumerate(self.rows)
@@ -100,7 +102,13 @@ class KernelFusion:
         if self.graph.kinds[number] == REDUCE:
             given = self.elements[self.graph.reads[number][0]]
             return cycles * max(given - self.elements[number], 0)
+        if self._is_scan(number):
+            cycles *= BLOCK - 1
         return cycles * self.elements[number]
+
+    def _is_scan(self, number: int) -> bool:
+        """True for the sums up to each element in blocks."""
+        return self.graph.kinds[number] == WINDOW and self.graph.nodes[number] is None
 
     def groups(self) -> list[Kernel]:
         """The kernels of ops that are computed in kernels, in the order of their roots."""
@@ -185,7 +193,7 @@ class KernelFusion:
         kernel.code, kernel.branches, kernel.reduces = code, branches, reduces
         kernel.written = self.gpu.moved(graph.sizes[root])
         work = self._work(kernel)
-        read = sum([self._read_time(v, use, work) for v, use in kernel.uses.items()])
+        read = self._read_time(kernel.uses.items(), work)
         arithmetic = self.gpu.computed(operations, work)
         kernel.time = combined(arithmetic, read + kernel.written)
 
@@ -199,14 +207,28 @@ class KernelFusion:
         blocks = rows // _COLUMNS if reduces_columns(self.graph, root) else rows * min(row, _ROW) // _ROW
         return max(blocks, 1) * self.gpu.block
 
-    def _read_time(self, value: int, use: float, work: int) -> float:
-        size = self.graph.sizes[value]
-        return self.gpu.read(min(size, size * use), size * use, work)
+    def _read_time(self, uses: Iterable[tuple[int, float]], work: int) -> float:
+        """The microseconds to read values, each so often, some again from a cache."""
+        sizes, again = self.graph.sizes, self.again
+        most = self.gpu.requested(work)
+        once = min(self.gpu.bandwidth, most)
+        found = 0.0
+        for value, use in uses:
+            size = sizes[value]
+            total = size * use
+            first = size if size < total else total
+            seconds = first / once
+            if total > first:
+                seconds += (total - first) / min(again[value], most)
+            found += seconds * 1e6
+        return found
 
     def _use(self, number: int, value: int) -> float:
         """How often an op reads each element of an operand, on average."""
         made, given = self.elements[number], self.elements[value]
         kind = self.graph.kinds[number]
+        if self._is_scan(number):
+            return float(BLOCK)
         if kind in (REDUCE, ConcatenateOp.name, ReduceWindowOp.name, PadOp.name):
             return 1.0
         return made / given if given else 0.0
@@ -224,14 +246,15 @@ class KernelFusion:
         if producer is None or not users or number in self.returned:
             return -1.0
         saved = LAUNCH + producer.time
+        known = self.pairs[number]
         for each in users:
             consumer = self.kernels[each]
-            if consumer is None or not self._can(producer, consumer):
+            # A pair with a known time could be one before, and neither has changed.
+            if consumer is None or (each not in known and not self._can(producer, consumer)):
                 return -1.0
         for each in users:
             consumer = self.kernels[each]
             assert consumer is not None
-            known = self.pairs[number]
             time = known.get(each)
             if time is None:
                 time = known[each] = self._together(producer, consumer)
@@ -279,18 +302,19 @@ class KernelFusion:
         use = 1.0 if producer.rows or consumer.rows else consumer.uses[made]
         work = max(self._work(consumer), int(self.elements[made] * use))
         arithmetic = self.gpu.computed(producer.operations * use + consumer.operations, work)
-        read = 0.0
         at = consumer.reads[made]
+        has_rows = producer.rows or consumer.rows
+        uses: list[tuple[int, float]] = []
         for value in {*producer.reads, *consumer.reads}:
             if value == made:
                 continue
             times = producer.uses.get(value, 0.0) * use + consumer.uses.get(value, 0.0)
-            if producer.rows or consumer.rows:
+            if has_rows:
                 times = min(times, 1.0)
             elif value in producer.reads and value in consumer.reads and producer.reads[value] == {made}:
                 times -= sum([consumer.places[each] for each in at & consumer.reads[value]])
-            read += self._read_time(value, times, work)
-        return combined(arithmetic, read + consumer.written)
+            uses.append((value, times))
+        return combined(arithmetic, self._read_time(uses, work) + consumer.written)
 
 
 def direct_reads(graph: GpuGraph, kernel: Kernel) -> Iterable[int]:

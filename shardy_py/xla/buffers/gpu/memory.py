@@ -18,7 +18,7 @@ from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, collective_time, product_time
 from shardy_py.xla.buffers.gpu.graph import ARGUMENT, DOT, ELEMENT, OUTER, GpuGraph, is_loop, live
 from shardy_py.xla.buffers.gpu.joined import is_taken_apart, joined, summed, written_apart
-from shardy_py.xla.buffers.gpu.kernels import KernelFusion, direct_reads
+from shardy_py.xla.buffers.gpu.kernels import Kernel, KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
 from shardy_py.xla.buffers.gpu.order import in_least_memory
 from shardy_py.xla.buffers.gpu.products import with_products
@@ -56,7 +56,7 @@ class GpuComputation:
         """The kernels and other ops, in program order."""
         graph = self.graph
         needed = live(graph, graph.results)
-        kernels = {kernel.root: kernel for kernel in KernelFusion(_pruned(graph, needed)).groups()}
+        kernels = self.kernels(needed)
         self.times = {number: kernel.time for number, kernel in kernels.items()}
         self.times |= {
             number: self._product_time(number)
@@ -85,6 +85,12 @@ class GpuComputation:
                 found.append(self._other(number, elements.get(number, [])))
         found = written_apart([self._renamed(event) for event in found], self._overwritten(found), self.sizes)
         return self._joined(found)
+
+    def kernels(self, needed: Sequence[bool] | None = None) -> dict[int, Kernel]:
+        """The kernels of fused ops, by their last op. needed: by number, if known."""
+        graph = self.graph
+        needed = live(graph, graph.results) if needed is None else needed
+        return {kernel.root: kernel for kernel in KernelFusion(_pruned(graph, needed)).groups()}
 
     def _overwritten(self, events: Sequence[Event]) -> dict[int, Name]:
         """By the identity of an event's first value, the value that it has to write over."""
@@ -135,7 +141,8 @@ class GpuComputation:
         over: tuple[int, ...] = ()
         if node is not None and node.bodies:
             self.nodes[id(step)] = node
-            over = reads if is_loop(node) else ()
+            # Each result is written over what the loop starts with in its place, and nothing else.
+            over = tuple([reads[graph.index[each]] for each in elements]) if is_loop(node) else ()
         elif step is not None and STORED.of(step.record.name).holds_back and elements:
             self.sizes[number] = 0
             return Event(step, reads, (number,))

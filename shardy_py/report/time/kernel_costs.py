@@ -1,0 +1,200 @@
+"""The time of a kernel on a GPU: of fused ops, a product, a sort.
+
+Each takes the time to launch it, and that of the unit that is busy longest: matrix units, vector units, or
+memory. Rates are those of the device; what is reached of them is in `reached.py`. Not here: which ops are a
+kernel (`kernels.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import ceil, prod
+from typing import Literal, TypeGuard
+
+from shardy_py.hardware import Hardware
+from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
+from shardy_py.report.time.local_work import DeviceWork, known_work, whole_work
+from shardy_py.report.time.roofline import FUNCTION_FLOPS, precision_of
+from shardy_py.xla.buffers.gpu.costs import LAUNCH
+from shardy_py.xla.buffers.gpu.expanded import BLOCK
+from shardy_py.xla.buffers.gpu.graph import CONVOLUTION, REDUCE, WINDOW, GpuGraph, elements_of
+from shardy_py.xla.spmd.program import PlannedOp
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode
+
+Bound = Literal["compute", "memory"]
+REACHED = 0.5
+"""The part of the rates that kernels reach at least, but for one in ten.
+
+Measured on an H100: of 74 single ops that memory bounds, 66 take 1.0 to 2.0 times as long as at its full
+bandwidth, of 27 products and convolutions 23 of those that are not of 8 bits, whose operands are transposed
+first (`tests/hardware/compared_steps.py`).
+"""
+_TILE = 128
+"""Rows and columns of the result that one multiprocessor computes at a time, of large products."""
+_MOST_CHOSEN = 16
+"""The largest elements that a kernel of their own finds; more are sorted. Source: openxla/xla,
+xla/backends/gpu/transforms/topk_specializer.cc."""
+_FEATURES = 8
+"""Features of convolutions are padded to multiples of 16 bytes of bf16: NVIDIA's guide to their performance,
+https://docs.nvidia.com/deeplearning/performance/dl-performance-convolutional."""
+
+
+@dataclass(frozen=True)
+class KernelCosts:
+    """The times of kernels on a device."""
+
+    hardware: Hardware
+
+    def kernel(self, work: DeviceWork, size: float) -> tuple[float, Bound]:
+        """The seconds of a kernel that moves `size` bytes, and what takes them."""
+        hardware = self.hardware
+        single = work.flops + FUNCTION_FLOPS * work.transcendentals
+        return self._longer(single / hardware.vector_flops, size)
+
+    def product(self, graph: GpuGraph, number: int, flops: float, size: float) -> tuple[float, Bound]:
+        """The seconds of a product; one with fewer tiles than multiprocessors does not use all."""
+        step, made = graph.step(number), graph.types[number]
+        given = graph.types[graph.reads[number][0]] if step is None else step.record.operands[0]
+        if made is None or given is None:
+            return self.kernel(DeviceWork(flops), size)
+        precision = "DEFAULT" if step is None else precision_of(step.record)
+        read = {
+            type_.element for type_ in map(graph.types.__getitem__, graph.reads[number]) if _is_tensor(type_)
+        }
+        # Operands of 8 bits that are scaled are read as they are: XLA scales the product.
+        element = read.pop() if len(read) == 1 and all(map(_is_float8, read)) else given.element
+        rate = self.hardware.flops_per_second(element, precision)
+        return self._longer(flops / (rate * self._busy(made)), size)
+
+    def other(self, graph: GpuGraph, number: int, work: DeviceWork, size: float) -> tuple[float, Bound]:
+        """The seconds of an op that runs alone."""
+        step = graph.step(number)
+        if step is None:
+            return self.kernel(work, size)
+        if work.product_flops:
+            operand = next((type_ for type_ in step.record.operands if type_ is not None), None)
+            rate = self.hardware.flops_per_second("f32" if operand is None else operand.element)
+            return self._longer(work.product_flops * _padded(graph, number) / rate, size)
+        record = step.record
+        if known_work(record).is_sort:
+            return self._longer(self._sorted(graph, number, record), size)
+        if record.attributes.get("call_target_name") == "TopK" and _chosen(record) > _MOST_CHOSEN:
+            return self._longer(2 * self._sorted(graph, number, record), size)  # values and places
+        return self.kernel(work, size)
+
+    def _longer(self, compute: float, size: float) -> tuple[float, Bound]:
+        memory = size / self.hardware.memory_bytes_per_second
+        start = LAUNCH * 1e-6
+        return (start + compute, "compute") if compute > memory else (start + memory, "memory")
+
+    def _busy(self, made: TensorType) -> float:
+        """The part of the multiprocessors that a product uses."""
+        cores = self.hardware.cores
+        if not cores:
+            return 1.0
+        shape = [size or 0 for size in made.shape]
+        batches = prod(shape[: max(0, len(shape) - 2)])
+        rows, columns = ([1, 1, *shape])[-2:]
+        tiles = batches * ceil(rows / _TILE) * ceil(columns / _TILE)
+        return min(1.0, max(tiles, 1) / cores)
+
+    def _sorted(self, graph: GpuGraph, number: int, record: OpRecord) -> float:
+        """The seconds of XLA's bitonic sort: each stage reads and writes all in memory of a multiprocessor.
+
+        That has 128 bytes a cycle, half of the operations of 128 multiply-adds a cycle.
+        """
+        values = graph.reads[number]
+        type_ = graph.types[values[0]] if values else None
+        if type_ is None or not type_.rank:
+            return 0.0
+        dimension = int(record.attributes.get("dimension", type_.rank - 1)) % type_.rank
+        stages = max((type_.shape[dimension] or 1) - 1, 0).bit_length()
+        moved = 2.0 * sum(graph.sizes[value] for value in values)
+        return moved * stages * (stages + 1) / 2 / (self.hardware.vector_flops / 2)
+
+    def work(self, graph: GpuGraph, numbers: Iterable[int]) -> DeviceWork:
+        """The arithmetic of ops on one device."""
+        found = DeviceWork()
+        for number in numbers:
+            found += self._work(graph, number)
+        return found
+
+    def _work(self, graph: GpuGraph, number: int) -> DeviceWork:
+        step, made = graph.step(number), graph.elements(number)
+        kind = graph.kinds[number]
+        if kind == REDUCE:
+            return DeviceWork(flops=max(0, graph.elements(graph.reads[number][0]) - made))
+        if step is None and kind == WINDOW:
+            return DeviceWork(flops=(BLOCK - 1) * made)
+        if step is None or step.record.name != kind:
+            return DeviceWork(flops=made if graph.row(number).cycles else 0)
+        return whole_work(step) * _share(step, graph, number)
+
+    def updated(self, graph: GpuGraph, number: int) -> float:
+        """The bytes that an op in place writes; additions read what they add to."""
+        reads = graph.reads[number]
+        is_added = graph.step(number) is not None and len(reads) == 3 and graph.row(number).branches is False
+        return 2.0 * graph.sizes[reads[2]] if is_added else float(graph.sizes[reads[1]])
+
+
+def _padded(graph: GpuGraph, number: int) -> float:
+    """How much more a convolution computes with its features padded, as matrix units take them."""
+    step = graph.step(number)
+    if graph.kinds[number] != CONVOLUTION or step is None:
+        return 1.0
+    kernel = step.record.operands[1]
+    numbers = ConvolutionDimensions.of(step.record.attributes)
+    if kernel is None:
+        return 1.0
+    sizes = [kernel.shape[d] or 1 for d in (numbers.in_feature, numbers.out_feature)]
+    return prod(ceil(size / _FEATURES) * _FEATURES / size for size in sizes)
+
+
+def _is_tensor(type_: TensorType | None) -> TypeGuard[TensorType]:
+    return elements_of(type_) > 1
+
+
+def _is_float8(element: str) -> bool:
+    return element.startswith("f8")
+
+
+def _chosen(record: OpRecord) -> int:
+    made = record.results[0]
+    return 0 if made is None or not made.rank else made.shape[-1] or 0
+
+
+def _share(step: PlannedOp, graph: GpuGraph, number: int) -> float:
+    """The part of the work of an op that a device does."""
+    whole, made = step.record.results[0], graph.types[number]
+    if whole is None or made is None:
+        given = next((type_ for type_ in step.record.operands if type_ is not None), None)
+        reads = graph.reads[number]
+        size = elements_of(given)
+        return graph.elements(reads[0]) / size if size and reads else 1.0
+    return elements_of(made) / max(elements_of(whole), 1)
+
+
+def whole_flops(graph: GpuGraph, number: int) -> float:
+    """The operations of a product that contracts the last dimensions of its left operand."""
+    made = graph.types[number]
+    if made is None or not made.rank or not graph.reads[number]:
+        return 0.0
+    rows = prod(size or 0 for size in made.shape[:-1])
+    return 2.0 * elements_of(made) * graph.elements(graph.reads[number][0]) / max(rows, 1)
+
+
+def product_flops(
+    body: DeviceBody, around: Mapping[int, TensorType | None], node: DeviceNode | None
+) -> float:
+    """The operations of a product on one device."""
+    if node is None or node.type is None or node.step is None or not node.inputs:
+        return 0.0
+    left = node.inputs[0]
+    type_ = body.nodes[left].type if left in body.nodes else around.get(left)
+    attributes = node.step.record.attributes
+    if type_ is None or "dot_dimension_numbers" not in attributes:
+        return 0.0
+    contracted = DotDimensions.of(attributes).contracting[0]
+    return 2.0 * elements_of(node.type) * prod(type_.shape[d] or 0 for d in contracted)

@@ -1,0 +1,81 @@
+"""Ops that XLA:GPU computes by others: sums along a dimension, ragged products.
+
+    reduce_window(x), whose windows end at each element  ->  add(sums in blocks, sums of the blocks before)
+    ragged_dot(x, w)  ->  dot(x by group, 0 in other groups, w)
+
+Source: openxla/xla, xla/hlo/transforms/expanders/reduce_window_rewriter.cc,
+xla/service/ragged_dot_rewriter.cc. Not here: other ops (`graph.py`).
+
+>>> from shardy_py.ops import TensorType
+>>> type_ = TensorType((4, 64), "f32")
+>>> attributes = {"window_dimensions": (1, 64), "padding": ((0, 0), (63, 0))}
+>>> cumulative_dimension(OpRecord("stablehlo.reduce_window", (type_, None), (type_,), attributes))
+1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Protocol
+
+from shardy_py.mlir.dialects.stablehlo import (
+    AddOp,
+    BroadcastInDimOp,
+    ConcatenateOp,
+    DotGeneralOp,
+    ReduceWindowOp,
+    SliceOp,
+)
+from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops.reads import integers
+
+BLOCK = 16
+"""The elements that are added one after another; sums of blocks are added in the same way."""
+
+
+class Ops(Protocol):
+    """A graph to which ops are added."""
+
+    def add(self, kind: str, reads: Sequence[int], type_: TensorType | None) -> int:
+        """Adds an op and returns its number."""
+        ...
+
+
+def cumulative_dimension(record: OpRecord) -> int | None:
+    """The dimension along which windows have all elements up to each, or from each on; None for others."""
+    type_, made = record.operands[0], record.results[0]
+    window = integers(record.attributes, "window_dimensions")
+    if len(record.results) != 1 or type_ is None or made is None or type_.shape != made.shape:
+        return None
+    wide = [d for d, size in enumerate(window) if size != 1]
+    return wide[0] if len(wide) == 1 and window[wide[0]] == type_.shape[wide[0]] else None
+
+
+def add_cumulative(graph: Ops, source: int, type_: TensorType, dimension: int) -> int:
+    """Adds the sums of all elements up to each, and returns their number."""
+    size = type_.shape[dimension] or 0
+    inner = graph.add(ReduceWindowOp.name, (source,), type_)
+    if size <= BLOCK:
+        return inner
+    shape = list(type_.shape)
+    shape[dimension] = ceil(size / BLOCK)
+    blocks = TensorType(tuple(shape), type_.element)
+    ends = graph.add(SliceOp.name, (inner,), blocks)
+    before = graph.add(BroadcastInDimOp.name, (add_cumulative(graph, ends, blocks, dimension),), type_)
+    return graph.add(AddOp.name, (inner, before), type_)
+
+
+def add_ragged(
+    graph: Ops, reads: Sequence[int], types: Sequence[TensorType | None], made: TensorType
+) -> int | None:
+    """Adds a product of rows in groups, as one with all groups; None if a type is not known."""
+    left, sizes = types[0], types[2]
+    if left is None or sizes is None or not sizes.rank or left.rank < 2:
+        return None
+    groups = sizes.shape[-1] or 1
+    *rows, depth = left.shape
+    by_group = TensorType((*rows, groups, depth), left.element)
+    # Each element is computed once, for its group, and no product reads it before: as in a concatenation.
+    apart = graph.add(ConcatenateOp.name, (reads[0], reads[2]), by_group)
+    return graph.add(DotGeneralOp.name, (apart, reads[1]), made)

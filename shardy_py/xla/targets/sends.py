@@ -1,0 +1,54 @@
+"""Planned collectives as the graph of a device's program reads them: what they are of, which are equal.
+
+Not here: the graph (`build.py`), the plan (`xla/spmd/walk.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from shardy_py.mlir.record import combiners_of
+from shardy_py.ops import TensorType
+from shardy_py.xla.spmd.from_program import source_op
+from shardy_py.xla.spmd.model import PlannedCollective
+from shardy_py.xla.spmd.program import PlannedOp
+from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.targets.model import ADD
+
+
+def is_of(sent: Sent, step: PlannedOp | None, index: int) -> bool:
+    """True if a collective is for result `index` of a body of the step."""
+    if step is None:
+        return sent.operand in (index, -1)
+    return not any(root in step.operands for root in sent.roots)
+
+
+def fits(sent: Sent, type_: TensorType) -> bool:
+    """True if what is sent may be a result of a type."""
+    collective = sent.collective
+    return collective.element_type == type_.element and len(collective.held_shape) == type_.rank
+
+
+def is_halo(sent: Sent) -> bool:
+    """True for a permute of a part of a value."""
+    return is_permute(sent) and not sent.collective.made_shape
+
+
+def is_permute(sent: Sent) -> bool:
+    """True for a permute."""
+    return sent.collective.kind == "collective_permute"
+
+
+def what_is_sent(collective: PlannedCollective) -> tuple[Hashable, ...]:
+    """The facts that equal collectives share."""
+    shapes = collective.held_shape, collective.made_shape, collective.element_type
+    return "sent", collective.kind, collective.group, collective.group_size, *shapes
+
+
+def reduction_of(sent: Sent) -> str:
+    """The op that combines the values of devices."""
+    op = source_op(sent.step)
+    if sent.collective.kind not in ("all_reduce", "reduce_scatter") or op is None or len(op.regions) != 1:
+        return ADD
+    found = combiners_of(op)
+    return found[0] if found and found[0] is not None else ADD
