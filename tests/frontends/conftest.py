@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Iterator
 
@@ -15,8 +14,6 @@ def _ops_of_torch() -> Iterator[None]:
 
     Libraries of C++ come with imports, so that only the first time counts here.
     """
-    # pytest gives this logger handlers, as it does not propagate; torch then writes down all that it traces.
-    logging.getLogger("torch.__trace").propagate = True
     exporter = sys.modules.get("torch._export.utils")
     name = "_materialize_cpp_cia_ops"
     look_up = getattr(exporter, name, None)
