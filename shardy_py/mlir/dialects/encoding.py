@@ -13,7 +13,6 @@ from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, TypeVar, cast
 
-import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
@@ -34,6 +33,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.narrowing import is_iterable, is_mapping
 from shardy_py.mlir.text.attribute_reader import dense_array
