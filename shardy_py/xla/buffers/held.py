@@ -14,8 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
+from shardy_py.base.deferred import np
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
 

@@ -19,8 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-import numpy as np
-
+from shardy_py.base.deferred import np
 from shardy_py.xla.spmd.tiling import Tiling
 
 Groups = tuple[tuple[int, ...], ...]
