@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
 
-    def dataclass(class_=None, /, *, frozen=False, slots=False, eq=True, kw_only=False):
+    def dataclass(class_=None, /, *, init=True, repr=True, eq=True, frozen=False, kw_only=False, slots=False):
         """Makes a dataclass of a class; its own methods stay, as with the standard decorator."""
+        compiled = ["__init__"] * init + ["__repr__"] * repr + ["__eq__"] * eq
         if class_ is None:
-            return lambda each: _made(each, frozen, slots, eq, kw_only)
-        return _made(class_, frozen, slots, eq, kw_only)
+            return lambda each: _made(each, compiled, frozen, kw_only, slots)
+        return _made(class_, compiled, frozen, kw_only, slots)
 
 
 __all__ = ["dataclass", "replace"]
@@ -65,7 +66,9 @@ class MethodOnUse:
         return method.__get__(instance, owner)
 
 
-def _made(class_: type[object], is_frozen: bool, has_slots: bool, is_compared: bool, kw_only: bool) -> type:
+def _made(
+    class_: type[object], compiled: Sequence[str], is_frozen: bool, kw_only: bool, has_slots: bool
+) -> type:
     own = vars(class_)
     # A class that inherits fields is checked against its bases by the standard decorator.
     inherits = any(is_dataclass(base) for base in class_.__mro__[1:])
@@ -73,16 +76,14 @@ def _made(class_: type[object], is_frozen: bool, has_slots: bool, is_compared: b
         init=False, repr=False, eq=False, frozen=is_frozen and inherits, slots=has_slots, kw_only=kw_only
     )
     made = decorate(class_)  # with slots, a class of its own
-    writers: dict[str, Writer] = {"__init__": _initializer, "__repr__": _shower}
-    if is_compared:
-        writers["__eq__"] = _equality
+    for name in compiled:
+        if name not in own:
+            setattr(made, name, MethodOnUse(made, _WRITERS[name]))
+    if "__eq__" in compiled:
         if is_frozen and own.get("__hash__") is None:
-            writers["__hash__"] = _hasher
+            setattr(made, "__hash__", MethodOnUse(made, _hasher))  # noqa: B010 - a type checker refuses it
         elif "__hash__" not in own:
-            setattr(made, "__hash__", None)  # noqa: B010 - a type checker refuses the assignment
-    for name, write in writers.items():
-        if name == "__hash__" or name not in own:
-            setattr(made, name, MethodOnUse(made, write))
+            setattr(made, "__hash__", None)  # noqa: B010
     if is_frozen and not inherits:
         _freeze(made, has_slots)
     return made
@@ -189,3 +190,6 @@ def _shower(owner: type) -> FunctionType:
     method = recursive_repr()(_compiled("__repr__", ("self",), [line]))
     assert isinstance(method, FunctionType)
     return method
+
+
+_WRITERS: dict[str, Writer] = {"__init__": _initializer, "__repr__": _shower, "__eq__": _equality}

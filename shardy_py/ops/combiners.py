@@ -12,10 +12,10 @@ search for the combiner of a region (`mlir/record.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from shardy_py.base.deferred import np
+from shardy_py.base.records import dataclass
 
 
 class Identity(Enum):

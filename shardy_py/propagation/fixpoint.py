@@ -342,8 +342,8 @@ class Propagator:
             self._settled[step] = 0
 
     def _write(self, slot: int, new: int) -> None:
+        # Once a result has a sharding, the other results of its op have open ones on the same mesh.
         if self.shardings[slot] == NO_SHARDING and slot in self.program.siblings:
-            # Once a result has a sharding, the other results of its op have open ones on the same mesh.
             for sibling in self.program.siblings[slot]:
                 if sibling != slot and self.shardings[sibling] == NO_SHARDING:
                     self.shardings[sibling] = self._open_number(new, sibling)
@@ -380,19 +380,16 @@ class Propagator:
     def _unsettled(self, modes: Sequence[int]) -> bytearray:
         """By step: 1 if it may change something in a round with these modes by kind."""
         wanted = bytes(map(modes.__getitem__, self._kinds))
-        differs = _bits(wanted) ^ _bits(self._settled)
-        may_change = _bits(differs.to_bytes(len(wanted), "little").translate(_NOT_ZERO))
-        may_change &= _bits(wanted.translate(_NOT_ZERO)) & _bits(self._settled.translate(_NOT_ALWAYS))
-        return bytearray(may_change.to_bytes(len(wanted), "little"))
+        differs = (_bits(wanted) ^ _bits(self._settled)).to_bytes(len(wanted), "little")
+        may_change = _bits(wanted.translate(_NOT_ZERO)) & _bits(self._settled.translate(_NOT_ALWAYS))
+        return bytearray((may_change & _bits(differs.translate(_NOT_ZERO))).to_bytes(len(wanted), "little"))
 
 
-_NOT_ZERO = bytes(byte != 0 for byte in range(256))
-_NOT_ALWAYS = bytes(byte != ALWAYS for byte in range(256))
-"""By byte: 1 if it is another."""
+_NOT_ZERO, _NOT_ALWAYS = (bytes(byte != other for byte in range(256)) for other in (0, ALWAYS))
 
 
 def _bits(data: bytes | bytearray) -> int:
-    """Bytes as one integer, whose bits are combined at once; numpy would have to be imported for it."""
+    """All bytes as one integer, to combine them at once; numpy would have to be imported for it."""
     return int.from_bytes(data, "little")
 
 

@@ -28,11 +28,11 @@ Cost(bytes=300, seconds=3.3e-06)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, inf, isqrt, prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from shardy_py.base.deferred import np
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import Cost, CostModel
 from shardy_py.sharding import Axes, AxisRef, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.slices import Split, check_listed, device_slices

@@ -12,12 +12,12 @@ dimensions or exceed the tiles before have no digits; `pack.py` runs steps for t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.placement import BufferPlacement
 
 if TYPE_CHECKING:

@@ -23,12 +23,12 @@ Not here: the offset of one element (`placement.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.element_types import element_type, element_type_of
 from shardy_py.indexing.layout.mixed_radix import by_value, digit_order, element_views, padding_views, slabs
 from shardy_py.indexing.layout.placement import BufferPlacement

@@ -8,7 +8,7 @@ Not here: how elements are stored and printed (`dense.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import prod
 from typing import Any, NoReturn
@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release, current
 from shardy_py.base.session import SESSION
 from shardy_py.mlir.text.attribute_writer import attribute_text

@@ -7,12 +7,12 @@ completed by an all-reduce computes that part of the sum. Not here: the work of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import inf, prod
 from typing import Any, cast
 
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
 from shardy_py.mlir.record import record_of
 from shardy_py.ops import OpRecord, Work, indexing_maps, matching_attributes, work_of

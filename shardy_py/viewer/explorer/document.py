@@ -7,13 +7,14 @@ Columns are lists of equal length; texts, types and shardings are interned and n
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.json_values import Json, JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import without_controls
 from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.ir import written_name

@@ -18,21 +18,16 @@ xla/service/cpu/cpu_instruction_fusion.cc, xla/backends/cpu/transforms/library_r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Repeat, TensorType
 from shardy_py.ops.elementwise import DIVISIONS
 from shardy_py.xla.buffers.canonical import is_narrowed
 from shardy_py.xla.buffers.facet import StoredRow, host_row
-from shardy_py.xla.buffers.host_program import (
-    LIBRARY_REDUCTION,
-    HostOp,
-    elements,
-    is_in_place,
-    is_pointwise,
-)
+from shardy_py.xla.buffers.host_program import LIBRARY_REDUCTION, HostOp, elements, is_in_place, is_pointwise
 from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.spmd.program import Name
 

@@ -19,10 +19,11 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from shardy_py.base import releases
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
 from shardy_py.xla.spmd.by_axes import ByAxes
 from shardy_py.xla.spmd.model import PlannedCollective
