@@ -30,7 +30,12 @@ FRAMEWORKS = {"jax", "torch", "pandas", "scipy", "networkx", "rich"}
 @pytest.mark.parametrize(
     ("command", "arguments", "most", "none_of"),
     [
-        ("", ["examples/mlp.mlir", "--sdy-propagation-pipeline"], 310, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS),
+        (
+            "",
+            ["examples/mlp.mlir", "--sdy-propagation-pipeline"],
+            310,
+            NETWORK | PROCESSES | COMPUTED | FRAMEWORKS,
+        ),
         (".check", ["examples/mlp.mlir"], 560, NETWORK | PROCESSES | FRAMEWORKS),
         (".diff", ["examples/mlp.mlir", "examples/mlp.mlir"], 455, NETWORK | PROCESSES | FRAMEWORKS),
         (".check", ["--help"], 80, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"xdsl"}),
