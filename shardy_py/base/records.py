@@ -21,7 +21,7 @@ from dataclasses import MISSING, Field, FrozenInstanceError, fields, is_dataclas
 from dataclasses import dataclass as _standard
 from reprlib import recursive_repr
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -116,7 +116,7 @@ def _delete(self: object, name: str) -> None:
     object.__delattr__(self, name)
 
 
-def _fields(owner: object) -> tuple[Field[Any], ...]:
+def _fields(owner: object) -> tuple[Field[object], ...]:
     return fields(owner)  # pyright: ignore[reportArgumentType]
 
 
