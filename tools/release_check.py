@@ -37,6 +37,7 @@ TESTS = (
 )
 """Quick tests that need the dependencies, and no other package than those of `TOOLS`."""
 TOOLS = ("pytest", "hypothesis", "filecheck")
+_SUMMARY = re.compile(r"[= ]*\d+ (passed|failed|error)")
 MOST_MINORS = 12
 """Minor versions that are tried above the lowest one."""
 
@@ -62,7 +63,7 @@ def build() -> tuple[Path, Path]:
     """Builds both files anew; returns wheel and sdist."""
     shutil.rmtree(OUT / "dist", ignore_errors=True)
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(OUT / "dist"), str(ROOT)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, capture_output=True)
     return next((OUT / "dist").glob("*.whl")), next((OUT / "dist").glob("*.tar.gz"))
 
 
@@ -108,7 +109,7 @@ class Environment:
 
     def tested(self, folder: Path, tests: list[str]) -> str:
         """Runs tests; returns the last line that pytest prints, after FAILED unless all pass."""
-        command = [self.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+        command = [self.python, "-m", "pytest", "-p", "no:cacheprovider", *tests]
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         ran = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -126,7 +127,9 @@ class Environment:
             return f"FAILED: not the installed package: {place.stdout or place.stderr}"
         log = self.folder / "tests.log"
         log.write_text(ran.stdout + ran.stderr)
-        last = next((line for line in reversed(ran.stdout.splitlines()) if " in " in line), "no tests ran")
+        last = next(
+            (line for line in reversed(ran.stdout.splitlines()) if _SUMMARY.match(line)), "no tests ran"
+        )
         return f"{'' if ran.returncode == 0 else 'FAILED: '}{last.strip('= ')}; {log.relative_to(ROOT)}"
 
 

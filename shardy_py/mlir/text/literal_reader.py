@@ -74,7 +74,7 @@ def read_number(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
         value = float_value(cursor, token, negated, form, start, literal)
         made = FloatAttr.new((FloatData(form.kept(value)), type_))
     if len(token) < _MEMO_LENGTH:
-        _numbers[key] = (made, type_)
+        return _numbers.setdefault(key, (made, type_))[0]
     return made
 
 

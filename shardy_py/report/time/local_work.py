@@ -92,7 +92,7 @@ def local_work(
     known = _LOCAL.get(key)
     if known is None:
         made = _local_work(work, step, sent, held, is_planned=is_planned)
-        known = _LOCAL[key] = (step.record, step.targets, tuple(held)), made
+        known = _LOCAL.setdefault(key, ((step.record, step.targets, tuple(held)), made))
     return known[1]
 
 
@@ -126,7 +126,7 @@ def _work(record: OpRecord) -> Work:
     known = _WORK.get(id(record))
     if known is None:
         with matching_attributes(record):
-            known = _WORK[id(record)] = record, work_of(record)
+            known = _WORK.setdefault(id(record), (record, work_of(record)))
     return known[1]
 
 
@@ -198,7 +198,7 @@ def read_shares(record: OpRecord) -> tuple[float, ...]:
             for number, (type_, points) in enumerate(zip(record.operands, _points_read(record), strict=True)):
                 whole = 0 if type_ is None else _elements(type_.shape)
                 found[number] = min(1.0, points / whole) if whole else 1.0
-        known = _READ[id(record)] = record, tuple(found)
+        known = _READ.setdefault(id(record), (record, tuple(found)))
     return known[1]
 
 
