@@ -71,7 +71,7 @@ pytest: $(DEV) ## run the Python tests and doctests
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 filecheck: $(DEV) ## run the tests of whole passes
-	$(BIN)/lit -v filecheck
+	$(BIN)/shardy-serve $(BIN)/lit -v filecheck
 
 check: lint types imports test ## everything a review needs
 

@@ -38,13 +38,14 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _FILE = re.compile(r"(?:// ([\w.]+)|# (\w+\.py))\n")
 COMMANDS = {
-    "sdy-opt": "shardy_py.cli",
+    "sdy-opt": "shardy_py.cli.opt",
     "sdy-check": "shardy_py.cli.check",
     "sdy-compare": "shardy_py.cli.compare",
     "sdy-diff": "shardy_py.cli.diff",
     "sdy-suggest": "shardy_py.cli.suggest",
     "shardy-explorer": "shardy_py.cli.explorer",
     "shardy-lsp": "shardy_py.cli.lsp",
+    "shardy-serve": "shardy_py.cli.serving",
     "shardy-view": "shardy_py.cli.view",
     "hlo-indexing": "shardy_py.cli.hlo_indexing",
     "hlo-layout": "shardy_py.cli.layout",

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from shardy_py.api import Program, Result, propagate
-from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff
 from shardy_py.cli.explorer import main as shardy_explorer
+from shardy_py.cli.opt import main as sdy_opt
 from shardy_py.testing import assert_collectives
 
 _MESH = 'sdy.mesh @mesh = <["data"=4, "model"=2]>'

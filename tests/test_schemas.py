@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from shardy_py.cli import compare, diff, hlo_indexing, main, view
+from shardy_py.cli import compare, diff, hlo_indexing, view
 from shardy_py.cli.check import main as check
+from shardy_py.cli.opt import main
 from tests.check.test_verdict import PROGRAM as OF_JAX
 from tests.check.test_verdict import SOURCE
 from tests.report.compiled.compiled_program import COMPILED

@@ -1,11 +1,10 @@
 """The console scripts: each loads its command and runs it; an interrupt at any time leaves no traceback.
 
-Not here: the commands (`cli/`). This module imports nothing, so that interrupts are handled from the start.
+Not here: the commands (`cli/`). This module imports nothing that Python itself has not, so that
+interrupts are handled from the start.
 """
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
+from os import environ
 
 _INTERRUPTED = 130
 """The exit code of a command that was interrupted, as shells report it."""
@@ -13,6 +12,20 @@ _INTERRUPTED = 130
 
 def run(module: str) -> int:
     """Runs the command of a module with the arguments of the process; returns the exit code.
+
+    A server that `shardy-serve` has started runs it, if there is one.
+    """
+    if address := environ.get("SHARDY_SERVER"):
+        from shardy_py.cli import remote
+
+        code = remote.run(address, module)
+        if code is not None:
+            return code
+    return run_here(module)
+
+
+def run_here(module: str) -> int:
+    """Runs the command of a module in this process; returns the exit code.
 
     While it loads, and after it, an interrupt ends the process.
     """
@@ -38,7 +51,7 @@ def run(module: str) -> int:
 
 def sdy_opt() -> int:
     """Runs `sdy-opt`."""
-    return run("shardy_py.cli")
+    return run("shardy_py.cli.opt")
 
 
 def hlo_indexing() -> int:
@@ -79,6 +92,11 @@ def shardy_explorer() -> int:
 def shardy_lsp() -> int:
     """Runs `shardy-lsp`."""
     return run("shardy_py.cli.lsp")
+
+
+def shardy_serve() -> int:
+    """Runs `shardy-serve`."""
+    return run_here("shardy_py.cli.serving")
 
 
 def shardy_view() -> int:

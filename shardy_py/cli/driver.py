@@ -2,7 +2,7 @@
 
     source -> chunks -> module -> steps -> text, reports       (a failing chunk gives diagnostics and no text)
 
-Not here: the command line (`flags.py`), files and exit codes (`cli/__init__.py`).
+Not here: the command line (`flags.py`), files and exit codes (`opt.py`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pytest
 
 import shardy_py
 from shardy_py import Mesh, Options, P, Program, Sharding, ShardyError, propagate
-from shardy_py.cli import main
+from shardy_py.cli.opt import main
 
 DEVICES: Any = np.arange(8).reshape(4, 2)
 MESH = Mesh.of(data=4, model=2)

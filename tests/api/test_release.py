@@ -15,8 +15,8 @@ from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.bytecode import release_of
 from shardy_py.base.releases import RELEASES, Release, installed, written_by
 from shardy_py.check import findings_json, findings_sarif
-from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
+from shardy_py.cli.opt import main as sdy_opt
 from shardy_py.report.communication import communication_json
 from shardy_py.report.difference import Figures, difference, difference_json
 from shardy_py.report.memory import memory_json

@@ -13,7 +13,8 @@ from shardy_py import passes
 from shardy_py.base import plugins
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.plugins import load_installed_plugins, load_plugins
-from shardy_py.cli import check, diff, explorer, interpret, main, suggest
+from shardy_py.cli import check, diff, explorer, interpret, suggest
+from shardy_py.cli.opt import main
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.ops import TABLE
 from shardy_py.ops.compute import COMPUTED

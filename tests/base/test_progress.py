@@ -14,9 +14,10 @@ from types import SimpleNamespace
 import pytest
 
 import shardy_py.base.progress
-from shardy_py import Options, Program, cli, propagate
+from shardy_py import Options, Program, propagate
 from shardy_py.base.progress import progress
 from shardy_py.cli import check, diff, interpret
+from shardy_py.cli.opt import main as sdy_opt
 
 PROGRAM = """
 sdy.mesh @mesh = <["x"=2]>
@@ -128,7 +129,7 @@ def test_sdy_opt_names_its_passes(
 ) -> None:
     file = tmp_path / "program.mlir"
     file.write_text(PROGRAM)
-    assert cli.main([str(file), "--sdy-close-shardings", "--symbol-dce"]) == 0
+    assert sdy_opt([str(file), "--sdy-close-shardings", "--symbol-dce"]) == 0
     for step in ("reading", "sdy-close-shardings", "symbol-dce", "writing", "3/4"):
         assert step in terminal.getvalue()
     assert "func.func @main" in capsys.readouterr().out
@@ -159,7 +160,7 @@ def test_sdy_opt_without_a_bar(
     file = tmp_path / "program.mlir"
     file.write_text(PROGRAM)
     monkeypatch.setattr(shardy_py.base.progress, "Timer", None)
-    assert cli.main([str(file), "--sdy-close-shardings", flag]) == 0
+    assert sdy_opt([str(file), "--sdy-close-shardings", flag]) == 0
     assert terminal.getvalue() == ""
 
 

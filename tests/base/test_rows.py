@@ -12,9 +12,9 @@ from shardy_py import P, Program, Result, ShardyError, propagate
 from shardy_py.base import rows as rows_module
 from shardy_py.base.rows import Tabular, csv_text
 from shardy_py.check import Findings, Limits, check
-from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff
+from shardy_py.cli.opt import main as sdy_opt
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL = str(EXAMPLES / "mlp.mlir")

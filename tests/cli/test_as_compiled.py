@@ -9,10 +9,10 @@ import pytest
 
 from shardy_py.api import Program
 from shardy_py.base.releases import NEWEST
-from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff
 from shardy_py.cli.interpret import main as stablehlo_interpret
+from shardy_py.cli.opt import main as sdy_opt
 from shardy_py.cli.view import main as shardy_view
 
 _COUNTS = "attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32}"

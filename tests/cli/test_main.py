@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shardy_py.cli import main
 from shardy_py.cli.flags import FLAGS
+from shardy_py.cli.opt import main
 from shardy_py.cli.shell import BUG, FAILURE, SUCCESS
 from shardy_py.passes import PASSES
 from shardy_py.passes.pipelines import PIPELINES
@@ -109,7 +109,7 @@ def test_help_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_help_loads_no_xdsl() -> None:
     code = (
-        "import sys; from shardy_py.cli import main; main(['--help']); "
+        "import sys; from shardy_py.cli.opt import main; main(['--help']); "
         "assert not {'xdsl', 'numpy', 'networkx'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, timeout=20)
@@ -126,7 +126,7 @@ def test_version_and_dialects(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_reader_that_goes_away(program: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    code = "import sys; from shardy_py.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from shardy_py.cli.opt import main; sys.exit(main(sys.argv[1:]))"
     finished = subprocess.run(
         [sys.executable, "-c", code, str(program)],
         stdout=writing,

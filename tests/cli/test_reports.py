@@ -9,9 +9,9 @@ import pytest
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.releases import NEWEST
-from shardy_py.cli import main
 from shardy_py.cli.driver import RunOutcome, run
 from shardy_py.cli.flags import parse_command
+from shardy_py.cli.opt import main
 from shardy_py.cli.reports import (
     REPORTS,
     Evidence,

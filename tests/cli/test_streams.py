@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from shardy_py.base.files import write_whole
-from shardy_py.cli import main
 from shardy_py.cli.check import main as check
 from shardy_py.cli.diff import main as diff
 from shardy_py.cli.hlo_indexing import main as hlo_indexing
+from shardy_py.cli.opt import main
 from shardy_py.cli.view import main as view
 
 SMALL = "func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n  return %arg0 : tensor<4xf32>\n}\n"
 NAMES = ("hlo_indexing", "layout", "check", "compare", "diff", "explorer", "suggest", "view")
-COMMANDS = ("shardy_py.cli", *(f"shardy_py.cli.{name}" for name in NAMES))
+COMMANDS = ("shardy_py.cli.opt", *(f"shardy_py.cli.{name}" for name in NAMES))
 
 
 def _shell(module: str, redirection: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -57,7 +57,7 @@ def test_a_closed_standard_output_is_an_error(module: str) -> None:
 
 
 def test_a_closed_standard_error_changes_no_exit_code(tmp_path: Path) -> None:
-    finished = _shell("shardy_py.cli", "2>&-", str(tmp_path / "missing.mlir"))
+    finished = _shell("shardy_py.cli.opt", "2>&-", str(tmp_path / "missing.mlir"))
     assert (finished.returncode, finished.stdout) == (1, "")
 
 
@@ -224,7 +224,7 @@ def test_of_two_outputs_both_are_written_or_none(
     ("module", "redirection", "arguments"),
     [
         ("shardy_py.cli.layout", ">&-", ("draw", "'f32[3,5]'")),
-        ("shardy_py.cli", "<&-", ("-",)),
+        ("shardy_py.cli.opt", "<&-", ("-",)),
         ("shardy_py.cli.check", "<&-", ("-",)),
     ],
 )

@@ -18,11 +18,11 @@ from shardy_py.api import Program
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.inputs.formats import FORMATS
 from shardy_py.base.wire import BYTES, bytes_field, fields_of, integer_field, varint
-from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.compare import main as sdy_compare
 from shardy_py.cli.hlo_indexing import main as hlo_indexing
 from shardy_py.cli.interpret import main as interpret
+from shardy_py.cli.opt import main as sdy_opt
 from tests.fuzz.judging import Outcome, Target, command, diagnosed, work_folder
 from tests.fuzz.mutation import damaged, damaged_bytes
 

@@ -19,11 +19,11 @@ from shardy_py.api import Mesh, P, Program, Sharding
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.packed import unpacked
 from shardy_py.check import CheckSettings
-from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff
 from shardy_py.cli.interpret import main as interpret
 from shardy_py.cli.layout import main as hlo_layout
+from shardy_py.cli.opt import main as sdy_opt
 from shardy_py.cli.view import main as shardy_view
 from shardy_py.lsp.analysis import analyse, checked
 from shardy_py.lsp.documents import OpenDocument

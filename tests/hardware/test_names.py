@@ -8,7 +8,7 @@ import pytest
 
 from shardy_py import P, Program, propagate
 from shardy_py.base.errors import ShardyError
-from shardy_py.cli import main
+from shardy_py.cli.opt import main
 from shardy_py.cli.suggest import main as suggest
 from shardy_py.hardware import ALIASES, HARDWARE, hardware_of, placement_of
 from shardy_py.hardware.cost import cost_model

@@ -9,7 +9,7 @@ import pytest
 
 from shardy_py.api import Program
 from shardy_py.base.errors import ShardyError
-from shardy_py.cli import main
+from shardy_py.cli.opt import main
 from shardy_py.mlir.loops import iterations, run_counts
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shardy_py.base import releases
-from shardy_py.cli import main
+from shardy_py.cli.opt import main
 from tests.conftest import CORPUS
 
 FOLDER = CORPUS.parent / "jax_0_12"

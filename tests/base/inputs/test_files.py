@@ -41,7 +41,9 @@ def test_every_command_and_the_api_read_gzip(
         ["hlo_indexing", "a.mlir.gz"],
         ["view", "--program", "a.mlir.gz"],
     ):
-        module = import_module("shardy_py.cli" if len(arguments) == 1 else f"shardy_py.cli.{arguments[0]}")
+        module = import_module(
+            "shardy_py.cli.opt" if len(arguments) == 1 else f"shardy_py.cli.{arguments[0]}"
+        )
         assert module.main(arguments[1:] or arguments) == 0, capsys.readouterr().err
 
 

@@ -15,7 +15,7 @@ from shardy_py.base.inputs.files import source_of
 from shardy_py.base.inputs.folders import chosen_file
 from shardy_py.base.inputs.formats import FORMATS, OTHERS, format_of
 from shardy_py.base.wire import bytes_field
-from shardy_py.cli import main
+from shardy_py.cli.opt import main
 from shardy_py.frontends.torch.archives import torch_module
 from shardy_py.mlir.text.other_languages import other_language
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from shardy_py import Program, ShardyError
-from shardy_py.cli import check, main
+from shardy_py.cli import check
+from shardy_py.cli.opt import main
 from shardy_py.mlir.bytecode import read_bytecode, read_file
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.dialects.verification import verify_module

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from shardy_py.api import P, Program, Result, ShardyError, propagate
-from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.diff import main as sdy_diff
+from shardy_py.cli.opt import main as sdy_opt
 from shardy_py.testing import assert_collectives
 from shardy_py.xla.spmd.model import CollectivePlan
 from tests.xla.spmd.compiled import Hlo, partitioned

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shardy_py import Program, ShardyError, Study, propagate
-from shardy_py.cli import main
+from shardy_py.cli.opt import main
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.xla.gspmd.understanding import foreign_shardings, understand
 
@@ -123,7 +123,7 @@ def test_commands_import_and_say_so(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("program.mlir").write_text(PROGRAMS["iota"])
-    command = import_module(f"shardy_py.cli.{name}" if name else "shardy_py.cli")
+    command = import_module(f"shardy_py.cli.{name}" if name else "shardy_py.cli.opt")
     assert command.main([*COMMANDS[name], "program.mlir"]) == 0
     err = capsys.readouterr().err
     remark = "program.mlir: remark: shardings of GSPMD (mhlo.sharding), imported as by "

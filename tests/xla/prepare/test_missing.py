@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shardy_py import P, Program, propagate
-from shardy_py.cli import main
+from shardy_py.cli.opt import main
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.xla.prepare.missing import remarks_on_missing
 
