@@ -31,7 +31,7 @@ FRAMEWORKS = {"jax", "torch", "pandas", "scipy", "networkx", "rich"}
     ("command", "arguments", "most", "none_of"),
     [
         (
-            "",
+            ".opt",
             ["examples/mlp.mlir", "--sdy-propagation-pipeline"],
             310,
             NETWORK | PROCESSES | COMPUTED | FRAMEWORKS,
