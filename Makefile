@@ -31,7 +31,7 @@ endif
 INPUT := examples/transformer_train.mlir
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-all test-references matrix reference pytest filecheck check lint format types imports torch bench fuzz docs build clean
+.PHONY: help demo test test-torch test-all test-references matrix release reference pytest filecheck check lint format types imports torch bench fuzz docs build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ matrix: ## run the tests with each Python from 3.11 that is found, in environmen
 	  echo "Python $$version: $$outcome: pytest $$(sed -nE '$(PYTEST_TOTAL)' $$log | tail -n 1)," \
 	    "filecheck$$(sed -nE '$(LIT_TOTALS)' $$log | tr -d '\n' | tr A-Z a-z); $$log"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
+
+release: $(DEV) ## build wheel and sdist, and test both installed, with the lowest and newest dependencies and each Python
+	$(BIN)/python tools/release_check.py
 
 pytest: $(DEV) ## run the Python tests and doctests
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)

@@ -16,7 +16,6 @@ import sys
 from abc import ABCMeta
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from xdsl.universe import Universe
 from xdsl.utils.exceptions import PassFailedException
 
 from shardy_py.base.errors import Diagnostic, ShardyError, are_warnings_collected, collected_warnings
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.registry import DIALECTS
 from shardy_py.mlir.text.source import render_all
 from shardy_py.passes import PASSES, PassRow

@@ -27,6 +27,7 @@ PAGES = {
     "communication": 6,
     "compare": 3,
     "diff": 2,
+    "gallery": 14,
     "graph": 5,
     "notebooks": 4,
     "interpret": 4,
@@ -45,6 +46,8 @@ PAGES = {
 def test_a_page_is_true(name: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "suggest":
         pytest.importorskip("highspy", reason="highspy (extra: suggest) is not installed")
+    if name == "gallery":
+        pytest.importorskip("jax", reason="JAX is not installed")
     monkeypatch.chdir(tmp_path)
     page = Page(root / "docs" / f"{name}.md")
     page.run()

@@ -8,7 +8,6 @@ Not here: how changes are found and tried (`shardy_py.search`), reports (`result
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -18,6 +17,7 @@ from shardy_py.api.verified_module import ValueKey
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.extensions import extension
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
 from shardy_py.report.communication import CollectiveUse
 

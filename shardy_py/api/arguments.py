@@ -11,8 +11,7 @@ from math import inf
 from operator import index
 from typing import TypeGuard, TypeVar, cast
 
-import numpy as np
-
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.narrowing import is_iterable
 
@@ -29,24 +28,28 @@ def expect(
 
 def expect_integer(what: str, value: object, least: int = 0, most: float = inf) -> None:
     """Raises `ShardyError` unless the value of an argument is an integer in that range."""
-    if not _is_number(value, int, np.integer) or not least <= value <= most:
+    if not _is_integer(value) or not least <= value <= most:
         expected = f"an integer, {least} or above" if most == inf else f"an integer from {least} to {most}"
         raise ShardyError.unexpected(what, expected=expected, got=shown(value))
 
 
 def expect_number(what: str, value: object, least: float = 0) -> None:
     """Raises `ShardyError` unless the value of an argument is a number that is at least so large."""
-    if not _is_number(value, int, float, np.integer, np.floating) or not value >= least:
+    if not _is_number(value) or not value >= least:
         raise ShardyError.unexpected(what, expected=f"a number, {least:g} or above", got=shown(value))
 
 
-def _is_number(value: object, *types: type) -> TypeGuard[float]:
-    return isinstance(value, types) and not isinstance(value, bool)
+def _is_integer(value: object) -> TypeGuard[int]:
+    return (isinstance(value, int) and not isinstance(value, bool)) or isinstance(value, np.integer)
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, float) or _is_integer(value) or isinstance(value, np.floating)
 
 
 def expect_flag(what: str, value: object) -> None:
     """Raises `ShardyError` unless the value of an argument is True or False."""
-    if not isinstance(value, bool | np.bool_):
+    if not (isinstance(value, bool) or isinstance(value, np.bool_)):  # noqa: SIM101 - numpy is imported on use
         raise ShardyError.unexpected(what, expected="True or False", got=shown(value))
 
 

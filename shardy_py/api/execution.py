@@ -10,7 +10,7 @@ axis. Not here: the interpreter (`run/interpret/`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypedDict, cast
 
 import numpy as np
@@ -21,6 +21,7 @@ from xdsl.ir import Operation, OpResult
 from shardy_py.api.arguments import expect, expect_integer, shown
 from shardy_py.api.values import Value, Values
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.ops import TensorType

@@ -7,7 +7,6 @@ Not here: tracing (`report/explain/`), what to change (`search/advice/`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from shardy_py.api.arguments import expect
@@ -15,6 +14,7 @@ from shardy_py.api.forecasts import Forecasts
 from shardy_py.api.propagated import Propagated
 from shardy_py.api.verified_module import ValueKey
 from shardy_py.base import releases
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.explain import MOST_CHAINS, Explanations, Side, sides

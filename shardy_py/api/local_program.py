@@ -10,7 +10,6 @@ and joins the results. Not here: the passes (`localize/`), the proof (`shardy_py
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
 
@@ -24,6 +23,7 @@ from shardy_py.api.program import Program
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.base.extensions import extension
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
 from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model
 from shardy_py.indexing.layout.formats import TARGETS, Target

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from shardy_py.api.arguments import expect, expect_one_of, shown
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding import AxisRef, DimensionSharding, SubAxis
 

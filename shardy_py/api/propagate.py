@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shardy_py.api.arguments import expect, program_remedy
@@ -25,6 +25,7 @@ from shardy_py.api.values import Value
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError, collected_warnings
 from shardy_py.base.progress import progress as progress_of
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
 from shardy_py.mlir.holders import attribute_list_shardings
 from shardy_py.mlir.plain import tensor_type

@@ -8,7 +8,6 @@ Not here: what is computed from a result, its reports (`result.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from shardy_py.api.values import Value, Values
 from shardy_py.api.verified_module import ValueKey
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.propagation.graph.run_record import Lineage, Record
 from shardy_py.sharding import DeviceSlices

@@ -7,7 +7,6 @@ Not here: files (`base/inputs/files.py`), the rule (`xla/prepare/taken.py`), the
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -16,6 +15,7 @@ from shardy_py.api.arguments import expect, program_remedy
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.inputs.files import SUFFIXES, ProgramSource, source_of
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release
 from shardy_py.base.session import without_collection
 from shardy_py.mlir.dialects.verification import verify_module

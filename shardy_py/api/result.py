@@ -11,7 +11,6 @@ Not here: its data and look-up (`propagated.py`), chains of reasons (`explained.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from shardy_py.api.verified_module import ValueKey
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.extensions import extension
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.cost import DEFAULT, CostModel

@@ -10,13 +10,14 @@ Not here: a sharding without a mesh (`partition_spec.py`), annotating a value wi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import overload
 
 from shardy_py.api.arguments import expect, shown, sizes
 from shardy_py.api.foreign import as_mesh
 from shardy_py.api.partition_spec import P
 from shardy_py.base.errors import Diagnostic, ShardyError, suggestion
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.faults import Fault
 from shardy_py.mlir.dialects.sdy import verify_sharding
 from shardy_py.mlir.dialects.sdy.syntax_sharding import read_sharding

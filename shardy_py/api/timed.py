@@ -7,12 +7,12 @@ Not here: other reports (`result.py`), how long ops take (`report/time/`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shardy_py.api.advised import Advised
 from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.base import releases
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.cost import CostModel, cost_model

@@ -9,7 +9,6 @@ Not here: how names are made (`mlir/value_table.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import overload
 
@@ -20,6 +19,7 @@ from shardy_py.api.arguments import expect
 from shardy_py.api.remarks import say
 from shardy_py.api.sharding import Sharding
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols

@@ -18,9 +18,9 @@ True
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from enum import Enum
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import JAX_0_11, JAX_0_12, SHARDY_2026_08_22, Release, current, of
 
 

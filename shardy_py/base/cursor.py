@@ -22,11 +22,12 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, NoReturn, TypeVar
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
+from shardy_py.base.records import dataclass
 
 MAX_INTEGER_DIGITS = 19
 """Digits of an integer at most: those of 64 bits."""

@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import without_controls
 
 Severity = Literal["error", "warning", "remark", "note"]

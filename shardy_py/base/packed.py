@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from shardy_py.base.deferred import np
 from shardy_py.base.wire import MAX_LENGTH, malformed
 
 

@@ -15,13 +15,13 @@ import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cached_property, wraps
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 
 Class = TypeVar("Class", bound=type)
 

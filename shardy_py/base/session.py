@@ -10,7 +10,8 @@ What is known of one object is in a table of identities: an entry dies with its 
 are as large as the programs that are alive. All others keep what they hold: when together they exceed the
 session's limit, they are emptied before the next program, all at once, because identities of what one table
 holds may be keys of another. What was emptied is kept until that program ends, so that no identity is reused
-while a report in another thread still works with it.
+while a report in another thread still works with it. Threads may fill a table at once: `setdefault` adds an
+entry, so that all have one object, and identities that are keys are those of objects that are kept.
 
 Not here: caches of fixed size (`functools.lru_cache`) and those of one run (fields of its objects).
 """

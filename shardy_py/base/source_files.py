@@ -18,9 +18,11 @@ import re
 import stat
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from errno import EINVAL
 from io import BufferedReader
+
+from shardy_py.base.records import dataclass
 
 EVERYWHERE = (os.path.abspath(os.sep),)
 """Roots for programs that this process traced: their locations are its own."""

@@ -12,9 +12,10 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from shardy_py.base.errors import Position, ShardyError
+from shardy_py.base.records import dataclass
 
 TomlPath = tuple[str | int, ...]
 """The names of tables and of a key in them, and the numbers of elements of arrays."""

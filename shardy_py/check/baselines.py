@@ -12,12 +12,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from shardy_py.api.arguments import shown
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.narrowing import is_mapping, is_sequence
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import json_text
 from shardy_py.check.expectations import Expectation
 from shardy_py.check.finding import Finding

@@ -7,12 +7,13 @@ and nothing is to be written for them. Not here: the rule (`rules.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from xdsl.ir import SSAValue
 
 from shardy_py.api import Result, Value
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ShardingGroupOp
 from shardy_py.mlir.ir import find_ops, operands_of
 from shardy_py.mlir.typed import integer_of

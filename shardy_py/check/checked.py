@@ -7,10 +7,11 @@ checked (`checking.py`), SARIF (`sarif.py`), JUnit (`junit.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from shardy_py.base.errors import Diagnostic
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release
 from shardy_py.base.rows import csv_text
 from shardy_py.base.terminal import painted, without_controls

@@ -9,11 +9,12 @@ Not here: the rules (`rules.py`), baselines (`baselines.py`), text, JSON and SAR
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from shardy_py.api import Result
 from shardy_py.api.arguments import expect
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
 from shardy_py.check.expectations import Expectation, Met, without_expected
 from shardy_py.check.finding import LEVELS, Finding, Level

@@ -8,9 +8,9 @@ Findings on such collectives are counted instead of reported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.check.finding import Finding
 from shardy_py.report.communication import SENDING_KINDS
 

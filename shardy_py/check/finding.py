@@ -5,13 +5,14 @@ Not here: the rules (`rules.py`), SARIF (`sarif.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from dataclasses import fields as all_fields
 from hashlib import sha256
 from typing import Literal
 
 from shardy_py.base.errors import Position
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import painted, utf8, without_controls
 from shardy_py.report.verdict import SuggestedSharding, TriedChange, change_json
 

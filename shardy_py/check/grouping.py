@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.check.finding import Finding
 from shardy_py.report.verdict import family_name, layer_count, phases
 

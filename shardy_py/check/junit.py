@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from xml.sax.saxutils import escape, quoteattr
 
 from shardy_py.check.checked import CheckedProgram
 from shardy_py.check.finding import Finding, Level
@@ -20,6 +19,9 @@ from shardy_py.check.texts import group_text
 _NAMES = {row.code: row.name for row in RULES}
 _INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML cannot have."""
+# The standard library's escapes import its HTTP client.
+_IN_TEXT = {ord(each): f"&{name};" for each, name in (("&", "amp"), ("<", "lt"), (">", "gt"))}
+_IN_VALUE = _IN_TEXT | {ord('"'): "&quot;"} | {ord(each): f"&#{ord(each)};" for each in "\t\n\r"}
 
 
 Fails = Callable[[Level], bool]
@@ -87,8 +89,8 @@ def _counts(counts: Sequence[int]) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(_INVALID.sub("?", text))
+    return _INVALID.sub("?", text).translate(_IN_TEXT)
 
 
 def _quoted(text: str) -> str:
-    return quoteattr(_INVALID.sub("?", text))
+    return f'"{_INVALID.sub("?", text).translate(_IN_VALUE)}"'

@@ -11,12 +11,13 @@ Not here: what else tensors waste (`rules.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.api import Result, Value
+from shardy_py.base.records import dataclass
 from shardy_py.check import tensors
 from shardy_py.check.finding import Finding
 from shardy_py.check.rule import Limits, finding_of, listed, rule

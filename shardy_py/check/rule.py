@@ -6,11 +6,11 @@ Not here: the rules (`rules.py`, `communication_rules.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from shardy_py.api import Result, Value
+from shardy_py.base.records import dataclass
 from shardy_py.check import tensors
 from shardy_py.check.finding import Finding, Level
 from shardy_py.hardware.cost import CostModel

@@ -14,13 +14,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import Literal, TypeVar, get_args
 
 from shardy_py.base.byte_sizes import byte_size
 from shardy_py.base.errors import Position, ShardyError, WholeFile
 from shardy_py.base.narrowing import is_mapping, is_sequence
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release, named
 from shardy_py.base.toml import TomlPath, TomlPlace, toml_places, toml_values
 from shardy_py.check.checking import Choice

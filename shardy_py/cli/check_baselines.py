@@ -9,10 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import without_controls
 from shardy_py.cli.shell import STANDARD, WHOLE_FILE, Files, argument, log, usage_error
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from shardy_py.base.inputs.listing import listed_programs
 from shardy_py.base.narrowing import is_mapping, is_sequence
+from shardy_py.base.records import dataclass
 from shardy_py.cli.checked_programs import CheckJob
 from shardy_py.cli.shell import STANDARD, Files, usage_error
 from shardy_py.cli.torch_plans import torch_plan_of

@@ -12,16 +12,15 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext, redirect_stderr
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import StringIO
-from multiprocessing import get_context
 from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
 
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.base.plugins import load_installed_plugins, load_plugins
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import without_controls
 from shardy_py.cli.as_compiled import program_of
 from shardy_py.cli.shell import COMMAND_LINE, STANDARD, WHOLE_FILE, Files, argument, log, rendered
@@ -115,6 +114,10 @@ def checked_programs(
     count = _worker_count(jobs) if workers is None else min(workers, len(jobs))
     if count <= 1 or any(job.name == STANDARD for job in jobs):
         return [_checked_or_faults(job, files) for job in jobs]
+    # Modules that a single program does not need.
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
     # A fork needs neither time to load this package nor a script that can be loaded twice. The only other
     # threads are those of numpy's BLAS, which stops them for it, and of frameworks that a caller has loaded.
     can_fork = sys.platform == "linux" and not _THREADED & set(sys.modules)

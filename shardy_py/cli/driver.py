@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 
 from xdsl.dialects.builtin import ModuleOp
@@ -25,6 +25,7 @@ from shardy_py.base.errors import (
 )
 from shardy_py.base.inputs.files import ProgramContent
 from shardy_py.base.progress import progress
+from shardy_py.base.records import dataclass
 from shardy_py.cli.as_compiled import remark_on
 from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command

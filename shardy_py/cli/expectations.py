@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError, located
+from shardy_py.base.records import dataclass
 from shardy_py.cli.regular_expression import Regex
 
 _COMMENT = re.compile(

@@ -11,12 +11,13 @@ True
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from shardy_py.base.errors import ShardyError, closest, suggestion
 from shardy_py.base.inputs.formats import FORMATS
 from shardy_py.base.plugins import load_plugins
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release, named
 from shardy_py.cli.arguments import INPUT_FORMAT, LOAD, TARGET, checked_target
 from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN, JAX, JAX_RELEASES, TRIP_COUNTS

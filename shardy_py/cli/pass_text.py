@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from shardy_py.base.cursor import MAX_INTEGER_DIGITS
 from shardy_py.base.errors import ShardyError, suggestion
+from shardy_py.base.records import dataclass
 from shardy_py.passes import PassCall, PassRow, known_passes, pass_by_name
 from shardy_py.passes.options import Option, OptionValue
 from shardy_py.passes.pipelines import PIPELINES, Calls, pipeline_by_name

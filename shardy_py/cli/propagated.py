@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from shardy_py.base.records import dataclass
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

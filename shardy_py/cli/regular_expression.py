@@ -10,10 +10,10 @@ assertions but `^` and `$`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NoReturn
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 
 _MOST_STATES = 10_000
 _MOST_NESTED = 50

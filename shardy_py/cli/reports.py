@@ -11,11 +11,12 @@ imports what it needs when it runs, so that the command line is parsed without i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import KEY, current
 from shardy_py.base.terminal import json_text
 from shardy_py.cli.shell import in_flag

@@ -26,7 +26,7 @@ import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from errno import EBADF
 from typing import NoReturn, TypeVar
 
@@ -36,6 +36,7 @@ from shardy_py.base.inputs.files import ProgramSource, decompressed, source_of
 from shardy_py.base.inputs.folders import chosen_file
 from shardy_py.base.inputs.formats import GZIP, text_of
 from shardy_py.base.plugins import TRACEBACK, load_installed_plugins
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import without_controls
 
 SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130

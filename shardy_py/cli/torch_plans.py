@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.extensions import extension
 from shardy_py.base.inputs.formats import TORCH_EXPORT, format_of
 from shardy_py.base.plugins import call_of_user
+from shardy_py.base.records import dataclass
 from shardy_py.cli.arguments import mesh_of_sizes
 from shardy_py.cli.shell import argument, usage_error
 

@@ -6,7 +6,7 @@ True
 
 from __future__ import annotations
 
-import platform
+import sys
 
 from shardy_py import __version__
 
@@ -18,7 +18,7 @@ def version_text(command: str) -> str:
     """Returns the version of a command, with those of Python and of the packages that it depends on most."""
     from importlib.metadata import PackageNotFoundError, version
 
-    parts = [f"Python {platform.python_version()}"]
+    parts = [f"Python {sys.version.partition(' ')[0]}"]
     for package in _SHOWN:
         try:
             parts.append(f"{package} {version(package)}")

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +23,7 @@ from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyErr
 from shardy_py.api.remarks import say
 from shardy_py.base import releases
 from shardy_py.base.narrowing import is_sequence
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
 from shardy_py.base.source_files import EVERYWHERE
 from shardy_py.frontends.jax_wrapped import filtered, is_module, unwrapped

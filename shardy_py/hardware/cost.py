@@ -25,10 +25,11 @@ bytes. Not here: the collectives of a program (`collectives.py`), the minimum co
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import (
     HARDWARE,
     LINKS,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import Literal
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.formats import Target
 
 _F32_PASSES: Mapping[str, int] = {"DEFAULT": 1, "HIGH": 3, "HIGHEST": 6}

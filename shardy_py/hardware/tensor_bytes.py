@@ -14,11 +14,12 @@ TensorBytes(global_bytes=16000, local_bytes=4000, padded_bytes=8192)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import Cost
 from shardy_py.indexing.layout import layout_bytes
 from shardy_py.indexing.layout.formats import Target

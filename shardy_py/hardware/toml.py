@@ -30,11 +30,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.base.toml import toml_values
 from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
 from shardy_py.hardware.names import known_hardware

@@ -11,8 +11,8 @@ p = c (p floordiv c) + p mod c, it is `(d0 floordiv 4) * 4`, in [0, 8]. Not here
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.expr import Division, Expr, Variable
 
 

@@ -21,17 +21,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from math import prod
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from shardy_py.base.deferred import np
 from shardy_py.indexing.bounds import Constraint, Interval
 from shardy_py.indexing.expr import Division, Expr, Variable, dim
 from shardy_py.indexing.index_map import IndexMap
 from shardy_py.indexing.rewrite import simplify_parts
 
-Array = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+Array: TypeAlias = "NDArray[np.int64]"
 _CHUNK = 1 << 18
 
 

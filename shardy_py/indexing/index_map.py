@@ -19,10 +19,11 @@ rt0 in [0, 5]
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
 from shardy_py.indexing.bounds import Constraint, Interval
 from shardy_py.indexing.expr import Expr, Variable, dim, range_var, runtime

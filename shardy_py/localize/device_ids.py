@@ -7,7 +7,7 @@ all devices are in `reshard/device_groups.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import count
 from typing import Any, cast
@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, i32, i64
 from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects.encoding import table as table_attribute
 from shardy_py.mlir.dialects.stablehlo import OPS

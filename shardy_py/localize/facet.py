@@ -9,11 +9,11 @@ and padding is data to it. Not here: the functions (a module a kind), the passes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.localize import local_calls as calls
 from shardy_py.localize import local_collectives as collectives
 from shardy_py.localize import local_indexed as indexed

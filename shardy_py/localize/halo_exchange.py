@@ -7,13 +7,14 @@ Which elements go where is decided in `localize/arithmetic/halo.py`; which op ne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import Attribute, Block, Operation, Region
 
+from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.halo import Exchange, shifted_pairs
 from shardy_py.localize.arithmetic.windows import Start
 from shardy_py.localize.device_ids import (

@@ -6,12 +6,13 @@ Not here: which ops can be (`per_instruction.py`); only those are counted.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import Operation
 
 from shardy_py.base.cursor import MAX_INTEGER_DIGITS
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 
 _SELECTION = re.compile(r"(selectLow|selectHigh|func|function)=\s*(.*)")
 

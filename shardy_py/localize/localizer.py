@@ -7,13 +7,14 @@ Not here: the pass (`global_to_local.py`), the conversions (`local_collectives.p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.localize.device_ids import (
     DeviceCounts,
     DeviceTables,

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.windows import WindowReads
 from shardy_py.localize.fallbacks import warn_whole
 from shardy_py.localize.halo_exchange import LocalBuilder, Manual, manual_computation, zero_of

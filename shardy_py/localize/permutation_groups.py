@@ -9,11 +9,12 @@ of its groups, whatever their type: the features of a group are no parts of the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import Operation
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import AllReduceOp
 from shardy_py.mlir.dialects.stablehlo import ConvolutionOp
 from shardy_py.mlir.movements import replace_by_values

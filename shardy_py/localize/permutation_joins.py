@@ -9,10 +9,11 @@ to where they belong. The two slices of a rotation (`jnp.roll`) are one exchange
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.windows import WindowReads, window_exchange
 from shardy_py.localize.fallbacks import warn_whole
 from shardy_py.localize.halo_exchange import LocalBuilder, cut, zero_of

@@ -10,11 +10,12 @@ of the group.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.halo import Exchange, is_far, reshape_exchange
 from shardy_py.localize.fallbacks import warn_whole
 from shardy_py.localize.halo_exchange import LocalBuilder, Manual, manual_computation, zero_of

@@ -14,10 +14,11 @@ as by an all-reduce. Runs in `sdy-resolve-permutation-factors`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.localize.identities import identity_data, is_constant_of
 from shardy_py.localize.resolution import Resolution, cut_to, padded_high, parts_of
 from shardy_py.mlir.ir import operands_of, place_before

@@ -22,13 +22,14 @@ An all-reduce of what another one has reduced along the same axes does nothing: 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleOp, i32
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.localize.device_ids import DeviceCounts, next_channel
 from shardy_py.localize.halo_exchange import DeviceNumbers
 from shardy_py.localize.identities import identity_data

@@ -13,10 +13,10 @@ after   %1 = sdy.manual_computation(%a) manual_axes={"x"} {
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Operation, Region
 
+from shardy_py.base.records import dataclass
 from shardy_py.localize.halo_exchange import DeviceNumbers, LocalBuilder, Manual, manual_computation
 from shardy_py.localize.identities import identity_data, is_constant_of
 from shardy_py.localize.localizer import LARGE_MESH, groups_by_axes

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.records import dataclass
 from shardy_py.localize.halo_exchange import DeviceNumbers, zero_of
 from shardy_py.mlir.dialects.sdy import MeshOp, OpShardingRuleAttr
 from shardy_py.mlir.holders import RULE

@@ -18,7 +18,7 @@ their decompositions. Runs before `sdy-insert-explicit-reshards`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import cast
 
@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.unreduced_terms import without_unreduced
 from shardy_py.localize.composites import inline_composites
 from shardy_py.localize.facet import LocalRow, local_row

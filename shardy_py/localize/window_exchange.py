@@ -12,11 +12,12 @@ elements move is decided in `localize/arithmetic/windows.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.windows import Start, WindowExchange, WindowReads, window_exchange
 from shardy_py.localize.halo_exchange import (
     LocalBuilder,

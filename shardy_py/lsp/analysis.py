@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from shardy_py.api import Program, Result, Value, propagate
 from shardy_py.api.reading import taken_module
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, Position, Severity, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.base.source_files import default_roots
 from shardy_py.check import CheckSettings, Finding, findings_in, without_meant
 from shardy_py.lsp.facts import Key, ValueFact, definition_of, facts_of, name_by_definition

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from shardy_py.base.errors import Position, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.check import CheckSettings, Finding, SettingsFinder
 from shardy_py.lsp.analysis import Analysis, TextProblem, analyse, checked
 from shardy_py.lsp.edits import TextChange, edits_of

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from xdsl.ir import BlockArgument
 
+from shardy_py.base.records import dataclass
 from shardy_py.lsp.facts import Key, ValueFact, definition_of, key_of
 from shardy_py.lsp.names import NameIndex
 from shardy_py.report.verdict import SuggestedSharding

@@ -7,7 +7,6 @@ valid text are shown while the next one is typed. Not here: how a text is propag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -15,6 +14,7 @@ from xdsl.ir import BlockArgument
 
 from shardy_py.api import Result, Sharding, Value
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.lsp.names import NameDefinition, NameIndex
 from shardy_py.mlir.ir import keep_file_name
 from shardy_py.mlir.text.attribute_writer import attribute_text

@@ -19,10 +19,12 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from xdsl.dialects.func import FuncOp
+
+from shardy_py.base.records import dataclass
 
 _TOKEN = re.compile(
     r"//[^\n]*+"

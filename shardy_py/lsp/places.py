@@ -10,8 +10,9 @@ Not here: positions of diagnostics, which count from 1 (`base/errors.py`).
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
+
+from shardy_py.base.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.holders import Holder
 from shardy_py.mlir.ir import OperandChanges, erase, place_before, replace_uses
 from shardy_py.sharding import TensorSharding

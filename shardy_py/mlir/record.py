@@ -39,7 +39,7 @@ def record_of(op: Operation) -> OpRecord:
     known = _RECORDS.get(signature)
     if known is None:
         context = {TABLE[op.name].context: signature[-1]} if op.name in _CONTEXT else {}
-        known = _RECORDS[signature] = _convert(op, context)
+        known = _RECORDS.setdefault(signature, _convert(op, context))
         SESSION.charge(4 * len(signature))  # operands and results, also of the rule
     return known
 

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from shardy_py.base.deferred import np
 from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.dialects.stablehlo import OptimizationBarrierOp

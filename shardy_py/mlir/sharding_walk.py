@@ -7,12 +7,12 @@ Not here: shardings of single values (`value_shardings.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.mlir.holders import SHARDING, attribute_list_shardings, sharding_attributes
 from shardy_py.mlir.ir import walk_pre_order

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
 from xdsl.dialects.builtin import IntegerType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from shardy_py.base.deferred import np
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects.kinds import AttributeKind
 from shardy_py.mlir.dialects.sdy import TensorShardingAttr, TensorShardingPerValueAttr
@@ -29,6 +28,9 @@ from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.mlir.value_shardings import set_sharding
 from shardy_py.ops import TABLE
 from shardy_py.sharding import TensorSharding
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Value = SSAValue
 Sizes = Sequence[int]

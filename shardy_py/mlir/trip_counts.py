@@ -9,12 +9,12 @@ They are an attribute of the loop, which passes keep. Not here: counts that foll
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.mlir.location_names import location_text
 from shardy_py.ops import TABLE, Control

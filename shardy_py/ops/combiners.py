@@ -12,10 +12,10 @@ search for the combiner of a region (`mlir/record.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
-import numpy as np
+from shardy_py.base.deferred import np
+from shardy_py.base.records import dataclass
 
 
 class Identity(Enum):
@@ -45,7 +45,7 @@ class Combiner:
     """One row.
 
     reduction: its name as a reduction. op: the op of StableHLO.
-    ufunc: numpy's, on types that numpy computes in.
+    ufunc_name: that of numpy's ufunc, on types that numpy computes in.
     identity: of types that have it.
     order_free: see `OrderFree`.
     terms: the reduction of sdy that combines what several devices have reduced: of `and` and `or`, which are
@@ -61,7 +61,7 @@ class Combiner:
 
     reduction: str
     op: str
-    ufunc: np.ufunc
+    ufunc_name: str
     identity: Identity
     order_free: OrderFree = OrderFree.ALL
     terms: str = ""
@@ -69,6 +69,12 @@ class Combiner:
     is_idempotent: bool = True
     is_all_reduced: bool = True
     is_in_library: bool = False
+
+    @property
+    def ufunc(self) -> np.ufunc:
+        """Returns the ufunc of numpy that combines two arrays."""
+        found: np.ufunc = getattr(np, self.ufunc_name)
+        return found
 
     @property
     def mnemonic(self) -> str:
@@ -90,7 +96,7 @@ class Combiner:
 ADD = Combiner(
     "sum",
     "stablehlo.add",
-    np.add,
+    "add",
     Identity.ZERO,
     terms="sum",
     rounds=True,
@@ -98,18 +104,18 @@ ADD = Combiner(
     is_in_library=True,
 )
 MULTIPLY = Combiner(
-    "product", "stablehlo.multiply", np.multiply, Identity.ONE, rounds=True, is_idempotent=False
+    "product", "stablehlo.multiply", "multiply", Identity.ONE, rounds=True, is_idempotent=False
 )
-MAXIMUM = Combiner("max", "stablehlo.maximum", np.maximum, Identity.LOWEST, terms="max", is_in_library=True)
-MINIMUM = Combiner("min", "stablehlo.minimum", np.minimum, Identity.HIGHEST, terms="min", is_in_library=True)
+MAXIMUM = Combiner("max", "stablehlo.maximum", "maximum", Identity.LOWEST, terms="max", is_in_library=True)
+MINIMUM = Combiner("min", "stablehlo.minimum", "minimum", Identity.HIGHEST, terms="min", is_in_library=True)
 AND = Combiner(
-    "and", "stablehlo.and", np.bitwise_and, Identity.ALL_ONES, order_free=OrderFree.BOOLEANS, terms="min"
+    "and", "stablehlo.and", "bitwise_and", Identity.ALL_ONES, order_free=OrderFree.BOOLEANS, terms="min"
 )
-OR = Combiner("or", "stablehlo.or", np.bitwise_or, Identity.ZERO, order_free=OrderFree.BOOLEANS, terms="max")
+OR = Combiner("or", "stablehlo.or", "bitwise_or", Identity.ZERO, order_free=OrderFree.BOOLEANS, terms="max")
 XOR = Combiner(
     "xor",
     "stablehlo.xor",
-    np.bitwise_xor,
+    "bitwise_xor",
     Identity.ZERO,
     order_free=OrderFree.NONE,
     is_idempotent=False,

@@ -17,9 +17,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Self, TypeVar
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing import Constraint, Expr, Interval
 from shardy_py.ops.reads import integer, integers
 from shardy_py.ops.record import Attributes

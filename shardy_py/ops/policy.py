@@ -8,9 +8,10 @@ Policies of single ops are beside their rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Sketch, TensorDim
 from shardy_py.sharding import FactorType

@@ -8,9 +8,10 @@ ops (the family modules), sharding rules (`propagation/rules/`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, dim, extent, range_var
 from shardy_py.ops.record import Attributes, OpRecord, TensorType
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from shardy_py.base.errors import InternalError, ShardyError
+from shardy_py.base.records import dataclass
 
 Attributes = Mapping[str, Any]
 """Properties and attributes by their MLIR names, as plain values: each op has its own."""

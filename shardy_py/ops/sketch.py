@@ -8,9 +8,10 @@ Atoms that index the same tensor dimension belong to one factor. Not here: what 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing import Variable
 from shardy_py.ops.record import OpRecord
 from shardy_py.sharding import FactorType

@@ -12,10 +12,10 @@ Every column has a default that means "nothing special". docs/design/ops.md list
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.records import dataclass
 from shardy_py.ops.combiners import Combiner
 from shardy_py.ops.policy import BY_MAPS, Policy
 from shardy_py.ops.reads import Maps

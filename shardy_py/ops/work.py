@@ -14,10 +14,10 @@ Source: openxla/xla, xla/service/hlo_cost_analysis.cc.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.records import dataclass
 from shardy_py.indexing import cardinality
 from shardy_py.ops.reads import Maps, integers, shape_of
 from shardy_py.ops.record import OpRecord

@@ -8,11 +8,12 @@ too, in `pipelines.py`. Importing this module loads no xDSL.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, field, fields
 from typing import TypeVar, cast
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 
 OptionValue = bool | int | str | tuple[str, ...]
 """The value of an option."""

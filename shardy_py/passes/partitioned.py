@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.base.errors import Diagnostic, collected_warnings
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects.stablehlo import op_class
 from shardy_py.mlir.holders import RULE

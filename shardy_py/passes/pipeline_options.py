@@ -5,9 +5,8 @@ Importing this module loads no xDSL.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.records import dataclass
 from shardy_py.passes.options import (
     CopyOptions,
     DebugInfoOptions,

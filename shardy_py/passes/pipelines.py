@@ -8,9 +8,9 @@ flag.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.records import dataclass
 from shardy_py.passes import pass_call
 from shardy_py.passes.export_stages import (
     CANONICAL_COLLECTIVES,

@@ -12,13 +12,14 @@ classes of passes for xDSL (`universe.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
 from shardy_py.base.plugins import call_of_user
+from shardy_py.base.records import dataclass
 from shardy_py.passes.options import Option, OptionValue, PropagateOptions, options_of
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ Not here: resolving conflicts (`aggressive.py`), the order of ops (`fixpoint.py`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import gcd
 
+from shardy_py.base.records import dataclass
 from shardy_py.propagation.flat import Direction, Directions
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.axis_lists import Axes, prefix_without_all

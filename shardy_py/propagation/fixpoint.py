@@ -21,8 +21,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-import numpy as np
-
 from shardy_py.propagation.basic import StepOptions, Strategy
 from shardy_py.propagation.flat import UNSHARDABLE, Direction, Directions, FlatProgram, Liveness, StepKind
 from shardy_py.propagation.journal import FUNCTION_RESULT, Journal, Setting, Stage
@@ -204,7 +202,6 @@ class Propagator:
         self._is_conservative = conservative_propagation
         self._erasure = Erasure(program, program.liveness) if program.liveness else None
         self._kinds = list(program.step_kinds)
-        self._kind_array: np.ndarray[tuple[int], np.dtype[np.intp]] | None = None
         self._reads = [_reader(slots) for slots in program.step_slots]
         self._returned_tables: dict[Strategy, list[StepTable]] = {}
         # By step: the mode (see `_mode`) in which it changes nothing at present; 0: unknown.
@@ -265,10 +262,8 @@ class Propagator:
                 self._apply(step, changes, worklist)
             else:
                 settled[step] = modes[kind]
-        if erasure is not None:
-            self._kind_array = None  # erasing changes kinds
-            if erasure.is_done:
-                self._erasure = None
+        if erasure is not None and erasure.is_done:
+            self._erasure = None
 
     def _run_returned(self, strategy: Strategy) -> None:
         """Propagate once between each value that the main function returns and its result, in order."""
@@ -347,8 +342,8 @@ class Propagator:
             self._settled[step] = 0
 
     def _write(self, slot: int, new: int) -> None:
+        # Once a result has a sharding, the other results of its op have open ones on the same mesh.
         if self.shardings[slot] == NO_SHARDING and slot in self.program.siblings:
-            # Once a result has a sharding, the other results of its op have open ones on the same mesh.
             for sibling in self.program.siblings[slot]:
                 if sibling != slot and self.shardings[sibling] == NO_SHARDING:
                     self.shardings[sibling] = self._open_number(new, sibling)
@@ -384,11 +379,18 @@ class Propagator:
 
     def _unsettled(self, modes: Sequence[int]) -> bytearray:
         """By step: 1 if it may change something in a round with these modes by kind."""
-        if self._kind_array is None:
-            self._kind_array = np.asarray(self._kinds, np.intp)
-        wanted = np.asarray(modes, np.uint8)[self._kind_array]
-        settled = np.frombuffer(self._settled, np.uint8)
-        return bytearray(((wanted != 0) & (settled != wanted) & (settled != ALWAYS)).tobytes())
+        wanted = bytes(map(modes.__getitem__, self._kinds))
+        differs = (_bits(wanted) ^ _bits(self._settled)).to_bytes(len(wanted), "little")
+        may_change = _bits(wanted.translate(_NOT_ZERO)) & _bits(self._settled.translate(_NOT_ALWAYS))
+        return bytearray((may_change & _bits(differs.translate(_NOT_ZERO))).to_bytes(len(wanted), "little"))
+
+
+_NOT_ZERO, _NOT_ALWAYS = (bytes(byte != other for byte in range(256)) for other in (0, ALWAYS))
+
+
+def _bits(data: bytes | bytearray) -> int:
+    """All bytes as one integer, to combine them at once; numpy would have to be imported for it."""
+    return int.from_bytes(data, "little")
 
 
 def _reader(slots: tuple[int, ...]) -> Callable[[list[int]], tuple[int, ...]]:

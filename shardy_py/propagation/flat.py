@@ -12,9 +12,10 @@ from a module.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntFlag
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops import Role
 from shardy_py.sharding import ShardingRule, TensorSharding
 

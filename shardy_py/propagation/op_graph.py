@@ -21,13 +21,14 @@ Not here: from IR to the graph (`graph/from_module.py`), propagation through it 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import networkx
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import without_controls
 from shardy_py.indexing.layout import ArrayShape, default_layout, element_type, padded_bytes
 from shardy_py.ops import OpRecord

@@ -9,8 +9,9 @@ passes).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from shardy_py.base.records import dataclass
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import Strategy, basic
 from shardy_py.propagation.fixpoint import Propagator, StepTables

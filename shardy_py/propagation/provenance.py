@@ -9,8 +9,8 @@ tracking origins along moves (`passes/propagate/debug_trail.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.sharding import (
     AxisEdge,
     AxisRef,

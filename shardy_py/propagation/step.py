@@ -8,8 +8,7 @@ Not here: when a step runs, and the steps that depend on a change (`fixpoint.py`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from shardy_py.base.records import dataclass
 from shardy_py.propagation.basic import StepOptions, Strategy
 from shardy_py.propagation.flat import ManualBoundary
 from shardy_py.sharding import Mesh, Projection, ShardingRule, TensorSharding

@@ -7,9 +7,9 @@ Not here: which tensors and steps to examine (`report/explain/why_not.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
+from shardy_py.base.records import dataclass
 from shardy_py.propagation.basic import basic, compatible_axes
 from shardy_py.propagation.flat import Direction
 from shardy_py.propagation.step import Passage, Shardings, Step

@@ -10,11 +10,12 @@ running passes (`pipeline.py`), the figures of one program (`communication/`, `m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import KEY, Release, current
 from shardy_py.base.terminal import lines_text
 from shardy_py.mlir.location_names import location_text

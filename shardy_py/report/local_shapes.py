@@ -15,7 +15,6 @@ words and pictures (`view.py`), bytes and liveness (`memory/`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
@@ -23,6 +22,7 @@ from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.value_shardings import ShardingReader

@@ -15,8 +15,8 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.value_table import ValueEntry, ValueTable
 

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.holders import attribute_list_shardings
 from shardy_py.mlir.ir import walk_pre_order

@@ -11,12 +11,13 @@ Not here: the parts that devices hold (`local_shapes.py`), shardings at the bord
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.calls import calls_in, functions_top_down
 from shardy_py.mlir.dialects.sdy import TensorShardingPerValueAttr
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes

@@ -8,10 +8,10 @@ its shard; a full shard has a nominal size. Not here: pictures as text (`view_pi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 from xml.sax.saxutils import escape
 
+from shardy_py.base.records import dataclass
 from shardy_py.report.view_picture import first_parts, holders_text, part_along, range_text, shown_parts
 from shardy_py.report.view_words import Shape, axes_text, describe
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding, device_slices

@@ -19,9 +19,10 @@ Not here: reductions (`steps.py`), inserting reshards (`reshard_plan.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.records import dataclass
 from shardy_py.reshard.axis_moves import AxisMoves, needs_permute, permuted, take_slices
 from shardy_py.sharding import Axes, AxisRef, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import append_axes, total_size

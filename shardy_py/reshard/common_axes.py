@@ -12,9 +12,9 @@ Not here: the reshards that follow (`reshard_plan.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from shardy_py.base.records import dataclass
 from shardy_py.sharding import Axes, FactorType, Mesh, Projection, ShardingRule, TensorProjection
 from shardy_py.sharding.axis_lists import (
     append_axis,

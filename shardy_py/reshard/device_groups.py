@@ -13,20 +13,22 @@ device holds (`sharding/slices.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.axis_lists import Axes, difference, split_like
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.slices import axis_stride, listed, positions_along
 from shardy_py.sharding.tensor_sharding import TensorSharding
 
-Integers = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Integers: TypeAlias = "NDArray[np.int64]"
 
 
 def device_ids(mesh: Mesh) -> Integers:

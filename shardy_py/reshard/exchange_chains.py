@@ -14,8 +14,9 @@ Axes that stay in the dimension move to its first parts, in their order at the e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from shardy_py.base.records import dataclass
 from shardy_py.reshard.axis_moves import aligned_axes
 from shardy_py.reshard.compare import is_same_layout
 from shardy_py.sharding import Axes, AxisRef, DimensionSharding, Mesh, TensorSharding

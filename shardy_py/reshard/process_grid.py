@@ -15,9 +15,9 @@ A process is a number: replica_id * partitions + partition_id, the flattened id 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.device_groups import Groups
 
 

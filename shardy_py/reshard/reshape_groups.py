@@ -12,9 +12,9 @@ parts are exactly the same elements (`compare.py`), the exchange for other ones 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import Axes, total_size
 

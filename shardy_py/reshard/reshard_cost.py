@@ -28,18 +28,20 @@ Cost(bytes=300, seconds=3.3e-06)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, inf, isqrt, prod
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from shardy_py.base.deferred import np
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import Cost, CostModel
 from shardy_py.sharding import Axes, AxisRef, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.slices import Split, check_listed, device_slices
 
-Integers = NDArray[np.int64]
-Sizes = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Integers: TypeAlias = "NDArray[np.int64]"
+Sizes: TypeAlias = "NDArray[np.float64]"
 
 
 def reshard_cost(

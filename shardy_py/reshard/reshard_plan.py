@@ -12,10 +12,11 @@ and reshapes with overflow have plans of their own. Not here: control flow and c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.reshard.common_axes import AxesPerFactor, common_axes, shared_axes
 from shardy_py.reshard.compare import is_equivalent, is_replicated
 from shardy_py.reshard.steps import AllReduce, Shardings

@@ -13,9 +13,10 @@ Not here: the collectives of a reshard (`collectives.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.reshard.compare import is_equivalent
 from shardy_py.sharding import Axes, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import Prefix, difference, overlaps, prefix_status, sort_and_merge

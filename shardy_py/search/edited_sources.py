@@ -6,7 +6,7 @@ Not here: which edits are tried (`shardy_py.search.advice`), what is made of the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from xdsl.ir import OpResult, SSAValue
 
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.movements import Copies

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from math import inf
 from threading import Lock
@@ -23,6 +22,7 @@ from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Edits, Program
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.plugins import load_plugins, loaded_plugins
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import AxisPlacement
 from shardy_py.search.study import StepCost
 from shardy_py.search.workers import PendingTask, Workers

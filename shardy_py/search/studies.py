@@ -10,7 +10,6 @@ Not here: how (`search/study/`), which annotations are worth a try (`search/sugg
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
 from math import inf
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from shardy_py.api.program import Edits, Program
 from shardy_py.api.propagate import Options, propagate
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION, without_collection
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model

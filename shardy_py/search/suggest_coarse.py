@@ -6,11 +6,12 @@ Not here: the model (`search/suggest/coarse.py`), how it is solved (`search/assi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 
 import numpy as np
 
+from shardy_py.base.records import dataclass
 from shardy_py.search.assignment import Pruned, Solution, best_by_elimination, prove, pruned, tables_of
 from shardy_py.search.assignment.descent import descend
 from shardy_py.search.assignment.integer_program import has_highs

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from xdsl.ir import OpResult
 
 from shardy_py.api.program import Program
 from shardy_py.api.values import Value
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ManualComputationOp, ShardingConstraintOp
 from shardy_py.mlir.text.source import position_of, stretch_of
 from shardy_py.report.tables import type_text

@@ -6,13 +6,13 @@ Not here: the suggestion (`suggesting.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from shardy_py.api.program import Program
 from shardy_py.api.propagate import propagate
 from shardy_py.api.result import Result
 from shardy_py.api.values import Value
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import AxisPlacement
 from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text

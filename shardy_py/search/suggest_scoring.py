@@ -7,7 +7,7 @@ are scored again by propagating them. Not here: which choices (`shardy_py.search
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from itertools import islice
 from math import inf, prod
@@ -18,6 +18,7 @@ from shardy_py.api.propagate import propagate
 from shardy_py.api.result import Result
 from shardy_py.api.values import Value
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
 from shardy_py.hardware import AxisPlacement
 from shardy_py.hardware.links import axis_links

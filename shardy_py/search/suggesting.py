@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, partial
 from itertools import islice
 from math import inf
@@ -24,6 +24,7 @@ from shardy_py.api.verified_module import ValueKey
 from shardy_py.base.byte_sizes import byte_size
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.progress import progress
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
 from shardy_py.search.assignment.integer_program import has_highs

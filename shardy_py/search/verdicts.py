@@ -10,12 +10,13 @@ others that helped alone are tried again, and changes for what then costs most. 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.difference import Figures

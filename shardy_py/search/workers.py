@@ -16,7 +16,7 @@ import signal
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -24,6 +24,7 @@ from shardy_py.api import remarks
 from shardy_py.api.arguments import expect_integer, shown
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.plugins import load_plugins, loaded_plugins
+from shardy_py.base.records import dataclass
 
 R = TypeVar("R")
 Made = TypeVar("Made", covariant=True)

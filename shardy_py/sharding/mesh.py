@@ -9,13 +9,13 @@ Not here: parsing and printing of `#sdy.mesh` (see `dialects/sdy`), references i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from operator import index
 from typing import SupportsIndex
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.sharding.spelling import string_literal
 
 

@@ -13,10 +13,11 @@ Not here: which axes to propagate (`propagation/`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import gcd
 
+from shardy_py.base.records import dataclass
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.axis_lists import (
     Axes,

@@ -14,10 +14,10 @@ Not here: deriving rules (`propagation/rules/`), using them (`projection.py`), r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
+from shardy_py.base.records import dataclass
 from shardy_py.sharding.axes import AxisRef
 
 

@@ -21,21 +21,23 @@ array([3, 3, 1, 3, 3, 1])
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.axis_lists import Axes, check_axis_lists, difference, total_size
 from shardy_py.sharding.mesh import Mesh, MeshAxis
 from shardy_py.sharding.tensor_sharding import TensorSharding
 
-Integers = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Integers: TypeAlias = "NDArray[np.int64]"
 Number = TypeVar("Number", int, Integers)
 
 MOST_LISTED = 1 << 24

@@ -11,8 +11,9 @@ Not here: syntax (`mlir/dialects/sdy/syntax.py`), verification (`mlir/dialects/s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from shardy_py.base.records import dataclass
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.spelling import symbol_text

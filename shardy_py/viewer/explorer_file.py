@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from shardy_py.api.arguments import expect, expect_each, shown
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import AxisPlacement, Hardware
 from shardy_py.hardware.cost import CostModel
 from shardy_py.report.communication import CommunicationReport, Partitioner

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from shardy_py.api.arguments import expect
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import CostModel
 from shardy_py.report.communication import Partitioner
 from shardy_py.viewer.explorer import Subject

@@ -11,13 +11,13 @@ Not here: the program that was compiled (`base/inputs/`), reading either (`hlo/`
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from shardy_py.base.errors import ShardyError, WholeFile, located
 from shardy_py.base.inputs.files import source_in
 from shardy_py.base.inputs.folders import chosen_file, last_stage
 from shardy_py.base.inputs.formats import holds_hlo
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.buffers import AllocatedMemory, read_assignment
 from shardy_py.hlo.text import HloModule
 from shardy_py.xla.hlo_programs import hlo_module

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import dataclass
 from gzip import GzipFile
 from io import BytesIO
 from pathlib import Path
@@ -24,6 +23,7 @@ from shardy_py.base.inputs import formats
 from shardy_py.base.inputs.folders import chosen_file
 from shardy_py.base.inputs.formats import GZIP
 from shardy_py.base.narrowing import is_mapping
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release
 
 LARGEST = 1 << 30

@@ -18,11 +18,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 
 _MOST_FILES = 200_000
 _MOST_SHOWN = 4

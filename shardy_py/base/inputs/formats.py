@@ -9,13 +9,13 @@ Not here: gzip, around any of them, and folders (`files.py`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from io import BytesIO
 from zipfile import BadZipFile, ZipFile
 
 from shardy_py.base.bytecode import exported_module, is_bytecode
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.hlo_protos import module_in
+from shardy_py.base.records import dataclass
 from shardy_py.base.wire import fields_of
 
 MLIR, BYTECODE, HLO, HLO_PROTO = "mlir", "bytecode", "hlo", "hlo-proto"

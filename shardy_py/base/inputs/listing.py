@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from glob import glob, has_magic
 
 from shardy_py.base.errors import Diagnostic, ShardyError, WholeFile, located
 from shardy_py.base.inputs.folders import chosen_file, programs_below
+from shardy_py.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,14 @@ Not here: `scaled_dot_product_attention` (`products.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from shardy_py.api import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten.elements import Maybe, Outputs, Row, convert, sizes, widened
 from shardy_py.frontends.aten.reductions import shaped, softmax, spread
 from shardy_py.frontends.builder import RankedTensorType, Tensor, dot_general, ops, reduce_max, reduce_sum

@@ -9,8 +9,8 @@ Not here: gradients of pooling, upsampling and attention (`*_backward.py`), of a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten.elements import (
     Bound,
     Outputs,

@@ -7,7 +7,6 @@ Bags of one size, as of indices in two dimensions, are reduced along a dimension
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
@@ -16,6 +15,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.api import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten.distances import norm
 from shardy_py.frontends.aten.elements import Maybe, Row, convert, filled, sizes
 from shardy_py.frontends.aten.reductions import lowest

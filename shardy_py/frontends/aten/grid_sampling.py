@@ -8,11 +8,11 @@ derivative of one of the weights. Batch and channels stay apart: neighbours are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten.elements import Outputs, Row, convert, filled, sizes, widened
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, reduce_sum, scatter

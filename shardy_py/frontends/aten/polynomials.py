@@ -6,8 +6,8 @@ Each family has a recurrence of three terms, which a loop runs up to the greates
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten.elements import Row, convert, filled, sizes
 from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, reduce_max, while_loop
 from shardy_py.frontends.builder.tensor import Operand

@@ -9,13 +9,13 @@ suffices; `at` drops terms below the precision of the elements. Not here: ops (`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import factorial
 from typing import Any
 
 import numpy as np
 
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.builder import Tensor
 from shardy_py.frontends.builder.types import dtype_of
 

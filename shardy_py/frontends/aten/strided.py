@@ -8,9 +8,9 @@ overlapping windows, are gathers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten.elements import Row, convert, sizes
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, scatter

@@ -11,7 +11,7 @@ Not here: ops (`ops/`, `regions.py`, `shardings.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp, NameLoc, StringAttr, UnknownLoc
@@ -22,6 +22,7 @@ from shardy_py.api import Mesh, Program
 from shardy_py.api.annotate import Editor, ShardingLike
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.narrowing import is_mapping
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.builder import insertion
 from shardy_py.frontends.builder.bodies import listed, parameter_names
 from shardy_py.frontends.builder.tensor import Tensor, emit, value_of

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from shardy_py.api.annotate import Editor
 from shardy_py.base.errors import Position, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.source import position_of

@@ -11,7 +11,6 @@ Not here: other functions of tensors (`ops/`, `regions.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -20,6 +19,7 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from shardy_py.base.arrays import AnyArray
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.builder.broadcasting import (
     broadcast_to,
     common_shape,

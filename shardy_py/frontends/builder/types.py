@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import index
 from typing import Any
@@ -20,6 +19,7 @@ from xdsl.ir import Attribute
 
 from shardy_py.base.arrays import AnyDtype
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo.attributes import TypeExtensionsAttr
 from shardy_py.mlir.dialects.stablehlo.verify.messages import raw
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import read_tensor

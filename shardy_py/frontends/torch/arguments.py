@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_mapping, is_sequence
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten.elements import check_dense
 from shardy_py.frontends.torch.optimizers import PreparedOptimizer
 from shardy_py.frontends.torch.placements import is_tensor, torch_module

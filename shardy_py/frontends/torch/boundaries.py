@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from shardy_py.base.narrowing import is_sequence
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import ParallelPlan
 from shardy_py.frontends.torch.protocols import TorchModule, TorchTensor

@@ -15,7 +15,7 @@ Not here: which module gets what (`plans.py`).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from typing import Any, cast
 
@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from shardy_py.api import Mesh, P, Program, Sharding, ShardyError, Value
 from shardy_py.api.annotate import DIRECTIONS, Editor
 from shardy_py.api.partition_spec import dim
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten.boundary import TARGET
 from shardy_py.frontends.builder.tensor import static_shape
 from shardy_py.frontends.torch.boundaries import (

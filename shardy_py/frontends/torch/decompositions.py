@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from shardy_py.base.narrowing import is_mapping, is_sequence
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten import keeps_whole
 from shardy_py.frontends.torch.composites import rewrite_composites
 from shardy_py.frontends.torch.in_place import without_mutation

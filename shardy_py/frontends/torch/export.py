@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -26,6 +25,7 @@ from xdsl.ir import Block
 
 from shardy_py.api import Mesh, Program, ShardyError
 from shardy_py.base.narrowing import is_sequence
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten import Row, find_row
 from shardy_py.frontends.builder import Argument, RankedTensorType, Tensor, build, ops
 from shardy_py.frontends.builder.insertion import current_block

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.base.errors import Diagnostic
 from shardy_py.base.narrowing import is_mapping, is_sequence
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.arguments import check_model, named_inputs
 from shardy_py.frontends.torch.calls import fitting, place_of, short_text
 from shardy_py.frontends.torch.placements import torch_module

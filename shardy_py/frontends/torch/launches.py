@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Operation
 
 from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_any_sequence
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.boundaries import INPUTS, PARTS
 from shardy_py.frontends.torch.constraints import GROUP
 from shardy_py.frontends.torch.plans import FullyShard

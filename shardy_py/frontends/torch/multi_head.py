@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from math import sqrt
 from typing import Any
 
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import TorchTensor
 from shardy_py.frontends.torch.whole_ops import attention, contraction

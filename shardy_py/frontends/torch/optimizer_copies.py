@@ -14,10 +14,10 @@ import inspect
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import TorchOptimizer, TorchTensor
 

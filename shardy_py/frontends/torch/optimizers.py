@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from shardy_py.api import ShardyError
 from shardy_py.base.errors import Diagnostic, Position
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch import step_names
 from shardy_py.frontends.torch.dependence import dependence
 from shardy_py.frontends.torch.optimizer_copies import (

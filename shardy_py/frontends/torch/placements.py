@@ -21,7 +21,7 @@ Not here: programs (`programs.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from itertools import product
 from math import prod
@@ -29,6 +29,7 @@ from typing import Any, TypeGuard
 
 from shardy_py.api import Mesh, Sharding, ShardyError
 from shardy_py.api.arguments import expect
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.protocols import TorchTensor
 from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding import AxisRef, DimensionSharding, SubAxis, TensorSharding

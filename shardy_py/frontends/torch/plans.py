@@ -16,7 +16,7 @@ Not here: the styles (`styles.py`), the constraints in the program (`constraints
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from shardy_py.api import Mesh, ShardyError
 from shardy_py.api.arguments import expect, expect_each
 from shardy_py.base.errors import Diagnostic, closest
 from shardy_py.base.narrowing import is_any_sequence, is_mapping
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.protocols import Exported, TorchModule
 from shardy_py.frontends.torch.styles import Style, style_of
 

@@ -8,10 +8,10 @@ Not here: the step (`training_step.py`), its arguments (`arguments.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from shardy_py.api import ShardyError
 from shardy_py.api.arguments import expect_flag, expect_integer, expect_number
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch import step_names
 from shardy_py.frontends.torch.arguments import StepArgument
 from shardy_py.frontends.torch.placements import torch_module

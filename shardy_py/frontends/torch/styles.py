@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, cast
 
 from shardy_py.api import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.placements import torch_module
 
 Layouts = tuple[object, ...]

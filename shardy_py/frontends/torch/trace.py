@@ -19,12 +19,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.base.errors import Diagnostic, InternalError, Position
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten import find_row, keeps_whole
 from shardy_py.frontends.torch.calls import is_users, place_of, short_text
 from shardy_py.frontends.torch.foreach import is_foreach, run_each

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_mapping, is_sequence
+from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch import step_names
 from shardy_py.frontends.torch.arguments import (
     StepArgument,

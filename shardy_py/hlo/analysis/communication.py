@@ -15,7 +15,6 @@ part of the result reads and that it does not hold; if no device lacks any, the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.analysis.image import Image, image_of
 from shardy_py.hlo.analysis.strided import Progression, StridedBox, between, merged
 from shardy_py.indexing import Expr, IndexMap, Interval, constant, dim, extent, range_var

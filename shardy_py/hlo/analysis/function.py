@@ -12,12 +12,12 @@ Not here: conversions to functions (`from_hlo.py`, `from_mlir.py`), maps through
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import Literal
 
 from shardy_py.base.errors import Position
+from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord, TensorType
 
 Form = Literal["op", "call", "branches", "loop"]

@@ -14,12 +14,13 @@ are over-approximated by a box, and flagged.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.analysis.strided import Progression, StridedBox, between
 from shardy_py.indexing import (
     Constraint,

@@ -29,7 +29,7 @@ def op_maps(record: OpRecord, direction: Direction = "output-to-input") -> Grid:
     key = (_signature(record), direction)
     entry = _GRIDS.get(key)
     if entry is None:
-        entry = _GRIDS[key] = record, _grid(record, direction)
+        entry = _GRIDS.setdefault(key, (record, _grid(record, direction)))
     return entry[1]
 
 

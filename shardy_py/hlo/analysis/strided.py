@@ -10,9 +10,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import gcd, prod
+
+from shardy_py.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

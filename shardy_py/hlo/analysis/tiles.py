@@ -10,9 +10,10 @@ offsets (0, 8), sizes (16, 8), strides (1, 1)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.analysis.function import Function, function_of
 from shardy_py.hlo.analysis.fusion import function_maps
 from shardy_py.hlo.analysis.image import Image, image_of

@@ -17,13 +17,14 @@ may be equal, or all different.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
 
 import numpy as np
 
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.analysis.function import Function
 from shardy_py.hlo.analysis.fusion import function_maps
 from shardy_py.hlo.analysis.image import Image, image_of

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.buffers.model import AllocatedMemory, HeldBuffer
 
 _ALLOCATION = re.compile(r"allocation \d+: size (\d{1,18})(?:, (.*))?")

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.buffers.model import AllocatedMemory, HeldBuffer
 from shardy_py.hlo.collectives.flow import Flow
 from shardy_py.hlo.collectives.model import shape_bytes

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.collectives.attributes import computation_names
 from shardy_py.hlo.collectives.trips import trip_count
 from shardy_py.hlo.text import Computation, HloModule, Instruction

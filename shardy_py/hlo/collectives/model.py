@@ -5,9 +5,9 @@ Not here: how they are found (`reading.py`), the program that they come from (`r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.collectives.places import Place
 from shardy_py.hlo.text import NO_ORIGIN, Origin, Shape
 from shardy_py.indexing.layout import element_type

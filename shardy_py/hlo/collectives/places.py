@@ -7,8 +7,8 @@ Not here: the collectives (`reading.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.collectives.flow import Flow
 from shardy_py.hlo.text import Computation, Instruction
 

@@ -16,8 +16,9 @@ in several steps, are one each. Not here: trip counts (`trips.py`), what is sent
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.collectives.attributes import integer_rows
 from shardy_py.hlo.collectives.flow import Flow, RunCount
 from shardy_py.hlo.collectives.model import Devices, HloCollective, Overlap, SentValue, element_count

@@ -9,10 +9,11 @@ Not here: what the fields mean (`reader.py`, `attributes.py`).
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.packed import unpacked
+from shardy_py.base.records import dataclass
 from shardy_py.base.wire import BYTES, FIXED32, fields_of
 from shardy_py.hlo.proto.schema import MESSAGES, Field
 from shardy_py.hlo.text.opcodes import Values

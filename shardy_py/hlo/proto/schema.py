@@ -8,7 +8,9 @@ Fields without a row are skipped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from shardy_py.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ TextField(number=1, kind='int')
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.proto.enums import ENUMS, PRIMITIVE_TYPES
 from shardy_py.hlo.proto.schema import MESSAGES
 

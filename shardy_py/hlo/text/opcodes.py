@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from ast import literal_eval
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.text.values import Instruction, Shape
 from shardy_py.ops import TABLE, Control, OpSpec, names
 

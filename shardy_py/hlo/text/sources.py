@@ -8,9 +8,9 @@ innermost first; `source_file` and `source_line` are one frame. Not here: locati
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.text.frontend import entries, unescaped
 from shardy_py.hlo.text.values import HloModule, Instruction
 

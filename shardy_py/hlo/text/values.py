@@ -9,11 +9,12 @@ Not here: layouts (`indexing/layout/`), the reader (`reader.py`), instructions a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from shardy_py.base.errors import Position, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.indexing import layout as layouts
 from shardy_py.indexing.layout import (
     ELEMENT_TYPES,

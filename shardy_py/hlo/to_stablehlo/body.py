@@ -7,13 +7,14 @@ and of asynchronous ops are inlined. Not here: opcodes that need more than their
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py.base.errors import ShardyError, located
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.text import OPCODES, Computation, HloModule, Instruction, Shape, fitting, row_of
 from shardy_py.hlo.text.frontend import entries
 from shardy_py.hlo.to_stablehlo.emitter import Emitter, Entries, block_of

@@ -9,13 +9,15 @@ Not here: the width of elements in one layout (`E(n)`: `element_bits` of `format
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from shardy_py.base.arrays import AnyDtype
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
+
+if TYPE_CHECKING:
+    from shardy_py.base.arrays import AnyDtype
 
 
 @dataclass(frozen=True, slots=True)

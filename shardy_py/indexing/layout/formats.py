@@ -12,12 +12,13 @@ bf16[3,5]{1,0:T(4,128)(2,1)} 30 1024 97.1%
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from typing import Literal, get_args
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.indexing.layout.tile_level import check_rank
 from shardy_py.indexing.layout.values import ArrayShape, BufferShape, Layout, Shape, Tile, TupleShape

@@ -12,16 +12,18 @@ dimensions or exceed the tiles before have no digits; `pack.py` runs steps for t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from shardy_py.base.arrays import AnyArray
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.placement import BufferPlacement
 
-Pair = tuple[AnyArray, AnyArray]
+if TYPE_CHECKING:
+    from shardy_py.base.arrays import AnyArray
+
+Pair: TypeAlias = "tuple[AnyArray, AnyArray]"
 """Elements of an array and their places in its buffer: views of one shape."""
 
 _FEW = 16

@@ -23,22 +23,25 @@ Not here: the offset of one element (`placement.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
-
-from shardy_py.base.arrays import AnyArray, AnyDtype
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.element_types import element_type, element_type_of
 from shardy_py.indexing.layout.mixed_radix import by_value, digit_order, element_views, padding_views, slabs
 from shardy_py.indexing.layout.placement import BufferPlacement
 from shardy_py.indexing.layout.tile_level import TileLevel
 from shardy_py.indexing.layout.values import ArrayShape, Layout
 
-Octets = NDArray[np.uint8]
-Buffer = bytes | bytearray | memoryview | AnyArray
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+    from shardy_py.base.arrays import AnyArray, AnyDtype
+
+Octets: TypeAlias = "NDArray[np.uint8]"
+Buffer: TypeAlias = "bytes | bytearray | memoryview | AnyArray"
 
 
 def pack(array: ArrayLike, layout: Layout, fill: object = 0) -> AnyArray:

@@ -13,11 +13,11 @@ index of the others; dimensions that the first tile joins are one. Not here: dra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise, product
 from math import prod
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.formats import padded_bytes
 from shardy_py.indexing.layout.placement import BufferPlacement
 from shardy_py.indexing.layout.tile_level import linear, tile_level, unlinear

@@ -12,15 +12,13 @@ formulas of one tile (`tile_level.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.indexing import Expr, IndexMap, constant, dim, extent
 from shardy_py.indexing.layout.tile_level import (
     Coordinate,
@@ -33,6 +31,9 @@ from shardy_py.indexing.layout.tile_level import (
     tile_levels,
     unlinear,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.indexing import Expr
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 COMBINE = -1
 """In a tile: the dimension is joined with the next more minor one (`*`; XLA's kCombineDimension)."""
@@ -31,10 +32,11 @@ MOST_TILES = 32
 MOST_DIMENSIONS = 200
 """Dimensions with and without tiling. Positions in arrays of so many have fewer digits than Python prints."""
 
-_MAX_POSITION = np.iinfo(np.int64).max
+_MAX_POSITION = (1 << 63) - 1
+"""The largest number of an array of positions."""
 
-IntArray = NDArray[np.int64]
-Coordinate = TypeVar("Coordinate", int, IntArray, Expr)
+IntArray: TypeAlias = "NDArray[np.int64]"
+Coordinate = TypeVar("Coordinate", int, "IntArray", Expr)
 Undone = tuple[list[Coordinate | int], list[tuple[Coordinate | int, int]]]
 
 

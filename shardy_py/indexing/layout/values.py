@@ -10,12 +10,12 @@ Not here: reading text (`text.py`), offsets of elements (`placement.py`), defaul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from operator import mul
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.indexing import IndexMap
 from shardy_py.indexing.layout.element_types import ELEMENT_TABLE
 from shardy_py.indexing.layout.placement import BufferPlacement, placement

@@ -14,13 +14,13 @@ here: the ops (`localize/halo_exchange.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.base.records import dataclass
 from shardy_py.reshard.device_groups import device_ids
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import Axes, total_size

@@ -13,10 +13,10 @@ Not here: inserting masks (`localize/padding_masks.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Identity, OpRecord
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions, ScatterDimensions
 

@@ -17,8 +17,9 @@ Not here: the rounds (`localize/random_rounds.py`), the ops (`localize/random_pa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+
+from shardy_py.base.records import dataclass
 
 WORDS = {"THREE_FRY": 2, "PHILOX": 4}
 """The words of 32 bits of a counter, by algorithm."""

@@ -16,10 +16,11 @@ Not here: the op (`localize/permutation_selects.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.halo import Integers
 from shardy_py.localize.arithmetic.windows import (
     Rounded,

@@ -15,11 +15,10 @@ Not here: the exchanges of whole parts that Shardy makes (`halo.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.halo import Integers, Piece, SplitDimension, device_pairs
 from shardy_py.ops.dimensions import Window
 from shardy_py.sharding import Mesh

@@ -9,13 +9,13 @@ Not here: what each code of a dialect stands for (`rows.py` and the tables of di
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.bytecode.encoding import ByteCursor
 from shardy_py.mlir.bytecode.sections import BytecodeFile, EncodedEntry
 from shardy_py.mlir.text.attribute_writer import attribute_text

@@ -17,10 +17,11 @@ Not here: what attributes, types and ops are (`entries.py`, `ir_section.py`), re
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
 from shardy_py.base.bytecode import MAGIC
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.bytecode.encoding import ByteCursor, decoded
 
 NEWEST_VERSION = 6

@@ -7,10 +7,11 @@ users in this order, so that a program behaves as the one that was written.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.bytecode.encoding import ByteCursor
 from shardy_py.mlir.ir import set_uses
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from math import prod
 from typing import TypeVar
 
@@ -38,6 +38,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.bytecode.vhlo_names import ACCURATE, SECOND_VERSIONS
 from shardy_py.mlir.dialects.attribute_classes import ValueAttribute
 from shardy_py.mlir.dialects.stablehlo import attributes as a

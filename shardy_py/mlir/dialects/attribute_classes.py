@@ -11,7 +11,7 @@ Not here: the classes (each dialect's `attributes.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
@@ -21,6 +21,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.base.narrowing import is_sequence
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.text.assembly import Spelling
 from shardy_py.mlir.text.attribute_writer import attribute_text, string_literal
 from shardy_py.mlir.text.cursor import Cursor

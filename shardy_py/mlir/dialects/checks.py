@@ -6,10 +6,11 @@ A check runs the rules of a row in order; the first violation ends it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.definition import Infer, OpRow
 from shardy_py.mlir.dialects.faults import NOT_INFERRED, Check, Fault, inferred_fault
 from shardy_py.mlir.dialects.op_table import OpTable

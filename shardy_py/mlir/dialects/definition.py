@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, cast
 
 from typing_extensions import TypeVar, override
@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.declaration import declare
 from shardy_py.mlir.dialects.kinds import ANY_TYPE, AttributeKind, AttributePredicate, TypeKind
 from shardy_py.mlir.dialects.sdy.interfaces import (

@@ -9,11 +9,10 @@ Not here: which kind an attribute of an op has (`kinds.py`, a dialect's `notatio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, TypeVar, cast
 
-import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
@@ -34,8 +33,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.narrowing import is_iterable, is_mapping
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.text.attribute_reader import dense_array
 from shardy_py.mlir.text.dense import make_dense
 

@@ -9,7 +9,6 @@ Not here: the kinds that belong to a dialect, its enums and structs (`attribute_
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -33,6 +32,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects import encoding as encodings
 from shardy_py.mlir.dialects.attribute_classes import ValueAttribute
 from shardy_py.mlir.dialects.encoding import Encoding

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.definition import OpRow, Slot
 from shardy_py.mlir.dialects.kinds import AttributeKind
 from shardy_py.mlir.text.assembly import (

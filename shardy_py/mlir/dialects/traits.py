@@ -14,7 +14,6 @@ op reads and how shardings propagate through it is in `ops/` (`OpSpec`), which d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -31,6 +30,7 @@ from xdsl.traits import (
     SymbolOpInterface,
 )
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.ir import blocks_of
 
 if TYPE_CHECKING:

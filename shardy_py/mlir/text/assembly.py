@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from xdsl.ir import Attribute, Operation, Region
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.cursor import Cursor
 from shardy_py.mlir.text.op_writer import OpWriter

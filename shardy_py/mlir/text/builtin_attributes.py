@@ -36,7 +36,7 @@ def string_attribute(text: str) -> StringAttr:
     if found is None:
         found = StringAttr(text)
         if len(text) <= LARGE_TEXT:
-            _strings[text] = found
+            found = _strings.setdefault(text, found)
     return found
 
 

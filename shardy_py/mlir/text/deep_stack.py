@@ -10,8 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
+
+from shardy_py.base.records import dataclass
 
 _FRAMES = 12_000
 """More than `MAX_NESTING` levels times the frames of a level, in reading and in printing."""

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
 from enum import Enum, auto
 from fractions import Fraction
 from functools import lru_cache
 
 from typing_extensions import override
+
+from shardy_py.base.records import dataclass
 
 
 class Special(Enum):

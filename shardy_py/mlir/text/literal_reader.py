@@ -8,7 +8,7 @@ Not here: how elements are stored and printed (`dense.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import prod
 from typing import Any, NoReturn
@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release, current
 from shardy_py.base.session import SESSION
 from shardy_py.mlir.text.attribute_writer import attribute_text
@@ -73,7 +74,7 @@ def read_number(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
         value = float_value(cursor, token, negated, form, start, literal)
         made = FloatAttr.new((FloatData(form.kept(value)), type_))
     if len(token) < _MEMO_LENGTH:
-        _numbers[key] = (made, type_)
+        return _numbers.setdefault(key, (made, type_))[0]
     return made
 
 

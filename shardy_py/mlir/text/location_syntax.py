@@ -8,8 +8,6 @@ Not here: which locations get an alias in print (`naming.py`), places in a sourc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import (
     ArrayAttr,
     CallSiteLoc,
@@ -22,6 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.text.builtin_attributes import is_array, string_attribute
 from shardy_py.mlir.text.cursor import Cursor, is_integer_token
 from shardy_py.mlir.text.source import FileRangeLoc, numeral

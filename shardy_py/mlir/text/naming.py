@@ -14,11 +14,12 @@ Not here: labels of blocks (`writer.py`), what an attribute prints as (`attribut
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr, TupleType
 from xdsl.ir import Attribute, Operation, OpResult, Region
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.text.location_syntax import LOCATIONS
 from shardy_py.mlir.text.syntax import OpSyntax, SyntaxTable, operation_name
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.ir import append_arguments, keep_file_name
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.cursor import Cursor

@@ -57,7 +57,7 @@ def numeral(value: int) -> IntAttr:
     """The integer attribute of a line or column, one object a value."""
     found = _integers.get(value)
     if found is None:
-        found = _integers[value] = IntAttr(value)
+        found = _integers.setdefault(value, IntAttr(value))
     return found
 
 

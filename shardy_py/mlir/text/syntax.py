@@ -7,12 +7,14 @@ the list of dialects (`mlir/dialects/registry.py`, which provides the table of t
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
+
+from shardy_py.base.records import dataclass
 
 if TYPE_CHECKING:
     from xdsl.context import Context

@@ -49,7 +49,7 @@ def integer_type(name: str) -> builtin.IntegerType | None:
         match = _INTEGER.match(name)
         if match is None or len(match[2]) > 8 or int(match[2]) > _MAX_WIDTH:
             return None
-        found = _integers[name] = builtin.IntegerType(int(match[2]), _SIGNS[match[1]])
+        found = _integers.setdefault(name, builtin.IntegerType(int(match[2]), _SIGNS[match[1]]))
     return found
 
 
@@ -103,7 +103,7 @@ def _memoised_tensor(cursor: Cursor) -> Attribute:
         return found
     made = cursor.nested(lambda: _tensor(cursor))
     if cursor.previous_end == match.end() and "#" not in text and "!" not in text and "//" not in text:
-        _by_text[text] = made
+        return _by_text.setdefault(text, made)
     return made
 
 
@@ -131,7 +131,7 @@ def function_type(inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> 
     key = (*map(id, inputs), 0, *map(id, outputs))
     found = _function_types.get(key)
     if found is None:
-        found = _function_types[key] = builtin.FunctionType.from_lists(inputs, outputs)
+        found = _function_types.setdefault(key, builtin.FunctionType.from_lists(inputs, outputs))
         SESSION.charge(len(key))
     return found
 

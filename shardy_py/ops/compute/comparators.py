@@ -13,10 +13,10 @@ Not here: sorting (`order.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops.compute.lanes import Array, RegionFunction, RegionTerm
 from shardy_py.ops.compute.precision import NARROW_FLOATS, SMALL_INTEGERS
 from shardy_py.ops.table import is_elementwise

@@ -6,13 +6,13 @@ Not here: convolutions (`convolution.py`), the arithmetic of element types (`pro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from shardy_py.base.arrays import AnyDtype
+from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.arithmetic import current
 from shardy_py.ops.compute.lanes import Array, Compute, dtype_of, lanes_of

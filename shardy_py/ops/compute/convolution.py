@@ -9,13 +9,13 @@ Not here: the arithmetic of element types (`products.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import prod
 
 import numpy as np
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.arithmetic import current
 from shardy_py.ops.compute.lanes import Array, Compute, dtype_of, lanes_of, strided

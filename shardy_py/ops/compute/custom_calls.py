@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.narrowing import is_mapping, is_sequence
+from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.compute import lapack
 from shardy_py.ops.compute.lanes import TOKEN, Array, Compute, dtype_of, in_lanes, lanes_of

@@ -8,10 +8,10 @@ ops that only forward values). Not here: the functions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops import Facet
 from shardy_py.ops.compute.custom_calls import Function, function_of_user
 from shardy_py.ops.compute.indexed import write_slice

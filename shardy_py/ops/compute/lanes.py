@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from shardy_py.base.arrays import AnyArray, AnyDtype
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.ops import OpRecord, TensorType
 

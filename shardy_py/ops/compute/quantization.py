@@ -13,7 +13,7 @@ specification, "Quantized types" and "Quantization computations".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +21,7 @@ import ml_dtypes
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.compute.conversion import converted

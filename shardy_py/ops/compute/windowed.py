@@ -11,7 +11,7 @@ Not here: whole dimensions (`reduction.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import gcd, prod
 from operator import mul
@@ -20,6 +20,7 @@ import numpy as np
 
 from shardy_py.base.arrays import Ufunc
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.combining import (
     WIDE_ROW,

@@ -11,13 +11,14 @@ Propagation replicates indexed dimensions, but not batch dimensions. Ops are rew
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects import builtin
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects.stablehlo import op_class
 from shardy_py.mlir.dialects.traits import is_constant

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -20,6 +19,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import Diagnostic, ShardyError, located
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.holders import SHARDING, sharding_attributes
 from shardy_py.mlir.ir import operands_of, walk_pre_order

@@ -58,9 +58,10 @@ def rule_deriver(*, conservative_propagation: bool = False) -> Callable[[OpRecor
 
     def rule_of(record: OpRecord) -> ShardingRule | None:
         key = (id(record), conservative_propagation, release)
-        if key not in _RULES:
-            _RULES[key] = derive_rule(record, conservative_propagation=conservative_propagation)
-        return _RULES[key]
+        if key in _RULES:
+            return _RULES[key]
+        rule = derive_rule(record, conservative_propagation=conservative_propagation)
+        return _RULES.setdefault(key, rule)
 
     return rule_of
 

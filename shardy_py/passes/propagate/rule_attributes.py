@@ -16,10 +16,10 @@ def derived_rule_attribute(rule: ShardingRule) -> OpShardingRuleAttr:
     """The attribute that holds `rule`, for ops for which `rule` is derived; one for each rule object."""
     known = _DERIVED.get(id(rule))
     if known is None:
-        known = _DERIVED[id(rule)] = (rule, OpShardingRuleAttr(rule))
+        known = _DERIVED.setdefault(id(rule), (rule, OpShardingRuleAttr(rule)))
     return known[1]
 
 
 def derived_rule_attributes() -> frozenset[int]:
     """The identities of all attributes of derived rules, until the next program."""
-    return frozenset(id(attribute) for _, attribute in _DERIVED.values())
+    return frozenset(id(attribute) for _, attribute in [*_DERIVED.values()])  # other threads add more

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, OpResult
 from xdsl.traits import OpTrait
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.traits import is_dead_when_unused, is_foldable_constant, is_isolated
 from shardy_py.mlir.ir import erase, operands_of, place_at_start, replace_uses, take_out, walk_pre_order
 

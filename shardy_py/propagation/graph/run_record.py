@@ -6,12 +6,13 @@ Filled while passes run within `recording` (`passes/runner.py`), read afterwards
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.data_flow import edge_targets
 from shardy_py.mlir.dialects.sdy import DataFlowEdgeOp, FuncDataFlowEdgeOp
 from shardy_py.mlir.ir import owning_op

@@ -9,7 +9,6 @@ Not here: steps (`build.py`), reading and writing the places (`holders.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from typing import cast
 
@@ -17,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.data_flow import argument_owners, edge_of_owner, edge_targets, result_owners
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.dialects.traits import data_flow_of

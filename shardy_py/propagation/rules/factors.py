@@ -19,10 +19,10 @@ shares the factor of its result dimension. Not here: treatments (`ops/`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing import Division, Expr, IndexMap, Interval, Variable, dim, extent, simplify_expr
 from shardy_py.ops import (
     Atom,

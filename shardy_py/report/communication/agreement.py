@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse
 from shardy_py.report.communication.halos import KIND as HALO
 from shardy_py.report.tables import bytes_text

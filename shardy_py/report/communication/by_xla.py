@@ -6,12 +6,13 @@ Not here: XLA's choices (`xla/spmd/`), the program as the planner reads it (`spm
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import Position
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.ir import blocks_of, operands_of, written_name
 from shardy_py.mlir.location_names import location_text

@@ -6,12 +6,13 @@ Not here: the collectives (`collect.py`), the events of the passes (`mlir/moveme
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.base.errors import Position
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.ir import written_name
 from shardy_py.mlir.location_names import location_text

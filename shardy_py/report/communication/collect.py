@@ -7,13 +7,13 @@ holds the op that requires each. Not here: data that ops exchange themselves (`h
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import AxisSize, Cost, CostModel
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.ir import op_names, operands_of

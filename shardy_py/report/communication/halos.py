@@ -13,12 +13,12 @@ Not here: collectives (`collect.py`), strides counted exactly (`hlo/analysis/com
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 
-import numpy as np
 from xdsl.ir import Operation
 
+from shardy_py.base.deferred import np
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import AxisSize
 from shardy_py.indexing import IndexMap, Interval, bounds_of, extent
 from shardy_py.indexing.layout import layout_bytes

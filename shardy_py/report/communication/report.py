@@ -10,7 +10,7 @@ Not here: finding collectives (`collect.py`), their costs (`hardware/cost.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -19,6 +19,7 @@ from xdsl.ir import Operation
 
 from shardy_py.base.errors import Diagnostic
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release, current, heading
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.base.terminal import lines_text

@@ -6,8 +6,8 @@ Not here: what is forecast to change (`xla/targets/`), which collectives these a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.collectives import HloCollective
 from shardy_py.indexing.layout import element_type
 from shardy_py.report.communication import CollectiveUse

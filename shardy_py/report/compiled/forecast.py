@@ -6,11 +6,12 @@ Not here: the forecast (`report/communication/`), how compiled values are joined
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from xdsl.ir import Attribute, OpResult
 
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import CostModel
 from shardy_py.hlo.collectives import Place
 from shardy_py.hlo.text import Frame, Origin

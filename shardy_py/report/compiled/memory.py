@@ -6,10 +6,10 @@ Not here: what the program holds (`hlo/buffers/`), the estimate (`xla/buffers/`)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.buffers import AllocatedMemory, memory_of
 from shardy_py.hlo.collectives import Flow, ValueSurroundings
 from shardy_py.hlo.text import Computation, HloModule

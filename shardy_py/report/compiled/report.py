@@ -10,11 +10,12 @@ Not here: reading collectives (`hlo/collectives/`), how they are joined (`report
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import prod
 
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release, current
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.hardware.cost import AxisSize, Cost, CostModel

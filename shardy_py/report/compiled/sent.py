@@ -6,8 +6,8 @@ Not here: reading collectives (`hlo/collectives/`), the forecast (`forecast.py`)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import AxisSize, Cost, CostModel
 from shardy_py.hlo.collectives import HloCollective, SentValue, element_count
 from shardy_py.hlo.text import NO_ORIGIN

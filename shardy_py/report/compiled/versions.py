@@ -9,10 +9,10 @@ Of two releases of a compiler, say, or two sets of its flags. Not here: a progra
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.buffers import AllocatedMemory
 from shardy_py.hlo.collectives import HloCollective, collectives_of
 from shardy_py.hlo.text import HloModule

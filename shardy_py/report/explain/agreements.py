@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.propagation.flat import Direction
 from shardy_py.propagation.journal import FUNCTION_RESULT, Arrival, AxisSource
 from shardy_py.report.explain.neighbourhood import At, Joint, Neighbourhood, Way

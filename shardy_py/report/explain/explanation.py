@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Literal, Self
 
 from xdsl.dialects.func import FuncOp
 
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import lines_text
 from shardy_py.report.explain import shown as showing
 from shardy_py.sharding import AxisRef

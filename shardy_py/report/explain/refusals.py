@@ -5,8 +5,7 @@ Not here: which tensor refused which axis (`crossings.py`), kinds of reasons (`e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from shardy_py.base.records import dataclass
 from shardy_py.propagation.stops import Stop, StopKind
 from shardy_py.report.explain.explanation import Annotation, NamedPlace, constrained
 from shardy_py.report.explain.neighbourhood import Crossing

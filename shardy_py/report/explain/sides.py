@@ -10,11 +10,12 @@ Where a collective is needed, these are the annotations to change. Not here: the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.traits import is_terminator
 from shardy_py.mlir.ir import operands_of
 from shardy_py.report.explain.explaining import MOST_CHAINS, Explainer, Subject, final_sharding, spot_of

@@ -8,10 +8,9 @@ Not here: finding them (`tracing.py`), the nearest ones (`ways.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.holders import Holder
 from shardy_py.mlir.movements import Movement, Spot
 from shardy_py.propagation.journal import Arrival, AxisSource

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.report.explain.states import Root, State, Transition
 
 Node = tuple[int, int]

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.hlo.text import Origin
 from shardy_py.report.join.model import Join, JoinEvidence, Match, SentItem, line_of, scope_of
 

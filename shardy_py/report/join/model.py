@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, auto
 from math import prod
 from pathlib import PurePath
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.source_files import is_framework
 from shardy_py.hlo.collectives import Place
 from shardy_py.hlo.text import Frame, Origin

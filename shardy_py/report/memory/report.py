@@ -10,7 +10,7 @@ Not here: its rows (`rows.py`), computing sizes and liveness (`collect.py`, `liv
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from heapq import nsmallest
 from typing import Any, cast
@@ -21,6 +21,7 @@ from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release, current, heading
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.base.session import without_collection

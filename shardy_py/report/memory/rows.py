@@ -5,8 +5,7 @@ Not here: what they are computed from, and the report (`report.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.tensor_bytes import TensorBytes
 from shardy_py.report.memory import shown
 from shardy_py.report.tables import bytes_text, type_text

@@ -6,10 +6,10 @@ Not here: how loops are recognized (`detected.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from string import ascii_lowercase
 from xml.sax.saxutils import escape
 
+from shardy_py.base.records import dataclass
 from shardy_py.report.tables import bytes_text, seconds_text
 
 _MOST_COLUMNS = 48

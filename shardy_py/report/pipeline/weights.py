@@ -6,10 +6,10 @@ Not here: which loops are pipelines (`detected.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.dialects.sdy import ManualComputationOp
 from shardy_py.mlir.dialects.stablehlo import op_class

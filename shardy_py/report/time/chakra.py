@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import utf8
 from shardy_py.base.wire import bytes_field, integer_field, packed, varint
 from shardy_py.hardware.cost import AxisSize

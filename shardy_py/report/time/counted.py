@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.mlir.typed import of_kind

@@ -7,11 +7,12 @@ nodes whose values they read. Not here: intervals (`interval.py`), the report (`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, cast
 
 from xdsl.dialects.func import FuncOp
 
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
 from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.ir import written_name

@@ -13,10 +13,10 @@ axes are busy, and as the longest chain of nodes that need each other. Iteration
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
+from shardy_py.base.records import dataclass
 from shardy_py.report.time.graph import TimedBlock, TimedNode
 
 COMPUTE, MEMORY = "compute", "memory"

@@ -8,10 +8,10 @@ kernel (`kernels.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import ceil, prod
 from typing import Literal, TypeGuard
 
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions

@@ -9,10 +9,11 @@ as partitioned (`graph.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from xdsl.dialects.func import FuncOp
 
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
 from shardy_py.mlir.ir import written_name
 from shardy_py.mlir.location_names import location_text

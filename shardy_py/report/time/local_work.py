@@ -7,12 +7,12 @@ completed by an all-reduce computes that part of the sum. Not here: the work of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import inf, prod
 from typing import Any, cast
 
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
 from shardy_py.mlir.record import record_of
 from shardy_py.ops import OpRecord, Work, indexing_maps, matching_attributes, work_of
@@ -92,7 +92,7 @@ def local_work(
     known = _LOCAL.get(key)
     if known is None:
         made = _local_work(work, step, sent, held, is_planned=is_planned)
-        known = _LOCAL[key] = (step.record, step.targets, tuple(held)), made
+        known = _LOCAL.setdefault(key, ((step.record, step.targets, tuple(held)), made))
     return known[1]
 
 
@@ -127,7 +127,7 @@ def known_work(record: OpRecord) -> Work:
     known = _WORK.get(id(record))
     if known is None:
         with matching_attributes(record):
-            known = _WORK[id(record)] = record, work_of(record)
+            known = _WORK.setdefault(id(record), (record, work_of(record)))
     return known[1]
 
 
@@ -199,7 +199,7 @@ def read_shares(record: OpRecord) -> tuple[float, ...]:
             for number, (type_, points) in enumerate(zip(record.operands, _points_read(record), strict=True)):
                 whole = 0 if type_ is None else _elements(type_.shape)
                 found[number] = min(1.0, points / whole) if whole else 1.0
-        known = _READ[id(record)] = record, tuple(found)
+        known = _READ.setdefault(id(record), (record, tuple(found)))
     return known[1]
 
 

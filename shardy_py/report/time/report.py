@@ -10,7 +10,7 @@ Not here: nodes and their time (`graph.py`, `roofline.py`), notebooks and rows (
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -20,6 +20,7 @@ from xdsl.dialects.func import FuncOp
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import DEFAULT, Release, current, following, heading
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.hardware import AxisLink, AxisPlacement, Hardware

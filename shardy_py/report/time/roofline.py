@@ -5,9 +5,9 @@ Matrix units, vector units and memory work at the same time. Not here: what the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
 from shardy_py.ops import OpRecord
 from shardy_py.report.time.local_work import DeviceWork

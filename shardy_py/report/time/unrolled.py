@@ -12,10 +12,11 @@ between them. Not here: when nodes run (`timeline.py`), files (`trace.py`, `chak
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.report.time.graph import TimedBlock, TimedNode
 from shardy_py.report.time.interval import measure
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import Position
+from shardy_py.base.records import dataclass
 from shardy_py.base.source_files import SourceFiles
 from shardy_py.hardware.cost import Cost
 from shardy_py.mlir.ir import operands_of, written_name

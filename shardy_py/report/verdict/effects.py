@@ -7,8 +7,8 @@ name, operand, source location and scopes. Not here: changes (`model.py`), their
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.location_names import name_stack
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.communication.report import by_cause

@@ -10,9 +10,9 @@ Not here: how causes are found (`causes.py`), text (`text.py`), JSON (`json.py`)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from shardy_py.base.errors import Position
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import Cost
 from shardy_py.report.difference import Figures
 from shardy_py.report.verdict import text

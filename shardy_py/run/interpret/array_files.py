@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import prod
 from os import SEEK_END, PathLike, fspath
 from typing import IO
@@ -24,6 +23,7 @@ import numpy as np
 
 from shardy_py.base.arrays import AnyDtype
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.ops.compute import Array
 
 FIRST = "0"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.record import record_of
 from shardy_py.ops.compute import COMPUTED, Array
 from shardy_py.ops.compute.arithmetic import current

@@ -13,7 +13,6 @@ Not here: execution (`plan.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from types import FunctionType
@@ -24,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.dialects.traits import is_terminator
 from shardy_py.mlir.ir import operands_of, terminator_of, type_of

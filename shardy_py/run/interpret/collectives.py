@@ -8,13 +8,13 @@ Not here: what is computed from the values of a group (`exchange.py`), the group
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 
 import numpy as np
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.device_groups import Groups
 from shardy_py.mlir.dialects.stablehlo.attributes import ChannelHandleAttr
 from shardy_py.mlir.ir import type_of

@@ -9,10 +9,10 @@ passed on), or its function in `ops/compute/`. Not here: the choice among these 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.record import record_of
 from shardy_py.ops import Facet
 from shardy_py.ops.compute.lanes import TOKEN

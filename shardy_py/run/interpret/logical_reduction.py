@@ -9,11 +9,11 @@ name devices (`collectives.py`), values that are unreduced at the border of such
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import AllReduceOp
 from shardy_py.mlir.typed import integer_of, of_kind
 from shardy_py.ops import COMBINERS, REDUCTIONS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.ops.compute.movement import check_elements
 from shardy_py.reshard.process_grid import Grid
 from shardy_py.run.interpret.rendezvous import Rendezvous

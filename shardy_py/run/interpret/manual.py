@@ -12,7 +12,7 @@ Not here: how dimensions are split (`sharding/slices.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 
@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import ShapedType
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ManualComputationOp
 from shardy_py.mlir.typed import of_kind
 from shardy_py.ops import COMBINERS, REDUCTIONS

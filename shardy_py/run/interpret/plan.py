@@ -6,12 +6,13 @@ Slots are cleared after their last use, so that a value is freed as soon as noth
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.op_errors import error_at
 from shardy_py.run.interpret.machine import Devices, Run
 from shardy_py.run.interpret.values import Value, is_array

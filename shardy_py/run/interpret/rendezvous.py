@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Condition, Thread
 
 import numpy as np
 
 from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.run.interpret.values import Value
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.text.naming import ValueNames

@@ -10,13 +10,14 @@ Not here: cutting parts out (`cutting.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects import print_module
 from shardy_py.mlir.dialects.sdy import ManualComputationOp
 from shardy_py.mlir.dialects.traits import data_flow, is_constant

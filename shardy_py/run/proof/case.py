@@ -6,13 +6,14 @@ Not here: running them (`proving.py`), reading the events of the passes (`corres
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import OpResult, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.ir import operands_of, terminator_of, type_of
 from shardy_py.mlir.movements import LocalSignature

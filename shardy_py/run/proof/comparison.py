@@ -9,7 +9,7 @@ Not here: the correspondences (`correspondences.py`), running the programs (`pro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.ops import COMBINERS
 from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.arithmetic import FLOAT, Arithmetic

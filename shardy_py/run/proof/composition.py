@@ -15,13 +15,13 @@ Not here: the proofs (`signatures.py`).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.data_flow import edge_owners, edge_targets, source_values
 from shardy_py.mlir.dialects.traits import data_flow, is_constant
 from shardy_py.mlir.ir import operands_of, terminator_of, walk_pre_order

@@ -9,11 +9,12 @@ Not here: the comparison (`comparison.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import AllReduceOp
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.ir import blocks_of, operands_of, owning_op, type_of, walk_pre_order

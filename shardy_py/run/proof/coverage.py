@@ -7,11 +7,12 @@ executed, whose ops are proven alone (`plan.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.chlo import BroadcastSelectOp
 from shardy_py.mlir.dialects.stablehlo import SelectOp
 from shardy_py.mlir.ir import operands_of, terminator_of, walk_pre_order

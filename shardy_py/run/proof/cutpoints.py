@@ -12,12 +12,13 @@ Not here: which values correspond (`correspondences.py`), what a difference behi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 import numpy as np
 from xdsl.ir import OpResult, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import PadOp
 from shardy_py.mlir.ir import type_of
 from shardy_py.mlir.plain import tensor_type

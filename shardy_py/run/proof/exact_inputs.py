@@ -9,7 +9,6 @@ and two residues.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +16,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.base.arrays import AnyDtype
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.traits import constant_of, is_constant
 from shardy_py.mlir.ir import operands_of, walk_pre_order
 from shardy_py.mlir.record import record_of

@@ -9,12 +9,13 @@ Not here: the elements of inputs (`exact_inputs.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import AbsOp
 from shardy_py.mlir.ir import operands_of, type_of, walk_pre_order
 from shardy_py.mlir.plain import tensor_type

@@ -11,7 +11,8 @@ prime divides a coefficient of b bits with a probability below b / 2^28.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from shardy_py.base.records import dataclass
 
 _LEAST_PRIME = 2.0**30
 _COEFFICIENT_BITS = 152

@@ -5,12 +5,13 @@ Not here: what they are compared with (`comparison.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops.compute import Array
 from shardy_py.run.interpret.machine import Devices
 from shardy_py.run.interpret.values import Value, is_array

@@ -8,8 +8,7 @@ the same result. Not here: the relations (`sized_ops.py`), zeros (`zero_signs.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from shardy_py.base.records import dataclass
 from shardy_py.ops import Facet, Family
 from shardy_py.run.proof import sized_ops as sizes
 

@@ -5,10 +5,11 @@ Not here: the comparison (`comparison.py`), what an answer says of them (`answer
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.run.proof.correspondences import Counterpart
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from shardy_py.base.records import dataclass
 from shardy_py.run.interpret import RunLimits
 
 MOST_STEPS = 1 << 20

@@ -9,10 +9,10 @@ Only residues that are random are looked up: small numbers are of many tensors. 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops.compute import Array
 from shardy_py.run.proof.field.residues import Residues
 

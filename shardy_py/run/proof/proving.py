@@ -8,12 +8,12 @@ Not here: the comparison of one op (`comparison.py`), on which shapes programs a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.ir import type_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import function_name

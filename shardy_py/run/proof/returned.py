@@ -6,10 +6,10 @@ Not here: which elements are wrong, which depends on the arithmetic (`proving.py
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import OpResult, SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.ops.compute import Array
 from shardy_py.run.interpret.values import Value, is_array

@@ -16,7 +16,6 @@ Not here: which part a device holds (`reshard/device_groups.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 
 from shardy_py.base.arrays import AnyArray, AnyDtype, Ufunc
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.ops import COMBINERS
 from shardy_py.ops.compute import Array
 from shardy_py.reshard.device_groups import replica_groups, shard_indices

@@ -12,12 +12,12 @@ Not here: the sizes (`sizes.py`, `resizing.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.case import Case

@@ -11,9 +11,11 @@ Each says whether new sizes satisfy it, and how one of its variables can be chan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from math import prod
 from typing import Any, Protocol, Self, cast
+
+from shardy_py.base.records import dataclass
 
 SizeOf = Callable[[int], int]
 """From a variable to its size."""

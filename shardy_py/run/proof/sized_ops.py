@@ -16,9 +16,9 @@ Not here: which op has which (`facet.py`), solving the relations (`sizes.py`), c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord
 from shardy_py.ops.dimensions import (
     ConvolutionDimensions,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.ir import find_ops_where
 from shardy_py.mlir.loops import run_counts
 from shardy_py.mlir.record import record_of

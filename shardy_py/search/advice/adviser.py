@@ -8,8 +8,9 @@ sent by it and those alike, too. Edits after which devices keep more come last. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from shardy_py.base.records import dataclass
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.search.advice.outcome import GroupKey, Outcome, group_key
 from shardy_py.search.advice.program import AdvisedProgram

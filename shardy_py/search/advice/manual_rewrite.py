@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 
@@ -18,6 +17,7 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py import ops
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.cloning import clone_region_into
 from shardy_py.mlir.dialects.sdy import ManualComputationOp, ReturnOp
 from shardy_py.mlir.ir import build_operation, operands_of, written_name

@@ -6,12 +6,12 @@ Not here: the collectives (`report/communication/`), which programs are compared
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod, sqrt
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import Cost
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.dialects.sdy import ManualComputationOp

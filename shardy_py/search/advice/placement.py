@@ -6,9 +6,9 @@ Not here: which annotations are proposed (`proposals.py`), remedies for collecti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import islice
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import lines_text
 from shardy_py.report.tables import bytes_text
 from shardy_py.search.advice.remedy import Edit, Language, words_of

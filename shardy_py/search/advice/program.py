@@ -6,11 +6,11 @@ Not here: what is asked of it (`question.py`), the edits (`kinds/`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl.ir import SSAValue
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.module_paths import is_parameter

@@ -7,8 +7,8 @@ all kinds. Not here: the kinds (`kinds/`), trying them (`adviser.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_table import ValueEntry

@@ -6,11 +6,11 @@ Not here: the answers (`kinds/`), what is known of the program whatever the ques
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.report.communication import CollectiveUse

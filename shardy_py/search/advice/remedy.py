@@ -6,9 +6,9 @@ Not here: which changes are proposed (`proposals.py`), trying them (`adviser.py`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import lines_text
 from shardy_py.hardware.cost import Cost
 from shardy_py.mlir.location_names import location_text, name_stack

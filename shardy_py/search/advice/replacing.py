@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.ir import erase, place_before, replace_uses
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.text.source import position_of

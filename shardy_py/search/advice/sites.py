@@ -10,12 +10,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.base.errors import Position
+from shardy_py.base.records import dataclass
 from shardy_py.base.source_files import SourceFiles
 from shardy_py.mlir.dialects.sdy import ManualComputationOp, ShardingConstraintOp
 from shardy_py.mlir.dialects.traits import is_terminator

@@ -15,11 +15,12 @@ Not here: how it is solved (`solve.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
+
+from shardy_py.base.records import dataclass
 
 Solution = tuple[int, ...]
 """By node, the number of its strategy."""

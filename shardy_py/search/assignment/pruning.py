@@ -12,11 +12,12 @@ Not here: how what is left is solved (`integer_program.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.base.records import dataclass
 from shardy_py.search.assignment.problem import Solution
 from shardy_py.search.assignment.tables import Costs, Tables
 

@@ -5,13 +5,13 @@ What an edge costs by one of its ends alone is moved to that node. Not here: the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.base.records import dataclass
 from shardy_py.search.assignment.problem import FORBIDDEN, AssignmentProblem
 
 Costs = NDArray[np.float64]

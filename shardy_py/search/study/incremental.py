@@ -6,7 +6,6 @@ Not here: programs and annotations that are not prepared so (`search/studies.py`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from shardy_py.api.annotate import Editor
@@ -16,6 +15,7 @@ from shardy_py.api.propagate import Options
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import AxisPlacement
 from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.dialects.faults import Fault

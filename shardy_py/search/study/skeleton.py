@@ -7,11 +7,12 @@ which propagation erases.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import DataFlowEdgeOp, MeshOp, ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConcatenateOp, DotGeneralOp, DotOp
 from shardy_py.mlir.dialects.traits import is_constant, is_terminator

@@ -9,12 +9,12 @@ memory (`report/memory/`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import AxisPlacement
 from shardy_py.hardware.cost import Cost, CostModel
 from shardy_py.mlir.typed import of_kind

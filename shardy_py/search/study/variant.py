@@ -7,11 +7,12 @@ and results of dots get reshards. The values of a variant are slots, and numbers
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ReshardOp
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.reshard import reshard_plan as plans

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.base.records import dataclass
 from shardy_py.search.assignment import AssignmentProblem, Edge, Solution, StrategyNode
 from shardy_py.search.suggest.coarse_costs import Coster, Enumerated, Prices, enumerated
 from shardy_py.search.suggest.coarse_groups import Positions, Reader, ValueGroup, Variables

@@ -6,13 +6,13 @@ Not here: how groups are read (`coarse_groups.py`), the model (`coarse.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.base.records import dataclass
 from shardy_py.search.suggest.coarse_groups import Ends, Positions, ValueGroup
 from shardy_py.search.suggest.schemes import Spec
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.search.suggest.roles import DimensionClasses, DimensionLink, Roles
 from shardy_py.sharding import ShardingRule
 from shardy_py.sharding.rule import FactorType

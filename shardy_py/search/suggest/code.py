@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 
+from shardy_py.base.records import dataclass
 from shardy_py.search.suggest.schemes import Spec
 from shardy_py.sharding import Mesh
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.search.suggest.roles import Roles
 from shardy_py.search.suggest.schemes import Choice, Spec
 from shardy_py.sharding import Mesh

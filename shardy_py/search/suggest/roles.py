@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from networkx.utils import UnionFind
 
+from shardy_py.base.records import dataclass
 from shardy_py.propagation.flat import FlatProgram
 from shardy_py.sharding import ShardingRule
 from shardy_py.sharding.rule import FactorType

@@ -6,9 +6,9 @@ Not here: changes of a choice (`moves.py`), what a choice costs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.search.suggest.roles import Roles
 from shardy_py.sharding import Mesh
 

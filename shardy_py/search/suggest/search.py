@@ -7,11 +7,12 @@ limit ends the search. Not here: what may change (`moves.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, islice
 from random import Random
 from time import monotonic
 
+from shardy_py.base.records import dataclass
 from shardy_py.search.study import StepCost
 from shardy_py.search.suggest.moves import AnnotationMove
 from shardy_py.search.suggest.schemes import Choice

@@ -6,12 +6,13 @@ Not here: finding them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import unified_diff
 from typing import Any, Literal, get_args
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.search.study import StepCost
 from shardy_py.search.suggest.coarse import CoarseOutcome

@@ -7,11 +7,11 @@ of one value as text (`report/explain/`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from xdsl.ir import Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.value_table import ValueTable
 from shardy_py.propagation.flat import UNSHARDABLE
 from shardy_py.propagation.graph.run_record import Propagation, Record

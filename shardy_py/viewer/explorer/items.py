@@ -8,13 +8,14 @@ where it is used. Not here: repeated groups (`scopes.py`), where items stand (`p
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.traits import is_constant, is_terminator
 from shardy_py.mlir.ir import blocks_of, operands_of, walk_pre_order, written_name
 from shardy_py.mlir.location_names import name_stack

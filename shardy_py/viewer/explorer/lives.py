@@ -6,8 +6,8 @@ Not here: liveness with the arrays that XLA reuses (`report/memory/`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.viewer.explorer.items import Items
 
 

@@ -13,8 +13,9 @@ opens groups by moving what is beside and below; order and rows never change.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from shardy_py.base.records import dataclass
 
 GAP = 24
 """Pixels between neighbours in a row."""

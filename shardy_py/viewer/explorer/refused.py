@@ -9,11 +9,11 @@ time proportional to the program. Not here: the answers (`report/explain/why_not
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import Attribute
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.report.explain import WhyNot

@@ -6,9 +6,10 @@ Not here: the data that is made of it (`document.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.value_table import ValueTable
 from shardy_py.propagation.graph.run_record import Record
 from shardy_py.report.communication import CommunicationReport

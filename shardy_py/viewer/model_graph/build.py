@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.symbols import MAIN, Symbols
 from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.tables import bytes_text, seconds_text

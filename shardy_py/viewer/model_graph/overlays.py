@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.tables import bytes_text, seconds_text
 from shardy_py.viewer.explorer import Items

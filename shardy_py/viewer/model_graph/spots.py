@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import without_controls
 from shardy_py.viewer.explorer import Item, Items
 

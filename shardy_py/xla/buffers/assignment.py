@@ -10,9 +10,10 @@ orders (`schedule.py`), places (`packing.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from shardy_py.base.records import dataclass
 from shardy_py.xla.buffers.held import HeldMemory, Period, ResultMemory
 from shardy_py.xla.buffers.packing import MOST_PLACED, Buffer, packed, summed
 from shardy_py.xla.buffers.schedule import Event

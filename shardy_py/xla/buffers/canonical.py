@@ -10,8 +10,9 @@ xla/hlo/transforms/expanders/dot_decomposer.cc, xla/service/cpu/conv_canonicaliz
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.dialects.stablehlo import (
     ConvertOp,

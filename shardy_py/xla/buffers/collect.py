@@ -9,7 +9,6 @@ combine elements and hold no arrays. Not here: names and tables (`report.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType
@@ -17,6 +16,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from shardy_py.base.errors import ShardyError, located
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.tensor_bytes import Target, TensorBytes, TensorSize, tensor_size
 from shardy_py.mlir.calls import calls_in, is_defined_function
 from shardy_py.mlir.dialects.stablehlo.attributes import TypeExtensionsAttr

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import of
 from shardy_py.hardware import Hardware
 from shardy_py.indexing.layout.formats import Target

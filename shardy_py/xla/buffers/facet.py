@@ -9,8 +9,9 @@ Source: openxla/xla, xla/service/instruction_fusion.cc, xla/service/cpu/cpu_inst
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops import Facet, Family
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Repeat, Role
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.spmd.program import Name, PlannedOp

@@ -11,11 +11,10 @@ xla/service/buffer_assignment.cc (LiveRangeInterferes, AssignSingleHloBuffer).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
+from shardy_py.base.deferred import np
+from shardy_py.base.records import dataclass
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
 

@@ -18,21 +18,16 @@ xla/service/cpu/cpu_instruction_fusion.cc, xla/backends/cpu/transforms/library_r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Repeat, TensorType
 from shardy_py.ops.elementwise import DIVISIONS
 from shardy_py.xla.buffers.canonical import is_narrowed
 from shardy_py.xla.buffers.facet import StoredRow, host_row
-from shardy_py.xla.buffers.host_program import (
-    LIBRARY_REDUCTION,
-    HostOp,
-    elements,
-    is_in_place,
-    is_pointwise,
-)
+from shardy_py.xla.buffers.host_program import LIBRARY_REDUCTION, HostOp, elements, is_in_place, is_pointwise
 from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.spmd.program import Name
 
@@ -336,7 +331,8 @@ class HostFusion:
         users = self.users[number]
         if any(user == _OUTSIDE or not self._fusible[user] for user in users):
             return False
-        return all(self._on_all_paths(number, user, {}) for user in users)
+        leads: dict[int, bool] = {number: True}
+        return all(self._on_all_paths(number, user, leads) for user in users)
 
     def _reads_more(self, number: int) -> bool:
         """True if an op reads several large operands, with more elements than it makes."""
@@ -352,38 +348,42 @@ class HostFusion:
                 total += self._elements[value]
         return large > 1 and total > elements(made)
 
-    def _on_all_paths(self, producer: int, consumer: int, known: dict[int, bool]) -> bool:
-        """True if an op is fused into another whichever way its value takes to there."""
-        if consumer == producer:
-            return True
-        if not self._fusible[consumer]:
-            return False
-        if consumer not in known:
-            values = self.reads[consumer]
-            known[consumer] = all(self._is_on_path(producer, consumer, value, known) for value in values)
-        return known[consumer]
+    def _on_all_paths(self, producer: int, consumer: int, leads: dict[int, bool]) -> bool:
+        """True if an op is fused into another whichever way its value takes to there.
 
-    def _is_on_path(self, producer: int, consumer: int, value: int, known: dict[int, bool]) -> bool:
-        """True if the producer is fused into a consumer by way of one of its operands, if it leads there."""
-        maker = self.makers[value]
-        if maker < producer or not self._reaches(producer, maker):
-            return True
-        can = self._fusible[maker] and maker not in self._kept
-        taken = can and self._takes(consumer, maker, self._order(consumer, value))
-        return taken and self._on_all_paths(producer, maker, known)
+        leads: by op, whether it needs the producer, as far as it is known.
+        """
+        waiting, seen = [consumer], {producer, consumer}
+        while waiting:
+            each = waiting.pop()
+            if not self._fusible[each]:
+                return False
+            for value in self.reads[each]:
+                maker = self.makers[value]
+                if maker < producer or not self._reaches(producer, maker, leads):
+                    continue
+                can = self._fusible[maker] and maker not in self._kept
+                if not (can and self._takes(each, maker, self._order(each, value))):
+                    return False
+                if maker not in seen:
+                    seen.add(maker)
+                    waiting.append(maker)
+        return True
 
-    def _reaches(self, producer: int, number: int) -> bool:
-        """True if an op needs what another makes."""
+    def _reaches(self, producer: int, number: int, leads: dict[int, bool]) -> bool:
+        """True if an op needs what another makes; notes what it finds in `leads`."""
         waiting, seen = [number], {number}
         while waiting:
             each = waiting.pop()
-            if each == producer:
+            if leads.get(each, False):
+                leads[number] = True
                 return True
             for value in self.reads[each]:
                 maker = self.makers[value]
-                if maker >= producer and maker not in seen:
+                if maker >= producer and maker not in seen and leads.get(maker, True):
                     seen.add(maker)
                     waiting.append(maker)
+        leads.update(dict.fromkeys(seen, False))
         return False
 
 

@@ -11,10 +11,11 @@ Not here: which ops a step becomes (`host_steps.py`), what is fused (`host_fusio
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 from typing import NamedTuple
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Storage, TensorType
 from shardy_py.xla.buffers.facet import STORED, host_row
 from shardy_py.xla.spmd.model import PlannedCollective

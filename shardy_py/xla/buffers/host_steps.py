@@ -8,9 +8,10 @@ are fused, stored and scheduled. Source: openxla/xla, xla/service/spmd/spmd_part
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, Storage, TensorType
 from shardy_py.xla.buffers.canonical import is_narrowed_after, is_widened

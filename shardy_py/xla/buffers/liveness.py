@@ -14,11 +14,11 @@ around them. docs/memory.md describes the model. Not here: building the program 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal, NamedTuple, cast
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 
 ENTRY = -1
 """The step number before the first step."""

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import permutations
 from math import prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type, layout_bytes
 from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TensorType

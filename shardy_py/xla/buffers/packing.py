@@ -10,8 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
+from shardy_py.base.deferred import np
 from shardy_py.xla.buffers.held import HeldMemory
 from shardy_py.xla.spmd.program import PlannedOp
 

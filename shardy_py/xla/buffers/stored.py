@@ -9,9 +9,10 @@ runs on the host (`host.py`), what is fused for chips (`fusion.py`), orders (`sc
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
 from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Memory, Storage, TensorType, row_of

@@ -12,8 +12,9 @@ The figures are those of openxla/xla, xla/backends/gpu/target_config/specs. Not 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from shardy_py.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Final
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
 from shardy_py.base.json_values import JsonObject
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import AxisPlacement, Hardware, default_topology
 from shardy_py.hlo.buffers import AllocatedMemory
 from shardy_py.xla.compilers.gpus import GPUS, gpu_description

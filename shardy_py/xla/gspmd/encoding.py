@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, String
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.dialects.sdy.syntax import PROPAGATION_DIRECTIONS

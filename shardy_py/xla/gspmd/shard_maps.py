@@ -13,7 +13,7 @@ shard map become several shard maps. Not here: which custom calls there are (`pa
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp
@@ -21,6 +21,7 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir import ir
 from shardy_py.mlir.calls import calls_in
 from shardy_py.mlir.cloning import clone, clone_region_into

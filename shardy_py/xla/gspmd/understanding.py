@@ -15,12 +15,13 @@ printed are not imported, unless the command line says so. Not here: the passes 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import MeshOp
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp
 from shardy_py.mlir.holders import SHARDING, attribute_list_shardings

@@ -18,11 +18,12 @@ any two consecutive strides of their shardings, and names as in stablehlo_import
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from math import prod
 
 from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.axis_lists import Axes, sort_and_merge, split_like, total_size
 from shardy_py.sharding.mesh import Mesh, MeshAxis

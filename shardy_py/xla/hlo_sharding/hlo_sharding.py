@@ -15,12 +15,13 @@ is a `TensorSharding` with an inlined mesh, and the manual axes: `{mesh['x'=4,'y
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import IntEnum
 from math import prod
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.axis_lists import check_axis_lists, total_size
 from shardy_py.sharding.mesh import Mesh

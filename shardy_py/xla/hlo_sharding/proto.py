@@ -11,11 +11,12 @@ package ships. Not here: text (`text.py`), the wire format (`shardy_py/base/wire
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.packed import unpacked
+from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import utf8
 from shardy_py.base.wire import BYTES, VARINT, bytes_field, fields_of, integer_field, packed
 from shardy_py.ops import REDUCTIONS

@@ -12,12 +12,13 @@ Printing is `str(sharding)`. Not here: normalisation (`hlo_sharding.py`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from typing_extensions import override
 
 from shardy_py.base.cursor import MAX_INTEGER_DIGITS, TokenCursor, token_expression
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.mesh import Mesh

@@ -14,12 +14,12 @@ the meaning of the tiles (`hlo_sharding.py`), the mesh axes they correspond to (
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import gcd, prod
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 
 DEVICE_LIMIT = 1 << 20
 """The most devices that are listed one by one, more than any machine has."""

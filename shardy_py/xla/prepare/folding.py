@@ -13,10 +13,10 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, cast
 
-import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
+from shardy_py.base.deferred import np
 from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.mlir.dialects.stablehlo import op_class
 from shardy_py.mlir.dialects.traits import is_constant_class
@@ -34,7 +34,6 @@ from shardy_py.mlir.text.dense import (
 )
 from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.ops import TABLE
-from shardy_py.ops.compute import compute_of
 
 
 class FillRule(Enum):
@@ -117,6 +116,8 @@ class Splats:
 
 def computed(op: Operation, numbers: Sequence[int]) -> bytes | None:
     """Returns the result's element for these elements of the operands, or None unless all are integers."""
+    from shardy_py.ops.compute import compute_of  # many modules, needed for few programs
+
     record, element = record_of(op), _element_type(op.results[0])
     types = [_element_type(value) for value in (*op.results, *operands_of(op))]
     if not all(is_integral(type_) and element_size(type_) <= 8 for type_ in types):

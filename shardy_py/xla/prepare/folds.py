@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-import numpy as np
-from numpy.typing import NDArray
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.base.deferred import np
 from shardy_py.mlir.dialects import stablehlo
 from shardy_py.mlir.dialects.traits import constant_of
 from shardy_py.mlir.ir import operands_of
@@ -19,8 +18,10 @@ from shardy_py.mlir.text.builtin_attributes import is_dense, is_integral
 from shardy_py.mlir.text.dense import element_size, elements_type, store_integer
 from shardy_py.mlir.typed import element_type_of, of_kind
 from shardy_py.ops import TABLE
-from shardy_py.ops.compute import compute_of
 from shardy_py.xla.prepare import folding
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def neutral(number: int, *, left: bool = True) -> folding.Fold:
@@ -104,7 +105,7 @@ def part_of_complex(index: int) -> folding.Fold:
     return apply
 
 
-Array = NDArray[np.void]
+Array: TypeAlias = "NDArray[np.void]"
 BROADCAST, CONCATENATE = stablehlo.BroadcastInDimOp.name, stablehlo.ConcatenateOp.name
 RESHAPE, TRANSPOSE = stablehlo.ReshapeOp.name, stablehlo.TransposeOp.name
 MAX_ELEMENTS = 65536
@@ -121,6 +122,8 @@ def fold_constant(op: Operation, splats: folding.Splats) -> SSAValue | None:
         arrays = _elements(op, splats) if TABLE[op.name].is_folded else None
         if arrays is None:
             return None
+        from shardy_py.ops.compute import compute_of  # many modules, needed for few programs
+
         record = record_of(op)
         data = compute_of(record)(record, *(array[None] for array in arrays)).tobytes()
     return folding.make_constant(op, data)

@@ -11,10 +11,11 @@ that ran leave a mark on the module, and a program that has been propagated is p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release, current
 from shardy_py.mlir.holders import SHARDING
 from shardy_py.mlir.ir import walk_pre_order

@@ -6,10 +6,10 @@ Not here: the handlers (`handlers.py`, `indexed_handlers.py`), the program aroun
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord
 from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.tiling import Shape, Tiling

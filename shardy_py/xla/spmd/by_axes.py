@@ -15,9 +15,10 @@ xla/hlo/utils/hlo_sharding_util.cc. Not here: tiles and devices (`tiling.py`).
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 
+from shardy_py.base.records import dataclass
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.axis_lists import Prefix, append_axes, prefix_status, truncate_overlaps
 

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
+from shardy_py.base.deferred import np
 from shardy_py.sharding import Mesh
 from shardy_py.xla.spmd.tiling import Tiling
 

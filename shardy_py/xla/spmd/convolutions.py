@@ -11,8 +11,9 @@ xla/service/dot_as_convolution_util.cc. Not here: convolutions as products (`dot
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops.dimensions import ConvolutionDimensions, Window, windows_of
 from shardy_py.ops.record import Attributes
 from shardy_py.xla.spmd.halo import Dimension, divided, valid_data

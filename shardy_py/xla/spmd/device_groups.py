@@ -11,10 +11,10 @@ from itertools import combinations
 from math import prod
 from typing import Any, cast
 
-import numpy as np
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
+from shardy_py.base.deferred import np
 from shardy_py.hardware.cost import AxisSize
 from shardy_py.mlir.device_groups import Groups, listed_groups
 from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloAxisRef, StablehloMesh

@@ -8,8 +8,9 @@ here: the handlers (`handlers.py`), the program around the op (`walk.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops import Facet, Family, OpRecord, row_name
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.xla.spmd import handlers as plans

@@ -20,8 +20,9 @@ Source: openxla/xla, xla/service/spmd/gather_scatter_handler.cc. Not here: what 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from shardy_py.base.records import dataclass
 from shardy_py.xla.spmd.grouping import Grouped, aligned, group_on, ungrouped
 from shardy_py.xla.spmd.indexed import (
     NEVER,

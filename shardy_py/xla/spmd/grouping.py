@@ -16,11 +16,11 @@ True
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
-import numpy as np
-
+from shardy_py.base.deferred import np
+from shardy_py.base.records import dataclass
 from shardy_py.xla.spmd.tiling import Tiling
 
 Groups = tuple[tuple[int, ...], ...]

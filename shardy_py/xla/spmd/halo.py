@@ -13,7 +13,9 @@ needs (`windowed.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+
+from shardy_py.base.records import dataclass
 
 Offset = Callable[[int], int]
 """A number of elements by the position of a shard."""

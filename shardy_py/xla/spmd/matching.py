@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import prod
 
-import numpy as np
-
+from shardy_py.base.deferred import np
 from shardy_py.xla.spmd.grouping import Grouped, Groups
 from shardy_py.xla.spmd.tiling import Integers, Shape, Tiling
 

@@ -12,9 +12,10 @@ Not here: shardings by tiles (`tiling.py`), the planners, one module per handler
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import DEFAULT
 from shardy_py.indexing.layout import element_type
 

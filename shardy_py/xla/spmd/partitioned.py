@@ -11,9 +11,10 @@ A plan is a chain of such values. Not here: the choices (`reshard.py` and the mo
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
+from shardy_py.base.records import dataclass
 from shardy_py.xla.spmd.halo import HaloPart
 from shardy_py.xla.spmd.model import Pairs, PlannedCollective
 from shardy_py.xla.spmd.tiling import Shape, Tiling

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from shardy_py.base.records import dataclass
 from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.rotations import rotated, rotation, wrap, wrapped

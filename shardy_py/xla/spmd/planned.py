@@ -19,10 +19,12 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import count
 from typing import cast
 
 from shardy_py.base import releases
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
 from shardy_py.xla.spmd.by_axes import ByAxes
 from shardy_py.xla.spmd.model import PlannedCollective
@@ -35,6 +37,7 @@ _VALUE = object()
 _HELD: dict[Hashable, HeldTensor] = SESSION.table("tensors as devices hold them")
 _PLANS: dict[Hashable, tuple[object, tuple[Planned, ...]]] = SESSION.table("plans of ops")
 _CHAINS: dict[Hashable, int] = SESSION.table("chains of reshards")
+_NEW_CHAIN = count()
 _TILINGS: dict[tuple[Tiling, ByAxes | None], Tiling] = SESSION.table("tilings")
 
 
@@ -93,7 +96,7 @@ def tensor_held(value: HeldTensor) -> HeldTensor:
     known = _HELD.get(key)
     if known is None:
         earlier = tuple(map(_bare, same))
-        known = _HELD[key] = replace(_bare(value), earlier=earlier)
+        known = _HELD.setdefault(key, replace(_bare(value), earlier=earlier))
     return known
 
 
@@ -101,7 +104,7 @@ def _form(value: HeldTensor) -> tuple[Hashable, ...]:
     return value.local, value.tiling, value.tiling.axes, value.element, value.is_splat
 
 
-_DIFFERENT = tuple(tuple(range(count)) for count in range(9))
+_DIFFERENT = tuple(tuple(range(length)) for length in range(9))
 
 
 def positions_of(names: Sequence[Hashable]) -> tuple[int, ...]:
@@ -110,9 +113,9 @@ def positions_of(names: Sequence[Hashable]) -> tuple[int, ...]:
     >>> positions_of("aba")
     (0, 1, 0)
     """
-    count = len(names)
-    if count < len(_DIFFERENT) and len(set(names)) == count:
-        return _DIFFERENT[count]
+    length = len(names)
+    if length < len(_DIFFERENT) and len(set(names)) == length:
+        return _DIFFERENT[length]
     first: dict[Hashable, int] = {}
     return tuple([first.setdefault(name, i) for i, name in enumerate(names)])
 
@@ -144,7 +147,7 @@ def planned(
         named = [_at(value, position) for value, position in zip(operands, positions, strict=True)]
         known = holds, tuple(map(_result, plan(named)))
         if key is not None:
-            _PLANS[full] = known
+            known = _PLANS.setdefault(full, known)
             SESSION.charge(8 * sum(len(each.needed) for each in known[1]))
     return known[1]
 
@@ -174,7 +177,7 @@ def _chained(collective: PlannedCollective) -> Needed:
 def _numbered(chain: Hashable) -> tuple[int, Roots]:
     """The number of a chain without what it starts from, and this."""
     roots: list[int | tuple[int, int]] = []
-    return _CHAINS.setdefault(_unrooted(chain, roots), len(_CHAINS)), tuple(roots)
+    return _CHAINS.setdefault(_unrooted(chain, roots), next(_NEW_CHAIN)), tuple(roots)
 
 
 def _unrooted(key: Hashable, roots: list[int | tuple[int, int]]) -> Hashable:

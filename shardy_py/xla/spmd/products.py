@@ -11,11 +11,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
 from shardy_py.xla.spmd.matching import merged, transposed
 from shardy_py.xla.spmd.partitioned import HeldTensor

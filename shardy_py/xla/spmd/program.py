@@ -6,8 +6,9 @@ Not here: what is sent for it (`walk.py`), programs of IR as blocks.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.xla.spmd.tiling import Tiling
 

@@ -15,8 +15,8 @@ custom_call_handler.cc there. Not here: other concatenations (`movement.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord
 from shardy_py.xla.spmd.halo import HaloPart
 from shardy_py.xla.spmd.movement import result_of

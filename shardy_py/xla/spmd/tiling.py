@@ -15,21 +15,24 @@ XLA's shardings (`xla/hlo_sharding/`), what is sent (`reshard.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from math import prod
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from shardy_py.base.arrays import MOST_DIMENSIONS
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.reshard.device_groups import device_ids, shard_indices
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.xla.spmd.by_axes import ByAxes
 
-Integers = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Integers: TypeAlias = "NDArray[np.int64]"
 Shape = tuple[int, ...]
 _MOST_DEVICES = 1 << 20
 """Devices of a mesh whose tilings are listed, one device after the other, as XLA does."""

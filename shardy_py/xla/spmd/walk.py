@@ -18,9 +18,10 @@ as often as they run. Not here: what each op needs (`facet.py`), programs of IR 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import is_
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
 from shardy_py.ops import TABLE, Control
 from shardy_py.xla.spmd.application import Application, static_shape

@@ -16,9 +16,10 @@ and behind its own. Pads and slices are windows of one element. Source: openxla/
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops.dimensions import Window
 from shardy_py.xla.spmd.halo import Dimension, Offset, divided, largest, valid_data
 from shardy_py.xla.spmd.partitioned import HeldTensor, with_size

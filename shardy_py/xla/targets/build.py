@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from math import prod
 from typing import cast
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.ops import TABLE, Control, Family, TensorType
 from shardy_py.xla.spmd.from_program import source_op

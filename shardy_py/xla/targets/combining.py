@@ -9,8 +9,8 @@ ordered after fusion, which may differ, so that other sets are formed; bytes are
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.xla.targets.model import DeviceBody, PassChange, Transfer
 
 

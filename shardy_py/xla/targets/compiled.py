@@ -8,10 +8,11 @@ Not here: the passes, names of devices (`hardware/`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
 from shardy_py.xla.spmd.program import Block
 from shardy_py.xla.spmd.walk import ProgramPlan

@@ -8,9 +8,9 @@ An op without a row is computed, and no pass looks through it. Not here: the pas
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops import Facet, Family, OpRecord
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.spmd.tiling import Shape

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from math import prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.dimensions import DotDimensions

@@ -12,12 +12,13 @@ loops and branches. Not here: how programs become graphs (`build.py`), what pass
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum, auto
 from functools import cached_property
 from math import prod
 from typing import Final
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TensorType, combiners
 from shardy_py.xla.spmd.model import PlannedCollective

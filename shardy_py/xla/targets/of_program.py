@@ -6,10 +6,11 @@ Not here: the passes (`compiled.py`), reports (`report/`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.func import FuncOp
 
+from shardy_py.base.records import dataclass
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.walk import Block, ProgramPlan, plan_program
 from shardy_py.xla.targets.combining import Issued

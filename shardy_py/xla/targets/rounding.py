@@ -10,9 +10,10 @@ XLA:TPU makes of small programs. Not here: conversions that the program has (`na
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Control, Family
 from shardy_py.xla.targets.facet import NodeForm
 from shardy_py.xla.targets.model import ROOT, DeviceBody, DeviceNode, NodeRole, PassChange

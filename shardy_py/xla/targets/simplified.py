@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ReshardOp
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.record import combiners_of

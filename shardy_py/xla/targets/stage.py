@@ -9,8 +9,7 @@ of compilers (`compiled.py`), programs (`of_program.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from shardy_py.base.records import dataclass
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model
 from shardy_py.xla.targets.compiled import Compiler, compiler_of

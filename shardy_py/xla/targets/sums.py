@@ -7,10 +7,11 @@ xla/hlo/transforms/collectives/all_reduce_reassociate.cc. Not here: the order of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from math import inf, prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, TensorType
 from shardy_py.xla.spmd.tiling import Shape, Tiling

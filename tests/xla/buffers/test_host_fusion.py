@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from shardy_py.api import Program, propagate
 from shardy_py.base import releases
+from shardy_py.ops import TensorType
+from shardy_py.xla.buffers.host_fusion import HostFusion
+from shardy_py.xla.buffers.host_program import HostOp
 
 LINE = 'sdy.mesh @mesh = <["x"=8]>\n'
 GRID = 'sdy.mesh @mesh = <["x"=4, "y"=2]>\n'
@@ -193,3 +198,14 @@ def test_running_sums_are_of_runs_of_16_elements() -> None:
           stablehlo.return %s : tensor<f32>
       }) : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>"""
     assert temporaries(body, "%a: tensor<64x64xf32>", "tensor<64x64xf32>") == 64 * 64 * 4 + 64 * 5 * 4
+
+
+@pytest.mark.parametrize(("between", "stored"), [("negate", [3001]), ("sort", [0, 1500, 1501, 3001])])
+def test_a_far_user_is_followed_through_any_number_of_ops(between: str, stored: list[int]) -> None:
+    """A sum, what 3,000 ops have made of it, one of them `between`, and the sum of both."""
+    names = [f"v{number}" for number in range(3001)]
+    ops = [HostOp("negate", (read,), (made,)) for read, made in itertools.pairwise(names)]
+    ops[1500] = HostOp(between, (names[1500],), (names[1501],))
+    ops = [HostOp("add", ("x", "y"), ("v0",)), *ops, HostOp("add", ("v0", "v3000"), ("r",))]
+    types = dict.fromkeys((*names, "x", "y", "r"), TensorType((64, 64)))
+    assert [group.root for group in HostFusion(ops, types, ("r",)).groups()] == stored

@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.attribute_classes import EnumAttribute, ValueAttribute, mnemonics
 
 

@@ -14,10 +14,10 @@ SubAxis(pre_size=2, size=4)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.faults import Fault
 from shardy_py.mlir.text.assembly import Spelling
 from shardy_py.mlir.text.cursor import Cursor

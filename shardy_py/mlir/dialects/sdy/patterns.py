@@ -17,13 +17,13 @@ Not here: verifiers of sdy's own ops (`verify.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from typing_extensions import TypeVar, override
 from xdsl import irdl
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy.attributes import TensorShardingAttr
 from shardy_py.sharding import AxisRef, TensorSharding
 

@@ -12,9 +12,10 @@ shardy_py.mlir.dialects.faults.Fault: duplicate axis ref: "x"
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.faults import Fault
 from shardy_py.sharding import AxisRef, EdgeValueRef, Mesh, MeshAxis, PropagationStep
 

@@ -8,9 +8,11 @@ Not here: the attributes around them (`attributes.py`), their text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from xdsl.ir import Attribute, TypeAttribute
+
+from shardy_py.base.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ compiled once into counts and constraints. Not here: verifiers of dialects; the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -16,6 +15,7 @@ from xdsl.dialects import builtin
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.faults import Fault
 from shardy_py.mlir.text.attribute_writer import attribute_text
 

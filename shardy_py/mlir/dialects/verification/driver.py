@@ -10,7 +10,6 @@ Not here: the walk over the ops of an isolated op (`walk.py`); the verifiers (`r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
@@ -18,6 +17,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 
 from shardy_py.base.errors import Diagnostic
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects.faults import Check, Fault, diagnostics
 from shardy_py.mlir.dialects.verification.declared import check_declared

@@ -6,13 +6,14 @@ Ops of a module within the same manual computations share a `Scope`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import chain
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy.ops import ManualComputationOp, MeshOp
 from shardy_py.sharding import Mesh, TensorSharding
 

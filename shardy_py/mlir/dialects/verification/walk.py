@@ -7,12 +7,12 @@ equal attributes share. Not here: what is checked, and what a fault leads to (`d
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, Region
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects.faults import Fault
 from shardy_py.mlir.dialects.verification.dominance import dominance_fault, first_violation

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
 from shardy_py.base.arrays import Ufunc
+from shardy_py.base.records import dataclass
 from shardy_py.ops import Family, OpRecord, TensorType
 from shardy_py.ops.compute import Array, Compute, compute_of
 from shardy_py.ops.compute.arithmetic import FLOAT, Arithmetic, using

@@ -10,11 +10,11 @@ Not here: which ops are such functions (`facet.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops.compute import Array
 
 _ADDED = 0x9E3779B97F4A7C15

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute import Array, Compute
 from shardy_py.run.proof.field.arithmetic import FieldArithmetic, FieldSite

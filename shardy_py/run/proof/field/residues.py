@@ -17,13 +17,13 @@ taken, and so which residues are less than others: "middle" from -p/2, "lowest" 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 from typing import Literal
 
 import numpy as np
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops.compute import Array
 
 Order = Literal["middle", "lowest", "highest"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from shardy_py.base.arrays import AnyDtype
+from shardy_py.base.records import dataclass
 from shardy_py.ops.compute import Array
 from shardy_py.run.proof.field.residues import Residues
 

@@ -10,7 +10,7 @@ xla/service/gpu/model/gpu_performance_model_base.cc; the device is XLA's descrip
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from shardy_py.base.records import dataclass
 
 LAUNCH = 1.0
 """Microseconds to launch a kernel."""

@@ -10,8 +10,8 @@ xla/backends/gpu/transforms/softmax_rewriter_triton.cc.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from shardy_py.base.records import dataclass
 from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.gpu.graph import BROADCAST, CONSTANT, REDUCE, GpuGraph
 

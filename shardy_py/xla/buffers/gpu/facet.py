@@ -8,8 +8,7 @@ cycles are those that XLA measured on an H100, xla/service/gpu/model/hlo_op_prof
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from shardy_py.base.records import dataclass
 from shardy_py.ops import Facet, Family
 
 _CYCLES = 3

@@ -9,10 +9,11 @@ xla/backends/gpu/transforms/priority_fusion.cc, xla/service/gpu/model/gpu_hlo_co
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heapify, heappop, heappush
 from math import ceil
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, GpuDescription, combined
 from shardy_py.xla.buffers.gpu.diamonds import diamonds, reduces_columns, reduces_rows

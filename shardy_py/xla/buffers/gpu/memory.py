@@ -8,8 +8,9 @@ Not here: donation and sizes of arguments (`xla/buffers/estimate.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import SortOp
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.assignment import Assignment

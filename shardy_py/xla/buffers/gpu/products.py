@@ -9,9 +9,9 @@ xla/service/gpu/triton_tiling_propagation.cc, xla/backends/gpu/transforms/splitk
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, prod
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, SliceOp
 from shardy_py.ops import TensorType
 from shardy_py.ops.dimensions import DotDimensions

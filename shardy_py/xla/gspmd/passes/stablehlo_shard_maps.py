@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.calls import calls_in, functions_top_down
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects.sdy import ManualAxesAttr, ManualComputationOp, TensorShardingPerValueAttr

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TypeGuard
 
@@ -21,6 +21,7 @@ from typing_extensions import override
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, IntegerType, NoneAttr
 from xdsl.ir import Attribute
 
+from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION, Identities
 from shardy_py.mlir.dialects.stablehlo.verify.messages import fail, require, size_text
 from shardy_py.mlir.text.attribute_writer import attribute_text

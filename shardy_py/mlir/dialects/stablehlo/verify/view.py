@@ -5,7 +5,6 @@ Not here: the op's place; its verifier runs once a signature.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, Region
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo.verify.messages import quoted, require
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor, read_tensor
 from shardy_py.mlir.dialects.verification.declared import spread

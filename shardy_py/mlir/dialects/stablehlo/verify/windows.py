@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import repeat
 
+from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers
 from shardy_py.mlir.dialects.stablehlo.verify.contraction import check_precision
 from shardy_py.mlir.dialects.stablehlo.verify.messages import fail, listed, quoted, raw, require

@@ -1,0 +1,159 @@
+"""Dataclasses whose methods are made on first use behave as those of the standard library."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import pickle
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError, field, replace
+from typing import Any
+
+import pytest
+
+from shardy_py.base import records
+
+OPTIONS = [
+    {"frozen": frozen, "slots": slots, "eq": eq, "kw_only": kw_only}
+    for frozen in (False, True)
+    for slots in (False, True)
+    for eq in (False, True)
+    for kw_only in (False, True)
+]
+
+
+def made(decorator: Callable[..., Any], options: dict[str, bool]) -> Any:
+    @decorator(**options)
+    class Row:
+        """A row."""
+
+        name: str
+        size: int = 3
+        parts: list[int] = field(default_factory=list)
+        hidden: str = field(default="h", repr=False, compare=False)
+        total: int = field(init=False, default=0)
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "total", self.size + len(self.parts))
+
+    return Row
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(k for k, v in o.items() if v) or "plain")
+def test_as_the_standard_decorator(options: dict[str, bool]) -> None:
+    ours, theirs = made(records.dataclass, options), made(dataclasses.dataclass, options)
+    assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
+    assert ours.__match_args__ == theirs.__match_args__
+    seen: list[list[object]] = []
+    for row in (ours, theirs):
+        one, other = row(name="a"), row(name="a", parts=[1], hidden="x")
+        changed = replace(one, size=5)
+        facts: list[object] = [
+            repr(one),
+            repr(changed),
+            one == other,
+            one == row(name="a"),
+            one == 1,
+            changed.total,
+        ]
+        for act, *arguments in (
+            (hash, one),
+            (setattr, one, "size", 9),
+            (delattr, one, "size"),
+            (row,),
+        ):
+            try:
+                facts.append(isinstance(act(*arguments), int))
+            except (TypeError, FrozenInstanceError, AttributeError) as error:
+                facts.append((type(error), str(error)))
+        facts += [dataclasses.asdict(other), hasattr(one, "__dict__"), repr(copy.deepcopy(other))]
+        seen.append(facts)
+    assert seen[0] == seen[1]
+
+
+@records.dataclass(frozen=True, slots=True)
+class Base:
+    """A base."""
+
+    x: int
+    y: tuple[int, ...] = ()
+
+
+@records.dataclass(frozen=True, slots=True)
+class Derived(Base):
+    """Adds a field."""
+
+    z: str = "z"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mixed(Base):
+    """A standard dataclass whose base is one of ours."""
+
+    z: str = "z"
+
+
+@pytest.mark.parametrize("row", [Base, Derived, Mixed])
+def test_copies_pickles_and_subclasses(row: type[Base]) -> None:
+    one = row(1, (2,))
+    assert pickle.loads(pickle.dumps(one)) == copy.copy(one) == one
+    assert len({one, row(1, (2,)), row(2)}) == 2
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'x'"):
+        one.x = 2  # pyright: ignore
+    match one:
+        case Base(x, y):
+            assert (x, y) == (1, (2,))
+
+
+def test_own_methods_stay() -> None:
+    @records.dataclass(frozen=True)
+    class Row:
+        """A row."""
+
+        x: int
+
+        def __repr__(self) -> str:
+            return "own"
+
+        def __hash__(self) -> int:
+            return 7
+
+    assert (repr(Row(1)), hash(Row(1)), Row(1) == Row(1)) == ("own", 7, True)
+
+
+def test_a_frozen_class_does_not_inherit_from_one_that_is_not() -> None:
+    @records.dataclass()
+    class Open:
+        """May be changed."""
+
+        x: int
+
+    with pytest.raises(TypeError, match="cannot inherit frozen dataclass from a non-frozen one"):
+
+        @records.dataclass(frozen=True)
+        class _Closed(Open):
+            """May not."""
+
+
+def test_a_row_within_itself_is_shown() -> None:
+    @records.dataclass()
+    class Node:
+        """A node."""
+
+        next: Any = None
+
+    node = Node()
+    node.next = node
+    assert repr(node).endswith("Node(next=...)")
+
+
+def test_a_frozen_class_takes_no_further_attributes() -> None:
+    class More(Base):
+        pass
+
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'more'"):
+        Base(1).more = 1  # pyright: ignore
+    row: Any = More(1)
+    row.more = 1
+    assert row.more == 1
