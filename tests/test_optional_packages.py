@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+_MODULE_MARKS = ("pytestmark = pytest.mark.torch", "pytestmark = [pytest.mark.torch")
+
 
 def _asks_for_torch(node: ast.AST) -> bool:
     return any(
@@ -18,7 +20,7 @@ def _asks_for_torch(node: ast.AST) -> bool:
 def _unmarked(text: str) -> list[str]:
     """The tests that ask for PyTorch without its mark, in a module without it."""
     module = ast.parse(text)
-    if any(ast.unparse(node) == "pytestmark = pytest.mark.torch" for node in module.body):
+    if any(ast.unparse(node).startswith(_MODULE_MARKS) for node in module.body):
         return []
     outside = [node for node in module.body if not isinstance(node, ast.FunctionDef)]
     if any(map(_asks_for_torch, outside)):

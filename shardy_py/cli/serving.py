@@ -30,14 +30,16 @@ from typing import NoReturn
 
 from shardy_py.cli import remote
 from shardy_py.cli.commands import run_here
-from shardy_py.cli.shell import FAILURE, TROUBLE, Files, log, run_command, usage_error
+from shardy_py.cli.shell import FAILURE, Files, log, run_command, usage_error
 from shardy_py.cli.version import version_text
 
 _USE = "usage: shardy-serve COMMAND [ARGUMENT ...]"
 _HELP = f"""{_USE}
 
-Runs a command, such as a suite of tests, while a server runs the sdy-opt, sdy-check, ... that it starts:
-each is a fork of one process that has loaded what they use. Exits with the exit code of the command."""
+Runs a command, such as a suite of tests, while a server runs the sdy-opt, sdy-check, ... that it
+starts: each is a fork of one process that has loaded what they use.
+
+Exit codes: 0 to 255 as the command's; 1: wrong use; 126, 127: the command cannot be run, is not found."""
 _SHOWN: dict[str, Callable[[], str]] = {
     "-h": lambda: _HELP,
     "--help": lambda: _HELP,
@@ -59,7 +61,7 @@ _FLUSH_FAILED = 120
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("shardy-serve", _parse, _run, arguments, failure=TROUBLE)
+    return run_command("shardy-serve", _parse, _run, arguments)
 
 
 def _parse(arguments: list[str]) -> tuple[str, ...]:

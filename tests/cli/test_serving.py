@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from shardy_py.cli.serving import main
-
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork, which Unix has")
 
 PROGRAM = "func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n  return %arg0 : tensor<4xf32>\n}\n"
@@ -91,23 +89,12 @@ def test_a_command_ends_with_its_caller(tmp_path: Path) -> None:
     assert "Broken pipe" in errors or "I/O error" in errors
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        ((), 2),
-        (("--bogus",), 2),
-        (("--help",), 0),
-        (("--version",), 0),
-        (("no-such-command",), 127),
-        (("/",), 126),
-        (("false",), 1),
-    ],
-)
-def test_exit_codes(arguments: tuple[str, ...], code: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*arguments]) == code
-    printed = capsys.readouterr()
-    assert ("shardy-serve" in printed.out + printed.err) is (arguments != ("false",))
-
-
-def test_a_signal_is_told_as_shells_do() -> None:
-    assert main(["sh", "-c", "kill -9 $$"]) == 137
+def test_exit_codes(tmp_path: Path) -> None:
+    script = """
+        for arguments in "" --bogus --help --version no-such-command / false; do
+            shardy-serve $arguments > output 2>&1; echo $?
+        done
+        shardy-serve sh -c 'kill -9 $$'; echo $?
+    """
+    _, output, _ = _shell(script, tmp_path, served=False)
+    assert output.split() == ["1", "1", "0", "0", "127", "126", "1", "137"]

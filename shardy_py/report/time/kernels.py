@@ -15,11 +15,12 @@ from xdsl.dialects.func import FuncOp
 
 from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
+from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.ir import written_name
 from shardy_py.mlir.location_names import location_text
 from shardy_py.ops import TensorType
 from shardy_py.report.communication.as_compiled import IssuedUses
-from shardy_py.report.time.graph import TimedBlock, TimedNode, collective_node
+from shardy_py.report.time.graph import Priced, TimedBlock, TimedNode, collective_node, timed_block
 from shardy_py.report.time.kernel_costs import KernelCosts, product_flops, whole_flops
 from shardy_py.report.time.local_work import DeviceWork
 from shardy_py.xla.buffers.collect import donated_arguments
@@ -35,7 +36,7 @@ from shardy_py.xla.buffers.gpu.graph import (
 )
 from shardy_py.xla.buffers.gpu.kernels import Kernel, direct_reads
 from shardy_py.xla.buffers.gpu.memory import GpuComputation
-from shardy_py.xla.spmd.from_program import source_op
+from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
 from shardy_py.xla.targets.combining import Issued
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.of_program import CompiledProgram
@@ -57,6 +58,30 @@ class _Unit:
     work: DeviceWork = field(default_factory=DeviceWork)
     members: set[int] = field(default_factory=set[int])
     direct: frozenset[int] = frozenset()
+
+
+def has_kernels(hardware: Hardware, made: CompiledProgram | None) -> bool:
+    """Returns whether the time of a program is that of the kernels that a compiler makes."""
+    return made is not None and hardware.compiler == "gpu"
+
+
+def program_block(
+    program: SpmdProgram,
+    function: FuncOp,
+    hardware: Hardware,
+    model: CostModel,
+    priced: Priced | None = None,
+    made: CompiledProgram | None = None,
+) -> TimedBlock:
+    """Returns the nodes of a function: of a GPU's compiler its kernels, else its ops, as of `timed_block`.
+
+    Raises:
+        ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
+    """
+    if made is None or not has_kernels(hardware, made):
+        return timed_block(program, function, hardware, model, priced, made)
+    known = () if priced is None else (priced.uses, priced.written)
+    return kernel_block(made, function, hardware, IssuedUses(program, model, *known))
 
 
 def kernel_block(made: CompiledProgram, function: FuncOp, hardware: Hardware, uses: IssuedUses) -> TimedBlock:

@@ -15,8 +15,6 @@ from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
 
-from xdsl.dialects.func import FuncOp
-
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
 from shardy_py.base.json_values import JsonObject
@@ -29,15 +27,14 @@ from shardy_py.hardware.links import axis_links
 from shardy_py.hardware.tensor_bytes import json_fields
 from shardy_py.mlir.symbols import function_name
 from shardy_py.report.communication import CommunicationReport
-from shardy_py.report.communication.as_compiled import IssuedUses
 from shardy_py.report.tables import bytes_text, seconds_text, table
 from shardy_py.report.time import shown
 from shardy_py.report.time.billed import billed
 from shardy_py.report.time.counted import Counted, counted
-from shardy_py.report.time.graph import TimedBlock, TimedNode, timed_block
+from shardy_py.report.time.graph import TimedBlock, TimedNode
 from shardy_py.report.time.interval import COMPUTE, MEMORY, Measure, measure
 from shardy_py.report.time.kernel_costs import REACHED
-from shardy_py.report.time.kernels import kernel_block
+from shardy_py.report.time.kernels import has_kernels, program_block
 from shardy_py.report.time.local_work import DeviceWork
 from shardy_py.report.time.trace import trace_text
 from shardy_py.sharding import Mesh
@@ -258,34 +255,16 @@ def time_report(
     reports = [
         TimeReport(
             *(hardware, links, model, function_name(function), mesh),
-            _billed(_block(program, function, hardware, model, made), bill),
+            _billed(program_block(program, function, hardware, model, made=made), bill),
             partial(counted, program, function),
             stage=words,
-            reached=REACHED if _has_kernels(hardware, made) else 1.0,
+            reached=REACHED if has_kernels(hardware, made) else 1.0,
         )
         for function in entries
     ]
     if not reports:
         raise ShardyError("the module has no function with a body: its time cannot be estimated")
     return max(reports, key=lambda report: report.serial)
-
-
-def _block(
-    program: SpmdProgram,
-    function: FuncOp,
-    hardware: Hardware,
-    model: CostModel,
-    made: CompiledProgram | None,
-) -> TimedBlock:
-    """The nodes of a function: of a GPU's compiler, its kernels."""
-    if made is not None and _has_kernels(hardware, made):
-        return kernel_block(made, function, hardware, IssuedUses(program, model))
-    return timed_block(program, function, hardware, model, made=made)
-
-
-def _has_kernels(hardware: Hardware, made: CompiledProgram | None) -> bool:
-    """True if the time is that of the kernels of a compiler."""
-    return made is not None and hardware.compiler == "gpu"
 
 
 def _billed(block: TimedBlock, bill: CommunicationReport | None) -> TimedBlock:

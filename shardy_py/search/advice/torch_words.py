@@ -35,7 +35,7 @@ COLUMNS, ROWS = "ColwiseParallel()", "RowwiseParallel()"
 def placements_text(sharding: TensorSharding, mesh: Mesh) -> str:
     """Returns the placements of a sharding of whole axes, one a mesh dimension.
 
-    >>> from shardy_py.sharding import DimensionSharding
+    >>> from shardy_py.sharding import AxisRef, DimensionSharding
     >>> both = DimensionSharding((AxisRef("tp"), AxisRef("dp")), True)
     >>> placements_text(TensorSharding("mesh", (both,)), Mesh.of(dp=2, tp=4))
     '[_StridedShard(0, split_factor=4), Shard(0)]'

@@ -20,8 +20,9 @@ from shardy_py.hardware.cost import Cost, CostModel
 from shardy_py.mlir.typed import of_kind
 from shardy_py.report.communication.as_compiled import compiled_uses
 from shardy_py.report.communication.by_xla import PlannedUses
-from shardy_py.report.time.graph import Priced, timed_block
+from shardy_py.report.time.graph import Priced
 from shardy_py.report.time.interval import measure
+from shardy_py.report.time.kernels import program_block
 from shardy_py.report.time.local_work import whole_work
 from shardy_py.report.time.program_work import block_work
 from shardy_py.search.study.figures import CollectiveCosts
@@ -88,7 +89,7 @@ class StepCosts:
         program = VariantProgram(self._program, self._variants, variant, plan)
         made = None if self._compiler is None else CompiledProgram.of(program, self._compiler)
         simple = program if made is None else made.program
-        block = timed_block(simple, self._function, self.hardware, self._model, self._priced, made)
+        block = program_block(simple, self._function, self.hardware, self._model, self._priced, made)
         time = measure(block)
         if time.serial > at_most:
             return None

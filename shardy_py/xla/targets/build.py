@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import count
 from math import prod
+from types import MappingProxyType
 from typing import cast
 
 from shardy_py.base.records import dataclass
@@ -29,7 +30,7 @@ from shardy_py.xla.targets.sends import fits, is_halo, is_of, is_permute, reduct
 _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
 """Families of ops for which parts of operands are permuted before they run."""
-_NO_CHAINS: Mapping[Name, int] = {}
+_NO_CHAINS: Mapping[Name, int] = MappingProxyType({})
 _MERGED = PassChange("cse", "equal collectives of one value are one")
 
 
