@@ -39,7 +39,8 @@ _HELP = f"""{_USE}
 Runs a command, such as a suite of tests, while a server runs the sdy-opt, sdy-check, ... that it
 starts: each is a fork of one process that has loaded what they use.
 
-Exit codes: 0 to 255 as the command's; 1: wrong use; 126, 127: the command cannot be run, is not found."""
+Exit codes: 0 to 255: those of the command; 1: wrong use; 126: the command cannot be run; 127: it
+is not found."""
 _SHOWN: dict[str, Callable[[], str]] = {
     "-h": lambda: _HELP,
     "--help": lambda: _HELP,
