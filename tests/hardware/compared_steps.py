@@ -1,6 +1,7 @@
 """Forecasts of the steps of `steps.py` and `varied_steps.py` beside what was measured on an H100.
 
     python -m tests.hardware.compared_steps [NAME ...]      prints the table; `varied`: of that table
+    python -m tests.hardware.compared_steps --device h200   on an H200, where fewer were measured
 
     step = compared("product_bf16_4096")
     step.ratio                      forecast over measured
@@ -11,8 +12,8 @@ run. Models are compared with the time of a step, launches included.
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,7 @@ from tests.hardware.varied_steps import VARIED
 
 PROGRAMS = {**STEPS, **VARIED}
 MEASURED = Path(__file__).with_name("measured")
+OF_H200 = "h200_varied.json"
 MODELS = ("attention", "block", "decode", "optimizer", "recurrence", "training", "remat training", "convnet")
 """The kinds that are compared with the time of a step."""
 
@@ -106,7 +108,7 @@ def measurements(*files: str) -> dict[str, Any]:
 def compared(name: str, device: str = "h100") -> Compared:
     """A step as forecast for one device beside what was measured."""
     step = PROGRAMS[name]
-    figures = measurements(*(("h200_varied.json",) if device == "h200" else ()))[name]
+    figures = measurements(*((OF_H200,) if device == "h200" else ()))[name]
     result = propagate(Program.from_jax(step.lowered("cuda")), progress=False)
     time, estimate = result.time(device, target=device), result.memory(device).estimate
     memory = figures["memory"]
@@ -128,9 +130,14 @@ def main() -> None:
     """Prints the table."""
     print(HEAD)
     found: list[Compared] = []
-    given = [*sys.argv[1:]] or [*PROGRAMS]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--device", default="h100", choices=("h100", "h200"))
+    options = parser.parse_args()
+    every = PROGRAMS if options.device == "h100" else measurements(OF_H200)
+    given: list[str] = options.names or [*every]
     for name in (each for one in given for each in (VARIED if one == "varied" else (one,))):
-        step = compared(name)
+        step = compared(name, options.device)
         found.append(step)
         print(step.line, flush=True)
     inside = sum(each.is_inside for each in found)

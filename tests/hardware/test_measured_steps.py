@@ -114,3 +114,10 @@ def test_measured_again(name: str) -> None:
     assert measured(STEPS[name], tiny=False)["wall_us"] == pytest.approx(
         measurements()[name]["wall_us"], rel=0.2
     )
+
+
+@pytest.mark.parametrize("name", ["add_f32", "matvec_bf16"])
+def test_memory_of_another_device_is_as_fast_as_it_is_said_to_be(name: str) -> None:
+    step = compared(name, "h200")
+    assert step.is_inside
+    assert step.ratio > 0.8
