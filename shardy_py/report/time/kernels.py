@@ -80,8 +80,8 @@ def program_block(
     """
     if made is None or not has_kernels(hardware, made):
         return timed_block(program, function, hardware, model, priced, made)
-    known = () if priced is None else (priced.uses, priced.written)
-    return kernel_block(made, function, hardware, IssuedUses(program, model, *known))
+    planned, written = (None, None) if priced is None else (priced.uses, priced.written)
+    return kernel_block(made, function, hardware, IssuedUses(program, model, planned, written))
 
 
 def kernel_block(made: CompiledProgram, function: FuncOp, hardware: Hardware, uses: IssuedUses) -> TimedBlock:
