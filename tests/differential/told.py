@@ -19,6 +19,7 @@ from shardy_py.localize.facet import local_row
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.dialects.stablehlo import PadOp, ReshapeOp, SliceOp
 from shardy_py.mlir.dialects.verification import verify_module
+from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.mlir.nesting import free_values
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.sharding import TensorSharding
@@ -43,6 +44,15 @@ class Told:
     name: str
     words: str
     without: Without
+
+
+def without_groups(text: str) -> str:
+    """The program without sharding groups."""
+    module = parse_module(text)
+    for op in [op for op in walk_pre_order(module) if op.name == "sdy.sharding_group"]:
+        op.detach()
+        op.erase()
+    return print_module(module)
 
 
 def told(facts: Iterable[Told], text: str, words: str, again: Callable[[str], str]) -> str:
@@ -228,6 +238,11 @@ INVALID = (
         "its exchange of parts makes a manual computation that does not verify",
         "'sdy.manual_computation' op result shape, corresponding sharding",
         without_ops(_exchanges),
+    ),
+    Told(
+        "its sharding groups give a manual computation a manual axis that does not divide its result",
+        "'sdy.manual_computation' op result dimension size .* is not divisible by the manual axes size",
+        without_groups,
     ),
     Told(
         "its calls have other parts than the results of their callees",
