@@ -4,7 +4,9 @@
 >>> np.arange(3).tolist()
 [0, 1, 2]
 
-For modules that commands import before they know whether they compute; others import numpy itself.
+The loader of the standard library (`importlib.util.LazyLoader`) would put the unloaded module into
+`sys.modules`, for other packages too. For modules that commands import before they know whether they compute;
+others import numpy itself.
 Not here: modules of this package that are imported on use (`base/extensions.py`).
 """
 

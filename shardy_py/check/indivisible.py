@@ -1,9 +1,9 @@
 """Collectives because a dimension is not divisible by its axes: the divisor, and sizes and axes that fit.
 
-    6 is not divisible by 4 ("model"): pad it to 8 where it begins, or shard it along "data" of size 2
+    6 is not divisible by 4 ("model"): pad it to 8 where it is created, or shard it along "data" of size 2
 
 A reshape that splits a dimension, of heads say, keeps those axes only that divide the new major dimension.
-JAX has no sharding along parts of an axis, so that results lose what is left. Not here: dimensions that are
+JAX cannot express sub-axes, so that results are not sharded along what is left. Not here: dimensions that are
 padded (`padding.py`), whether another annotation helps (`remedies.py`).
 """
 
@@ -74,16 +74,14 @@ def _words(size: int, parts: int, axes: tuple[AxisRef, ...], sharding: TensorSha
     others = f", or shard it along {listed(fitting)}" if fitting else ""
     given = listed(map(str, axes))
     padded = parts * -(-size // parts)
-    return f"{size} is not divisible by {parts} ({given}): pad it to {padded} where it begins{others}"
+    return f"{size} is not divisible by {parts} ({given}): pad it to {padded} where it is created{others}"
 
 
 def _dropped(value: SSAValue, reader: ShardingReader) -> tuple[set[str], str]:
-    """The sub-axes of what a function returns, by name, and that its results cannot have them."""
+    """The sub-axes of what a function returns, by name, and the reason why its results lose them."""
     sharding = reader.of(value)
     dimensions = () if sharding is None else sharding.dimensions
     found = [axis for dimension in dimensions for axis in dimension.axes if axis.sub_axis is not None]
     names = listed(map(str, found))
-    words = (
-        f"results of JAX are not sharded along parts of axes, such as {names}: constrain the result to whole "
-    )
+    words = f"JAX cannot express sub-axes such as {names} in out_shardings: constrain the result to whole "
     return {str(axis).replace(chr(34), "") for axis in found}, f"{words}axes that divide its dimensions"

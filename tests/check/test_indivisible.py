@@ -17,7 +17,7 @@ func.func @main(%arg0: tensor<8x192xf32> {sdy.sharding = #sdy.sharding<@mesh, [B
   return %1 : tensor<8x6x32xf32>
 }
 """
-DIVISOR = '6 is not divisible by 4 ("model"): pad it to 8 where it begins'
+DIVISOR = '6 is not divisible by 4 ("model"): pad it to 8 where it is created'
 
 
 def test_a_number_of_heads_that_the_axis_does_not_divide() -> None:
@@ -26,7 +26,9 @@ def test_a_number_of_heads_that_the_axis_does_not_divide() -> None:
     found = check(result, Choice(selected=("SDY003",)), Limits(reshard_bytes=1, partitioner="xla"))
     words = [finding.remedy for finding in found]
     assert any(f"{DIVISOR}, or write" in each for each in words), words
-    assert any('not sharded along parts of axes, such as "model":(1)2: constrain' in each for each in words)
+    assert any(
+        'cannot express sub-axes such as "model":(1)2 in out_shardings: constrain' in each for each in words
+    )
 
 
 def test_axes_that_divide_it_are_named() -> None:

@@ -35,8 +35,14 @@ from shardy_py.reshard.divisible import divisible_shape
 from shardy_py.sharding import Axes, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from tests.differential.cut_padding import cutting
+from tests.differential.messages import (
+    CHECKS,
+    MessageCause,
+    message_cause,
+    with_agreeing_results,
+    without_second_mesh,
+)
 from tests.differential.removal import dead_in, without_ops
-from tests.differential.told import CHECKS, Told, told, with_agreeing_results, without_second_mesh
 
 SEVERAL, UNKNOWN = "several of these", "unknown"
 _MESH = re.compile(r'"(\w+)"=(\d+)')
@@ -120,7 +126,7 @@ CRASH_CAUSES: tuple[CrashCause, ...] = (
 
 
 _LAST = (
-    Told(
+    MessageCause(
         "uneven dimensions that its padding left",
         "Failed to compute local type due to non-divisible sharding",
         without_ops(_is_uneven),
@@ -135,7 +141,7 @@ def crash_cause(text: str, last_words: str, crash: Callable[[str], str]) -> str:
     `SEVERAL` if it takes the absence of all, else `UNKNOWN`. crash: its last words on another program; empty
     if it survives.
     """
-    if found := told(CHECKS, text, last_words, crash):
+    if found := message_cause(CHECKS, text, last_words, crash):
         return found
     for cause in CRASH_CAUSES:
         saved = cause.without(text)
@@ -145,9 +151,9 @@ def crash_cause(text: str, last_words: str, crash: Callable[[str], str]) -> str:
     for cause in CRASH_CAUSES:
         less = cause.without(less)
     words = crash(less)
-    if not words or told(CHECKS, less, words, crash):
+    if not words or message_cause(CHECKS, less, words, crash):
         return SEVERAL
-    return told(_LAST, text, last_words, crash) or UNKNOWN
+    return message_cause(_LAST, text, last_words, crash) or UNKNOWN
 
 
 def _is_size_of_sharded(op: Operation) -> bool:

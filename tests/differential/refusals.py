@@ -10,8 +10,8 @@ from xdsl.ir import Operation
 
 from shardy_py.ops import TABLE
 from tests.differential.explained import UNKNOWN
+from tests.differential.messages import INVALID, message_cause
 from tests.differential.removal import named, through_ops, without_ops
-from tests.differential.told import INVALID, told
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def refusal_cause(text: str, message: str, refusal: Callable[[str], str]) -> str
     If it takes the absence of several ops, these are named. There may be another refusal after it.
     refusal: what C++ says of another program; empty if it has a result.
     """
-    if found := told(INVALID, text, message, refusal):
+    if found := message_cause(INVALID, text, message, refusal):
         return found
     fact = first_fact(message)
     for cause in REFUSAL_CAUSES:

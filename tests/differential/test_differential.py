@@ -165,7 +165,7 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 """
 
 
-def test_what_is_told_is_about_something_in_the_program() -> None:
+def test_a_message_has_a_cause_only_with_what_it_names() -> None:
     message = """error: 'stablehlo.floor' op result - duplicate axis ref: "a"
  note: "-":4:10: see current operation: %0 """
     assert "come to shard it" in refusal_cause(DOUBLE, message, lambda text: message * ("unreduced" in text))
@@ -175,3 +175,7 @@ def test_what_is_told_is_about_something_in_the_program() -> None:
     assert crash_cause(DOUBLE, check, lambda text: check) == UNKNOWN
     turned = DOUBLE.replace("<@mesh, [", "<@turned, [")
     assert "meshes" in crash_cause(turned, check, lambda text: check * ("turned" in text))
+    grouped = DOUBLE.replace("  return", "  sdy.sharding_group %0 group_id=0 : tensor<4xf32>\n  return")
+    message = "'sdy.manual_computation' op result dimension size 2 is not divisible by the manual axes size 3"
+    assert "groups" in refusal_cause(grouped, message, lambda text: message * ("_group" in text))
+    assert refusal_cause(grouped, message, lambda text: message) == UNKNOWN

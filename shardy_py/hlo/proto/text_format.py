@@ -169,6 +169,8 @@ class _TextReader:
 
     def negative(self, name: str, row: TextField | None) -> bytes:
         """A number whose sign is apart from it."""
+        if self.kind != "word":
+            raise self.unexpected("a number")
         self.token = f"-{self.token}"
         return self.scalar(name, row)
 

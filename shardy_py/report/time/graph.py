@@ -87,26 +87,13 @@ class Priced:
         return Priced(PlannedUses(program, model), written)
 
 
-def timed_block(
-    program: SpmdProgram,
-    function: FuncOp,
-    hardware: Hardware,
-    model: CostModel,
-    priced: Priced | None = None,
-    made: CompiledProgram | None = None,
-) -> TimedBlock:
-    """Returns the nodes of a function.
+class OpTimer:
+    """The nodes of a function, one for each group of fused ops and each collective.
 
-    priced: its collectives, if known. made: what the compiler of the device makes of them; None: they are as
-    partitioned.
-
-    Raises:
-        ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
+    priced: its collectives. made: what the compiler of the device makes of them; None: they are as
+    partitioned. Raises a `ShardyError` for dynamic shapes and meshes of too many devices to list them.
     """
-    return _Timer(program, function, hardware, priced or Priced.of(program, model), made).block()
 
-
-class _Timer:
     def __init__(
         self,
         program: SpmdProgram,
@@ -132,6 +119,7 @@ class _Timer:
         """The arguments that the caller keeps."""
 
     def block(self) -> TimedBlock:
+        """Returns the nodes."""
         again = {each.collective.key: id(each.step) for each in self.plan.merged}
         setting = CompileSetting(on_host=False, target=self.hardware.target, saves_reads=True)
         measure = LocalSizes(setting.target)

@@ -20,7 +20,7 @@ from shardy_py.mlir.ir import written_name
 from shardy_py.mlir.location_names import location_text
 from shardy_py.ops import TensorType
 from shardy_py.report.communication.as_compiled import IssuedUses
-from shardy_py.report.time.graph import Priced, TimedBlock, TimedNode, collective_node, timed_block
+from shardy_py.report.time.graph import OpTimer, Priced, TimedBlock, TimedNode, collective_node
 from shardy_py.report.time.kernel_costs import KernelCosts, product_flops, whole_flops
 from shardy_py.report.time.local_work import DeviceWork
 from shardy_py.xla.buffers.collect import donated_arguments
@@ -73,13 +73,15 @@ def program_block(
     priced: Priced | None = None,
     made: CompiledProgram | None = None,
 ) -> TimedBlock:
-    """Returns the nodes of a function: of a GPU's compiler its kernels, else its ops, as of `timed_block`.
+    """Returns the nodes of a function: of a GPU's compiler its kernels, else its ops.
+
+    priced: its collectives, if known. made: what the compiler of the device makes of the program.
 
     Raises:
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
     if made is None or not has_kernels(hardware, made):
-        return timed_block(program, function, hardware, model, priced, made)
+        return OpTimer(program, function, hardware, priced or Priced.of(program, model), made).block()
     planned, written = (None, None) if priced is None else (priced.uses, priced.written)
     return kernel_block(made, function, hardware, IssuedUses(program, model, planned, written))
 

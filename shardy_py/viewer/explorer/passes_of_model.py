@@ -1,7 +1,7 @@
 """The passes of a training step among the ops of a function: forward, backward and update.
 
 JAX names what it derives (`transpose(jvp(layer_0))`); the rest goes by the flow of data: an op that needs a
-gradient and is no part of its computation is of the update, and so is what only the update needs.
+gradient and is not part of its computation is of the update, and so is what only the update needs.
 Not here: how ops are grouped (`scopes.py`), passes in reports (`report/verdict/repeats.py`).
 """
 

@@ -42,9 +42,9 @@ class Subject:
     """A propagated program with what is known of it.
 
     record: of the passes; None: there is nothing to play. communication: its collectives.
-    why_not: answers why axes are not used; None: it is not said.
+    why_not: answers why axes are not used; None: unknown.
     sources: the lines of source files, by file and line number.
-    memory_bytes: of the memory report; None: it is not said.
+    memory_bytes: of the memory report; None: unknown.
     verdict: with which the page opens; None: it opens without. lines: of source files, for changes of them.
     findings: of the linter; None: they are not asked for. compiled: what a compiler made of the program.
     """

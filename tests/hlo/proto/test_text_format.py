@@ -44,6 +44,7 @@ def test_spellings() -> None:
         ('name: "a', "expected a value, got '\"'"),
         ("shape { element_type: F33 }", "'element_type': expected int, got 'F33'"),
         ("sharding " + "{ tuple_shardings " * 200, "nesting exceeds 100 levels"),
+        ('name: - "a"', "expected a number, got '\"a\"'"),
         ("[a.b", "the name of an extension has no end"),
     ],
 )

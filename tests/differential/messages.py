@@ -1,8 +1,8 @@
-"""What C++ says when it ends or refuses, with what in a program that is about.
+"""Causes by the message with which C++ crashes or refuses, each with the part of a program that it names.
 
-Words alone prove nothing: another fault may say the same. So the ops, shardings or meshes that a row is
-about are taken out, and without them C++ must not say it again. Not here: crashes of which it says nothing
-(`explained.py`), errors of which each op is known (`refusals.py`).
+A message alone proves nothing: another fault may give it too. So the ops, shardings or meshes that a row is
+about are removed, and without them C++ must not give it again. Not here: crashes without a message
+(`explained.py`), errors with known ops (`refusals.py`).
 """
 
 from __future__ import annotations
@@ -38,8 +38,11 @@ _GATHERING = ("sdy.all_gather", "sdy.all_to_all", "sdy.all_slice", "sdy.collecti
 
 
 @dataclass(frozen=True)
-class Told:
-    """A fact of which C++ speaks. words: an expression; without: takes what it is about out of a program."""
+class MessageCause:
+    """The cause that a message of C++ names.
+
+    words: an expression that matches the message. without: removes from a program what the message is about.
+    """
 
     name: str
     words: str
@@ -55,8 +58,8 @@ def without_groups(text: str) -> str:
     return print_module(module)
 
 
-def told(facts: Iterable[Told], text: str, words: str, again: Callable[[str], str]) -> str:
-    """The fact that C++ speaks of, if it does not without what that is about; else "".
+def message_cause(facts: Iterable[MessageCause], text: str, words: str, again: Callable[[str], str]) -> str:
+    """The cause that a message names, if C++ does not give it without what it is about; else "".
 
     again: what C++ says of another program; empty if it has a result.
     """
@@ -148,74 +151,74 @@ def _has_captured_values(op: Operation) -> bool:
 
 
 CHECKS = (
-    Told(
+    MessageCause(
         "results that disagree in unreduced axes",
         "Unreduced axes mismatch between results",
         with_agreeing_results,
     ),
-    Told(
+    MessageCause(
         "two shardings, each unreduced over other axes",
         "unreduced axes that does not appear in the other",
         without_unreduced,
     ),
-    Told("unreduced axes over different meshes", "different meshes", without_second_mesh),
-    Told(
+    MessageCause("unreduced axes over different meshes", "different meshes", without_second_mesh),
+    MessageCause(
         "a result is unreduced, operands are not sharded alike",
         "incompatible sharding along reduction factors",
         without_unreduced,
     ),
-    Told(
+    MessageCause(
         "a pad or slice resharded without halo exchange",
         r"inShardings\[0\] == outShardings\[0\]",
         without_ops(_is_sharded_window),
     ),
-    Told(
+    MessageCause(
         "a reshape of which only operand or result is sharded, which explicit reshards left",
         r"isFullyReplicated\(inSharding\) == isFullyReplicated\(outSharding\)"
         r"|\(inSharding != nullptr\) == \(outSharding != nullptr\)",
         without_ops(_is_half_sharded_reshape),
     ),
-    Told(
+    MessageCause(
         "a reshape whose operand and result are sharded along other axes, which explicit reshards left",
         r"getOrderedNormalizedAxes\(inSharding\) == getOrderedNormalizedAxes\(outSharding\)",
         without_ops(_is_turned_reshape),
     ),
-    Told(
+    MessageCause(
         "a sum along sharded dimensions whose all-reduce does not follow it",
         r"the user is an sdy\.all_reduce",
         without_ops(_sums),
     ),
-    Told(
+    MessageCause(
         "a sum along sharded dimensions whose all-reduce has other axes",
         r"allReduceOp\.getReductionAxesAttr\(\)",
         without_ops(_sums),
     ),
-    Told(
+    MessageCause(
         "a sum along sharded dimensions that is not marked as partial",
         "result to have unreduced axes sharding",
         without_ops(_sums),
     ),
-    Told(
+    MessageCause(
         "a sum along several axes that is unreduced along some of them",
         "must either contain all or none of the sharded reduction dimensions",
         without_ops(_sums),
     ),
-    Told(
+    MessageCause(
         "a product or gather that is unreduced along other axes than it sums along",
         r"resSharding\.getUnreducedAxes\(\) == expectedAxes",
         without_ops(_sums),
     ),
-    Told(
+    MessageCause(
         "a contraction of a tensor that the program pads",
         "Padding value must be zero for sharded contracting",
         without_ops(lambda op: isinstance(op, PadOp)),
     ),
-    Told(
+    MessageCause(
         "padding of a slice whose elements are of other devices",
         "isCommunicationFreeSliceDim",
         without_ops(lambda op: isinstance(op, SliceOp) and _is_sharded(op)),
     ),
-    Told(
+    MessageCause(
         "its padding takes its own slice after a collective for another one",
         "isCommunicationFreeSliceDim",
         through_ops(named(*_GATHERING)),
@@ -224,67 +227,67 @@ CHECKS = (
 """Checks that end C++ for good."""
 
 INVALID = (
-    Told(
+    MessageCause(
         "its reshard-to-collectives makes a collective_permute that does not verify",
         "'sdy.collective_permute' op sharded size of result doesn't match",
         through_ops(named("sdy.reshard", *_GATHERING)),
     ),
-    Told(
+    MessageCause(
         "its padding slices what a collective takes, without a sharding",
         "op collective on operand without sharding",
         through_ops(named(*_GATHERING)),
     ),
-    Told(
+    MessageCause(
         "its exchange of parts makes a manual computation that does not verify",
         "'sdy.manual_computation' op result shape, corresponding sharding",
         without_ops(_exchanges),
     ),
-    Told(
+    MessageCause(
         "its sharding groups give a manual computation a manual axis that does not divide its result",
         "'sdy.manual_computation' op result dimension size .* is not divisible by the manual axes size",
         without_groups,
     ),
-    Told(
+    MessageCause(
         "its calls have other parts than the results of their callees",
         "'func.call' op result type mismatch",
         without_ops(named("func.call")),
     ),
-    Told(
+    MessageCause(
         "its partitioner gives operands of loops other parts than their arguments have",
         "expect operands to be compatible with condition block arguments",
         without_ops(named("stablehlo.while")),
     ),
-    Told(
+    MessageCause(
         "its per-instruction partitioning parts calls from their callees",
         "does not reference a valid function",
         without_ops(named("func.call")),
     ),
-    Told(
+    MessageCause(
         "its per-instruction partitioning leaves values outside that regions use",
         "op using value defined outside the region",
         without_ops(_has_captured_values),
     ),
-    Told(
+    MessageCause(
         "its optimized collectives have sub-axes that are to be merged",
         "'sdy.all_to_all' op two consecutive sub-axes can be merged",
         through_ops(named(*_GATHERING)),
     ),
-    Told(
+    MessageCause(
         "its optimized collectives move two dimensions to one",
         "overlapping source/target dimensions in all-to-all params",
         through_ops(named(*_GATHERING)),
     ),
-    Told(
+    MessageCause(
         "its reshard-to-collectives slices a value of a mesh with another order of devices",
         "'sdy.all_slice' op result mesh does not match operand mesh",
         without_second_mesh,
     ),
-    Told(
+    MessageCause(
         "its per-instruction partitioning leaves the sharding of an unreduced result within the computation",
         r"operates on axis \"\w+\" which is already bound by a parent sdy.manual_computation op",
         without_unreduced,
     ),
-    Told(
+    MessageCause(
         "its full explicit reshards leave a result unreduced along axes that come to shard it",
         r"(duplicate axis ref|sub-ax[ei]s)[^\n]*\n[^\n]*see current operation: ",
         without_unreduced,
