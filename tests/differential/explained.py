@@ -38,11 +38,12 @@ from tests.differential.cut_padding import cutting
 from tests.differential.messages import (
     CHECKS,
     MessageCause,
+    is_half_sharded_window,
     message_cause,
     with_agreeing_results,
     without_second_mesh,
 )
-from tests.differential.removal import dead_in, without_ops
+from tests.differential.removal import dead_in, through_ops, without_ops
 
 SEVERAL, UNKNOWN = "several of these", "unknown"
 _MESH = re.compile(r'"(\w+)"=(\d+)')
@@ -97,6 +98,10 @@ def _is_reshape_of_carried(op: Operation) -> bool:
     return isinstance(op, ReshapeOp) and not isinstance(op.operands[0].owner, Operation)
 
 
+def _is_permute_of_carried(op: Operation) -> bool:
+    return op.name == "sdy.collective_permute" and not isinstance(op.operands[0].owner, Operation)
+
+
 def _is_uneven(op: Operation) -> bool:
     """Whether an op has an operand or result whose sharding does not divide its sizes."""
     module = op
@@ -119,6 +124,8 @@ CRASH_CAUSES: tuple[CrashCause, ...] = (
     CrashCause("priority of a dimension whose axes have size one", _without_priorities_of_nothing),
     CrashCause("padding of a convolution without spatial dimensions", without_ops(_is_plain_convolution)),
     CrashCause("padding of a reshape of what a loop carries", without_ops(_is_reshape_of_carried)),
+    CrashCause("a collective_permute of what a loop carries", through_ops(_is_permute_of_carried)),
+    CrashCause("a pad or slice of which one side has a sharding", without_ops(is_half_sharded_window)),
     CrashCause("padding of complex numbers, of which it makes no zero", without_ops(_is_complex)),
     CrashCause("slices of sharded dimensions", without_ops(lambda op: op.name == "stablehlo.slice")),
     CrashCause("results of CHLO that it does not pad", without_ops(lambda op: op.name.startswith("chlo."))),
