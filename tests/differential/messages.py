@@ -240,7 +240,7 @@ CHECKS = (
     MessageCause(
         "its padding takes its own slice after a collective for another one",
         "isCommunicationFreeSliceDim",
-        through_ops(named(*_GATHERING)),
+        through_ops(named(*_GATHERING, *_REDUCING)),
     ),
 )
 """Checks that end C++ for good."""
