@@ -7,8 +7,9 @@
 | ops.hlo.pb | the `HloProto` of filecheck/hlo/ops.hlo |
 | ops.snapshot.pb | the `HloSnapshot` of it |
 
-`run.hlo_unoptimized_snapshot.pb` is what XLA dumped when JAX 0.12 ran `jax.jit(lambda x, y: jnp.tanh(x @ y).sum())` on the host
-with `--xla_dump_hlo_unoptimized_snapshots`: the module, and the arguments that it ran with.
+`run.hlo_unoptimized_snapshot.pb` is what XLA dumped when JAX 0.12 ran
+`jax.jit(lambda x, y: jnp.tanh(x @ y).sum())` on the host with `--xla_dump_hlo_unoptimized_snapshots`: the
+module, and the arguments that it ran with.
 """
 
 from __future__ import annotations
