@@ -1,13 +1,13 @@
 """A propagated program of IR as blocks of the planner of XLA's SPMD partitioner, with what it plans.
 
-Values are named by themselves, steps by their ops. Operands of a manual computation are resharded on entry.
+Values are named by numbers, in the order in which they are met. Operands of a manual computation are resharded on entry.
 The program has no calls: XLA inlines them before. Not here: how it is planned (`xla/spmd/walk.py`), the
 report on it (`by_xla.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from math import prod
@@ -156,6 +156,8 @@ class _Reader:
         default_factory=dict[tuple[Hashable, ...], OpRecord]
     )
     """Records by signatures of identities, which live as long as the module."""
+    names: dict[int, int] = field(default_factory=dict[int, int])
+    """The numbers of values, by their identities."""
 
     def function(self, function: FuncOp) -> Block:
         """Results are resharded to the shardings of the function."""
@@ -168,18 +170,24 @@ class _Reader:
 
     def _block(self, block: IrBlock, targets: Sequence[Tiling | None] | None = None) -> Block:
         """targets: of the results, by default as the returned values have them."""
-        arguments = tuple(TiledValue(v, tensor_type(type_of(v)), self._own(v)) for v in block.args)
+        names = self._named(block.args)
+        types = (tensor_type(type_of(value)) for value in block.args)
+        arguments = tuple(map(TiledValue, names, types, map(self._own, block.args)))
         returned = self._returned(block)
         targets = [self._own(value) for value in returned] if targets is None else targets
         steps = (step for op in block.ops if op is not block.last_op for step in self._steps(op))
-        return Block(arguments, tuple(steps), tuple(returned), tuple(targets))
+        return Block(arguments, tuple(steps), self._named(returned), tuple(targets))
+
+    def _named(self, values: Iterable[SSAValue]) -> tuple[Name, ...]:
+        names = self.names
+        return tuple([names.setdefault(id(value), len(names)) for value in values])
 
     def _returned(self, block: IrBlock) -> Sequence[SSAValue]:
         return () if block.last_op is None else operands_of(block.last_op)
 
     def _steps(self, op: Operation) -> Iterator[PlannedOp]:
         control = TABLE[op.name].control
-        names: tuple[Name, ...] = operands_of(op)
+        names = self._named(operands_of(op))
         if control is Control.NONE and not isinstance(op, _REDUCTIONS):
             yield self._plain_step(op, names)
             return
@@ -191,7 +199,7 @@ class _Reader:
         blocks = tuple(self._blocks(op, control, targets))
         times = iterations(op)[0] if control is Control.LOOP else 1
         record, is_unreduced = self._with_devices(op), self._is_unreduced(op)
-        yield PlannedOp(record, names, tuple(op.results), targets, blocks, times, op, is_unreduced)
+        yield PlannedOp(record, names, self._named(op.results), targets, blocks, times, op, is_unreduced)
 
     def _plain_step(self, op: Operation, names: tuple[Name, ...]) -> PlannedOp:
         """The step of an op that runs no regions: nearly all are such."""
@@ -203,7 +211,7 @@ class _Reader:
         record = self.records.get(signature)
         if record is None:
             record = self.records[signature] = _with_number(op, self._with_groups(op))
-        return PlannedOp(record, names, results, targets, (), 1, op, is_unreduced)
+        return PlannedOp(record, names, self._named(results), targets, (), 1, op, is_unreduced)
 
     def _is_unreduced(self, op: Operation) -> bool:
         sharding = self.shardings.of(op.results[0]) if op.results else None
@@ -243,7 +251,8 @@ class _Reader:
         for i, (value, sharding) in enumerate(zip(operands_of(op), op.in_shardings.data, strict=True)):
             type_ = tensor_type(type_of(value))
             record = OpRecord(ReshardOp.name, (type_,), (type_,))
-            yield PlannedOp(record, (value,), ((op, i),), (self._tiling(value, sharding),), source=op)
+            (name,) = self._named((value,))
+            yield PlannedOp(record, (name,), ((op, i),), (self._tiling(value, sharding),), source=op)
 
     def _own(self, value: SSAValue) -> Tiling | None:
         return self._tiling(value, self.shardings.of(value))
