@@ -136,7 +136,7 @@ def _estimated(
     kept = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "arg_attrs", len(block.arguments))]
     measure = LocalSizes(setting.target)
     given = [measure.of(value.type, value.tiling)[1] for value in block.arguments]
-    types = _types(block)
+    types = _types_of(block.results, block)
     ends = zip(block.results, block.targets, strict=True)
     made = [measure.of(types.get(name), tiling)[1] for name, tiling in ends]
     returned = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "res_attrs", len(made))]
@@ -226,8 +226,11 @@ def _memory_kinds(function: FuncOp, attributes: str, count: int) -> list[str]:
     return kinds if len(kinds) == count else [""] * count
 
 
-def _types(block: Block) -> dict[Name, TensorType | None]:
+def _types_of(names: Iterable[Name], block: Block) -> dict[Name, TensorType | None]:
+    """The types of some values of a block."""
+    wanted = {*names}
     found: dict[Name, TensorType | None] = {value.name: value.type for value in block.arguments}
     for step in block.steps:
-        found |= zip(step.results, step.record.results, strict=False)
+        if not wanted.isdisjoint(step.results):
+            found |= zip(step.results, step.record.results, strict=False)
     return found
