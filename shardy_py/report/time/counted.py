@@ -6,7 +6,6 @@ Sums over devices count as XLA counts them: one addition for each element of an 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Set
 from math import prod
 
@@ -20,6 +19,7 @@ from shardy_py.mlir.typed import of_kind
 from shardy_py.report.time.local_work import NOTHING, DeviceWork, local_work, whole_work
 from shardy_py.report.time.program_work import live_steps, steps_work
 from shardy_py.sharding import Mesh
+from shardy_py.xla.buffers.on_chips import by_step
 from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
@@ -93,14 +93,6 @@ def _parts(step: PlannedOp, meshes: Mapping[str, Mesh]) -> int:
     axes = manual_axes(of_kind(step.source, Operation)) if step.source is not None else ()
     mesh = next((mesh for mesh in meshes.values() if set(axes) <= mesh.sizes.keys()), None)
     return prod(mesh.sizes[axis] for axis in axes) if mesh is not None else 1
-
-
-def by_step(sent: tuple[Sent, ...]) -> dict[int, list[Sent]]:
-    """The collectives of a plan by the identity of their step."""
-    found: dict[int, list[Sent]] = defaultdict(list)
-    for each in sent:
-        found[id(each.step)].append(each)
-    return found
 
 
 def equal_steps(block: Block) -> set[int]:

@@ -25,9 +25,9 @@ from shardy_py.report.time.counted import PlannedFacts
 from shardy_py.report.time.local_work import DeviceWork, local_work, read_shares, total_work
 from shardy_py.report.time.roofline import Roofline, roofline
 from shardy_py.xla.buffers.collect import donated_arguments
-from shardy_py.xla.buffers.local_sizes import LocalSizes
+from shardy_py.xla.buffers.on_chips import chip_block
 from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
+from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
@@ -122,14 +122,11 @@ class OpTimer:
 
     def block(self) -> TimedBlock:
         """Returns the nodes."""
-        again = {each.collective.key: id(each.step) for each in self.plan.merged}
-        setting = CompileSetting(on_host=False, target=self.hardware.target, saves_reads=True)
-        measure = LocalSizes(setting.target)
-        return self._nodes(StoredBlock(self.main, self.sent, again, setting, measure), 1)
+        return self._nodes(chip_block(self.program, self.function, self.hardware.target), 1)
 
     def _nodes(self, block: StoredBlock, runs: int) -> TimedBlock:
         """The nodes of a block that runs `runs` times in all."""
-        events, members = block.scheduled()
+        events, members = block.scheduled(saves_reads=True)
         makers: dict[Name, int] = {}
         found: list[TimedNode] = []
         last = {name: event.step for event in events for name in event.reads}

@@ -27,6 +27,7 @@ from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.chips import VMEM, are_in_vmem
 from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
+from shardy_py.xla.buffers.on_chips import by_step, chip_block
 from shardy_py.xla.buffers.packing import Buffer
 from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram
@@ -125,16 +126,16 @@ def _estimated(
     made_of: Mapping[int, Issued] = {}
     if on_chip is not None and program.is_planned:
         made_of = on_chip.issued(function)
-    sent: dict[int, list[Sent]] = defaultdict(list)
-    for each in plan.sent:
-        if not _is_elsewhere(each, made_of):
-            sent[id(each.step)].append(each)
-    again = {each.collective.key: id(each.step) for each in plan.merged}
-    merged: dict[int, list[Sent]] = defaultdict(list)
-    for each in plan.merged:
-        merged[id(each.step)].append(each)
+    if on_chip is None and not setting.on_host:
+        stored = chip_block(program, function, setting.target)
+    else:
+        sent = by_step(each for each in plan.sent if not _is_elsewhere(each, made_of))
+        again = {each.collective.key: id(each.step) for each in plan.merged}
+        joined = {number: id(op) for number, op in made_of.items() if len(op.parts) > 1}
+        measure, merged = LocalSizes(setting.target), by_step(plan.merged)
+        stored = StoredBlock(block, sent, again, setting, measure, merged, joined=joined)
     kept = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "arg_attrs", len(block.arguments))]
-    measure = LocalSizes(setting.target)
+    measure = stored.measure
     given = [measure.of(value.type, value.tiling)[1] for value in block.arguments]
     types = _types_of(block.results, block)
     ends = zip(block.results, block.targets, strict=True)
@@ -144,8 +145,6 @@ def _estimated(
     results = [0 if on else size for size, on in zip(made, returned, strict=True)]
     carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
-    joined = {number: id(op) for number, op in made_of.items() if len(op.parts) > 1}
-    stored = StoredBlock(block, sent, again, setting, measure, merged, joined=joined)
     names = [None if number is None else block.arguments[number].name for number in carried]
     if on_chip is not None and (program.is_planned or not plan.sent):
         computation = GpuComputation(on_chip.plan(function).body, limits=on_chip.compiler.limits)

@@ -8,6 +8,7 @@ they are computed once. Reductions take elementwise producers of their operand. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
@@ -26,24 +27,25 @@ class FusedStep(NamedTuple):
     needs: list[Name]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fusion:
-    """The inputs of the model of fusion: sizes of values, what is sent for steps, what the program returns.
+    """The model of fusion of steps.
 
-    reads: the stored names of what a step reads. saves_reads: values that several consumers would compute
-    again are stored where that moves fewer bytes, as fusion by cost on accelerators does.
+    sizes: of values. sent: for a step. results: that the program returns. kinds: of the records of steps.
+    reads: the stored names of what a step reads.
     """
 
+    steps: Sequence[PlannedOp]
     sizes: Mapping[Name, int]
     sent: Callable[[PlannedOp], Sequence[Sent]]
     results: Sequence[Name]
     kinds: StoringKinds
-    reads: Callable[[PlannedOp], list[Name]]
-    saves_reads: bool = False
+    reads: Callable[[PlannedOp], Sequence[Name]]
 
-    def fused(self, steps: Sequence[PlannedOp]) -> set[Name]:
+    @cached_property
+    def fused(self) -> set[Name]:
         """The values that are computed in their consumers."""
-        users = self._users(steps)
+        steps, users = self.steps, self._users
         returned = set(self.results)
         found: set[Name] = set()
         roots: dict[int, frozenset[int]] = {}
@@ -73,14 +75,14 @@ class Fusion:
             ):
                 found.add(name)
                 roots[number] = into
-        return self._without_costly(steps, found, users) if self.saves_reads else found
+        return found
 
-    def _users(self, steps: Iterable[PlannedOp]) -> dict[Name, list[PlannedOp]]:
+    @cached_property
+    def _users(self) -> dict[Name, list[PlannedOp]]:
         """The steps that read each value."""
         users: dict[Name, list[PlannedOp]] = {}
-        for step in steps:
-            names: Iterable[Name] = self.reads(step)
-            for name in dict.fromkeys(names):
+        for step in self.steps:
+            for name in dict.fromkeys(self.reads(step)):
                 known = users.get(name)
                 if known is None:
                     users[name] = [step]
@@ -106,13 +108,13 @@ class Fusion:
                 return False
         return True
 
-    def _without_costly(
-        self, steps: Iterable[PlannedOp], fused: set[Name], users: Mapping[Name, Sequence[PlannedOp]]
-    ) -> set[Name]:
-        """The steps that move no more bytes when k consumers read their inputs than when they are stored."""
+    @cached_property
+    def _without_costly(self) -> set[Name]:
+        """Those that move no more bytes when k consumers read their inputs than when they are stored."""
+        fused, users = self.fused, self._users
         inputs: dict[Name, Iterable[Name]] = {}
         kept = set[Name]()
-        for step in steps:
+        for step in self.steps:
             name = step.results[0] if step.results else None
             if name not in fused:
                 continue
@@ -144,14 +146,22 @@ class Fusion:
             else:
                 left += inputs[name]
 
-    def groups(self, steps: Sequence[PlannedOp], fused: set[Name]) -> dict[int, FusedStep]:
-        """The steps computed in each stored step, by its identity."""
-        makers = {step.results[0]: step for step in steps if step.results and step.results[0] in fused}
-        stored = (step for step in steps if not step.results or step.results[0] not in fused)
+    def groups(self, *, saves_reads: bool = False) -> dict[int, FusedStep]:
+        """The steps computed in each stored step, by its identity.
+
+        saves_reads: values that several consumers would compute again are stored where that moves fewer
+        bytes, as fusion by cost on accelerators does.
+        """
+        fused = self._without_costly if saves_reads else self.fused
+        makers = {step.results[0]: step for step in self.steps if step.results and step.results[0] in fused}
+        stored = (step for step in self.steps if not step.results or step.results[0] not in fused)
         return {id(step): self._group(step, makers) for step in stored}
 
     def _group(self, step: PlannedOp, makers: Mapping[Name, PlannedOp]) -> FusedStep:
         """Depth first: in a chain of fused steps each is visited once."""
+        reads = dict.fromkeys(self.reads(step))
+        if makers.keys().isdisjoint(reads):
+            return FusedStep([step], [*reads])
         members: list[PlannedOp] = []
         needs: dict[Name, None] = {}
         seen = {id(step)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
+from functools import cached_property, partial
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
@@ -39,12 +39,10 @@ class CompileSetting:
 
     on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
     are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
-    saves_reads: see `Fusion`.
     """
 
     on_host: bool
     target: Target
-    saves_reads: bool = False
 
 
 @dataclass
@@ -85,6 +83,9 @@ class StoredBlock:
     _reordered: list[PlannedOp] = field(default_factory=list[PlannedOp], init=False)
     """Steps whose operands are in other orders; kept, since names of values have their identities."""
     _known_reads: dict[int, list[Name]] = field(default_factory=dict[int, "list[Name]"], init=False)
+    """By the identity of a step that reads values under other names, or in its regions."""
+    _insides: dict[int, StoredBlock] = field(default_factory=dict[int, "StoredBlock"], init=False)
+    """The regions of steps, by their identities."""
 
     def __post_init__(self) -> None:
         self._layouts = InferredLayouts(self.stored_name)
@@ -209,17 +210,23 @@ class StoredBlock:
         same = all(self.sizes.get(self.stored_name(name)) == self.sizes[result] for name, result in pairs)
         return same and not self.sent_for(step) and bool(step.results)
 
-    def scheduled(self) -> tuple[list[Event], dict[int, list[PlannedOp]]]:
-        """The events in program order; and by the identity of a step, what is computed in it."""
-        live = self._live()
-        steps = [step for step in self.steps if not step.results or not live.isdisjoint(self.makes(step))]
-        saves_reads = self.setting.saves_reads
-        fusion = Fusion(self.sizes, self.sent_for, self.results, self.kinds, self._reads, saves_reads)
-        fused = fusion.fused(steps)
-        groups = fusion.groups(steps, fused)
-        stored = [step for step in steps if id(step) in groups]
+    def scheduled(self, *, saves_reads: bool = False) -> tuple[list[Event], dict[int, list[PlannedOp]]]:
+        """The events in program order; and by the identity of a step, what is computed in it.
+
+        saves_reads: see `Fusion.groups`.
+        """
+        fusion = self._fusion
+        groups = fusion.groups(saves_reads=saves_reads)
+        stored = [step for step in fusion.steps if id(step) in groups]
         needs = {number: group.needs for number, group in groups.items()}
         return events_of(self, stored, needs), {number: group.members for number, group in groups.items()}
+
+    @cached_property
+    def _fusion(self) -> Fusion:
+        """The fusion of the steps that are needed, on chips."""
+        live = self._live()
+        steps = [step for step in self.steps if not step.results or not live.isdisjoint(self.makes(step))]
+        return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, self._reads)
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.
@@ -281,14 +288,15 @@ class StoredBlock:
                 live.update(self._reads(step))
         return live
 
-    def _reads(self, step: PlannedOp) -> list[Name]:
+    def _reads(self, step: PlannedOp) -> Sequence[Name]:
         """The stored names of what a step reads: known once all steps are listed."""
+        names, alias = step.operands, self.alias
+        if not step.blocks and (not alias or not any(map(alias.__contains__, names))):
+            return names
         found = self._known_reads.get(id(step))
         if found is None:
-            names = step.operands
             if step.blocks:
                 names = (*names, *(name for inner in step.blocks for name in _captured(inner)))
-            alias = self.alias
             found = [self.stored_name(name) if name in alias else name for name in names]
             if self._passed:
                 found += self._waited_for(names)
@@ -312,6 +320,12 @@ class StoredBlock:
 
     def inside(self, inner: Block) -> StoredBlock:
         """A region of a step of the block, with what is known of the values from outside that it reads."""
+        known = None if self.setting.on_host else self._insides.get(id(inner))
+        if known is None:
+            known = self._insides[id(inner)] = self._inside(inner)
+        return known
+
+    def _inside(self, inner: Block) -> StoredBlock:
         read = {name: name if name in self.types else self.stored_name(name) for name in _captured(inner)}
         return StoredBlock(
             inner,

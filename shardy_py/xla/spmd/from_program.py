@@ -1,7 +1,7 @@
 """A propagated program of IR as blocks of the planner of XLA's SPMD partitioner, with what it plans.
 
-Values are named by numbers, in the order in which they are met. Operands of a manual computation are resharded on entry.
-The program has no calls: XLA inlines them before. Not here: how it is planned (`xla/spmd/walk.py`), the
+Values are named by numbers, in the order in which they are met. Operands of a manual computation are
+resharded on entry. The program has no calls: XLA inlines them before. Not here: how it is planned (`xla/spmd/walk.py`), the
 report on it (`by_xla.py`).
 """
 
@@ -44,6 +44,7 @@ from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, StepPla
 _RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
 """Ops with these run their regions; those of others combine elements."""
 _REDUCTIONS = (AllReduceOp, ReduceScatterOp)
+_REDUCTION_NAMES = frozenset(op.name for op in _REDUCTIONS)
 
 
 def source_op(step: PlannedOp | None) -> Operation | None:
@@ -119,6 +120,11 @@ class SpmdProgram:
         return {}
 
 
+def _is_plain(op_name: str) -> bool:
+    """True if ops of a name run no regions, and sum along no unreduced axes."""
+    return TABLE[op_name].control is Control.NONE and op_name not in _REDUCTION_NAMES
+
+
 def block_of(function: FuncOp, meshes: Mapping[str, Mesh]) -> Block:
     """Returns the block of a function without calls; meshes: by name.
 
@@ -175,7 +181,14 @@ class _Reader:
         arguments = tuple(map(TiledValue, names, types, map(self._own, block.args)))
         returned = self._returned(block)
         targets = [self._own(value) for value in returned] if targets is None else targets
-        steps = (step for op in block.ops if op is not block.last_op for step in self._steps(op))
+        steps: list[PlannedOp] = []
+        op, last = block.first_op, block.last_op
+        while op is not last and op is not None:
+            if _is_plain(op.name):
+                steps.append(self._plain_step(op))
+            else:
+                steps += self._steps(op)
+            op = op.next_op
         return Block(arguments, tuple(steps), self._named(returned), tuple(targets))
 
     def _named(self, values: Iterable[SSAValue]) -> tuple[Name, ...]:
@@ -188,9 +201,6 @@ class _Reader:
     def _steps(self, op: Operation) -> Iterator[PlannedOp]:
         control = TABLE[op.name].control
         names = self._named(operands_of(op))
-        if control is Control.NONE and not isinstance(op, _REDUCTIONS):
-            yield self._plain_step(op, names)
-            return
         if isinstance(op, ManualComputationOp):
             entering = tuple(self._entering(op))
             yield from entering
@@ -201,9 +211,9 @@ class _Reader:
         record, is_unreduced = self._with_devices(op), self._is_unreduced(op)
         yield PlannedOp(record, names, self._named(op.results), targets, blocks, times, op, is_unreduced)
 
-    def _plain_step(self, op: Operation, names: tuple[Name, ...]) -> PlannedOp:
+    def _plain_step(self, op: Operation) -> PlannedOp:
         """The step of an op that runs no regions: nearly all are such."""
-        results = op.results
+        names, results = self._named(operands_of(op)), op.results
         shardings = [*map(self.shardings.of, results)]
         targets = (*map(self._tiling, results, shardings),)
         is_unreduced = bool(shardings and shardings[0] is not None and shardings[0].unreduced_axes)
