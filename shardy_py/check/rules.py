@@ -118,9 +118,10 @@ def _find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
     is_jax = result.source.is_by_jax
     boundaries = CheckedBoundaries(result)
     for value in result.source.values if result.program.meshes else ():
-        function, sharding = value.entry.op, value.sharding
+        function = value.entry.op
         if value.role == "intermediate" or not value.shape or not isinstance(function, FuncOp):
             continue
+        sharding = value.sharding
         if value.entry in boundaries.following:
             continue
         is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
