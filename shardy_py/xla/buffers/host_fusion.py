@@ -119,7 +119,8 @@ class HostFusion:
             self._results.append(made[0] if made else -1)
         self._names = [*self.numbers]
         self._types = [self.types.get(name) for name in self._names]
-        self._elements = [-1 if type_ is None else elements(type_) for type_ in self._types]
+        counts = {id(type_): -1 if type_ is None else elements(type_) for type_ in self._types}
+        self._elements = [counts[id(type_)] for type_ in self._types]
         self.users = [{} for _ in self.ops]
         for number, values in enumerate(self.reads):
             for value in values:
@@ -130,8 +131,10 @@ class HostFusion:
         for number in stored:
             self.users[number][_OUTSIDE] = None
         self.first_users = [frozenset(users) for users in self.users]
-        self._pointwise = [*map(is_pointwise, self.ops)]
-        self._rows = [host_row(op.kind) for op in self.ops]
+        pointwise = {_form(op): is_pointwise(op) for op in {_form(op): op for op in self.ops}.values()}
+        self._pointwise = [pointwise[_form(op)] for op in self.ops]
+        rows = {kind: host_row(kind) for kind in {op.kind for op in self.ops}}
+        self._rows = [rows[op.kind] for op in self.ops]
         kinds = zip(self.ops, self._pointwise, self._rows, strict=True)
         self._fusible = [len(op.makes) == 1 and (same or row.is_movable) for op, same, row in kinds]
         self._expensive = [*map(self._is_expensive, range(len(self.ops)))]
@@ -368,6 +371,11 @@ class HostFusion:
                     seen.add(maker)
                     waiting.append(maker)
         return True
+
+
+def _form(op: HostOp) -> tuple[str, int]:
+    """A key of ops that are computed alike; the record is kept with the op."""
+    return op.kind, 0 if op.computed is None else id(op.computed.record)
 
 
 def _has_long_rows(made: TensorType) -> bool:
