@@ -25,8 +25,8 @@ class StoringKind:
     row: of the facet. is_inlined: whether its region always runs once. is_alias: whether results are operands
     under other names wherever they have the same size; is_renaming: whether it is listed even so.
     is_to_host: whether it moves a value to memory of the host. is_transpose: whether it has another layout.
-    is_cheap: whether XLA fuses it with others. is_elementwise, is_broadcast: what it is. is_expensive: whether
-    it is computed once; is_free: whether it is no matter how often.
+    is_cheap: whether XLA fuses it with others. is_elementwise, is_broadcast: what it is. is_expensive:
+    whether it is computed once; is_free: whether it does not matter how often.
     """
 
     record: OpRecord

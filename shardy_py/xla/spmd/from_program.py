@@ -1,8 +1,8 @@
 """A propagated program of IR as blocks of the planner of XLA's SPMD partitioner, with what it plans.
 
 Values are named by numbers, in the order in which they are met. Operands of a manual computation are
-resharded on entry. The program has no calls: XLA inlines them before. Not here: how it is planned (`xla/spmd/walk.py`), the
-report on it (`by_xla.py`).
+resharded on entry. The program has no calls: XLA inlines them before. Not here: how it is planned
+(`xla/spmd/walk.py`), the report on it (`by_xla.py`).
 """
 
 from __future__ import annotations
