@@ -117,9 +117,9 @@ def _find_calls_withoutrule(result: Result, limits: Limits) -> Iterator[Finding]
 def _find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
     is_jax = result.source.is_by_jax
     boundaries = CheckedBoundaries(result)
-    for value in result.source.values if result.program.meshes else ():
+    for value in result.source.values.boundaries if result.program.meshes else ():
         function = value.entry.op
-        if value.role == "intermediate" or not value.shape or not isinstance(function, FuncOp):
+        if not value.shape or not isinstance(function, FuncOp):
             continue
         sharding = value.sharding
         if value.entry in boundaries.following:

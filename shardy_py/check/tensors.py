@@ -51,8 +51,9 @@ def is_intended(result: Result, value: Value) -> bool:
     if value.role == "intermediate":
         op = value.entry.op
         return isinstance(op, ReshardOp | ShardingConstraintOp) or is_manual(op)
-    given = (v.sharding for v in result.source.values.named(f"@{value.function}:{value.name}"))
-    return any(s.replicated_axes or any(d.is_closed for d in s.dimensions) for s in given if s is not None)
+    source = result.source.values.counterpart(value)
+    given = None if source is None else source.sharding
+    return given is not None and bool(given.replicated_axes or any(d.is_closed for d in given.dimensions))
 
 
 def best_place(value: Value) -> tuple[int, str] | None:

@@ -121,6 +121,12 @@ class ValueTable:
         return {id(entry.value): entry for entry in self.entries if entry.value is not None}
 
     @cached_property
+    def boundaries(self) -> Mapping[tuple[str, Role, int], ValueEntry]:
+        """The arguments and results of functions, by function, role and number, in program order."""
+        entries = (entry for entry in self.entries if entry.role != "intermediate")
+        return {(entry.function, entry.role, entry.index): entry for entry in entries}
+
+    @cached_property
     def functions(self) -> tuple[str, ...]:
         """The symbols of the functions, in program order."""
         return tuple(map(function_name, functions_of(self.module)))
