@@ -1,4 +1,4 @@
-"""Which ops of a list need what others make, for many of these at once: a bit for each in one pass.
+"""Dependences between ops of a list, for many producers at once: a bit for each in one pass.
 
 Not here: why it matters (`host_fusion.py`).
 

@@ -110,7 +110,7 @@ class Fusion:
 
     @cached_property
     def _without_costly(self) -> set[Name]:
-        """Those that move no more bytes when k consumers read their inputs than when they are stored."""
+        """The fused values that move no more bytes when k consumers read their inputs than when stored."""
         fused, users = self.fused, self._users
         inputs: dict[Name, Iterable[Name]] = {}
         kept = set[Name]()

@@ -1,4 +1,4 @@
-"""What a planned function stores on a chip: one block for the reports on memory and on time.
+"""The values that a planned function stores on a chip: one block for the reports on memory and time.
 
     chip_block(program, function, "tpu").scheduled()
 
