@@ -113,11 +113,16 @@ def lowered(layers: int, *, mixed: bool = False) -> Any:
     )
 
 
+TAKEN: dict[str, float] = {}
+"""The CPU seconds of each step."""
+
+
 def timed(name: str, make: Callable[[], Made]) -> Made:
     """The result of `make`, whose CPU seconds are printed."""
     started = process_time()
     made = make()
-    print(f"{name:34}{process_time() - started:8.2f} s", flush=True)
+    TAKEN[name] = process_time() - started
+    print(f"{name:34}{TAKEN[name]:8.2f} s", flush=True)
     return made
 
 
@@ -136,7 +141,11 @@ def main() -> None:
     timed("communication", result.communication)
     timed("memory", lambda: str(result.memory()))
     timed("memory of tpu-v5p, estimate", lambda: result.memory("tpu-v5p").estimate)
+    timed("time of tpu-v5p", lambda: str(result.time("tpu-v5p")))
     findings = timed("check", lambda: check(result))
+    reports = ("communication", "memory of tpu-v5p, estimate", "time of tpu-v5p", "check")
+    taken = sum(TAKEN[name] for name in reports) / TAKEN["propagate"]
+    print(f"{', '.join(reports)}: {taken:.2f} propagations")
     text = timed("findings as text", lambda: findings_text(findings))
     print(f"{len(findings):,} findings, {text.count(chr(10)):,} lines")
     line = next(v.location for v in result.values if v.op_name == "stablehlo.dot_general").split(" ")[0]

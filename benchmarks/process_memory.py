@@ -84,6 +84,41 @@ def random_programs() -> Step:
     return step
 
 
+def random_reports() -> Step:
+    """Puts different programs through all reports, the check, the partitioner and a what-if."""
+    edits = (None, P("x"))
+
+    def step(number: int) -> None:
+        text = wide_program(random.Random(number), Width())
+        for as_compiled in (True, False):
+            with suppress(ShardyError):
+                result = propagate(Program.parse(text, as_compiled=as_compiled), progress=False)
+                for report in all_reports(result, edits[number % len(edits)]):
+                    with suppress(ShardyError):
+                        report()
+
+    return step
+
+
+def all_reports(result: Result, edit: P | None) -> tuple[Callable[[], object], ...]:
+    """The reports on a result, each as text."""
+    value = result.values[len(result.values) // 2]
+    return (
+        lambda: reports(result),
+        lambda: str(result.communication(partitioner="shardy")),
+        lambda: str(result.communication(target="h100")),
+        lambda: str(result.memory()),
+        lambda: str(result.memory("h100")),
+        lambda: str(result.time("tpu-v5p")),
+        lambda: str(result.time("h100", target="h100")),
+        lambda: str(result.why_not(value, 0, "x")),
+        lambda: str(result.what_if({result.values[0].name: edit})),
+        lambda: str(result.check()),
+        lambda: str(result.partition()),
+        lambda: result.explorer(),
+    )
+
+
 def errors() -> Step:
     """Reads texts with a mistake each: tokens of the small text are dropped."""
     words = SMALL.split(" ")
@@ -162,6 +197,7 @@ CASES: dict[str, tuple[Callable[[], Step], int]] = {
     "same program": (same_program, 6_000),
     "12 layers, reports": (layers, 200),
     "random programs": (random_programs, 3_000),
+    "random programs, reports": (random_reports, 2_000),
     "errors": (errors, 5_000),
     "from_jax": (from_jax, 300),
     "what_if": (what_if, 1_000),

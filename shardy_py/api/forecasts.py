@@ -78,6 +78,7 @@ class Forecasts:
             taken=result.source.taken,
             spmd=lambda: self.planned_by_xla,
             stage=stage,
+            is_reportable=self._has_remarked,
         )
         names = dict.fromkeys((partitioner, priced[1].partitioner))
         self._priced.extend((model, each, stage, priced) for each in names)

@@ -202,6 +202,17 @@ class Values(Sequence[Value]):
         """Returns the results of a function, as `arguments`."""
         return self._of(function, "result")
 
+    @cached_property
+    def boundaries(self) -> tuple[Value, ...]:
+        """The arguments and results of all functions, in program order."""
+        return tuple(map(self._wrap, self.table.boundaries.values()))
+
+    def counterpart(self, boundary: Value) -> Value | None:
+        """Returns the argument or result of the same function and number; None if there is none."""
+        entry = boundary.entry
+        found = self.table.boundaries.get((entry.function, entry.role, entry.index))
+        return None if found is None else self._wrap(found)
+
     def _of(self, function: str | None, role: Role) -> list[Value]:
         functions = self.table.functions
         if function is None:

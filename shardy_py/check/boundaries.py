@@ -42,7 +42,7 @@ class CheckedBoundaries:
 
     def propagated(self, value: Value) -> TensorSharding | None:
         """Returns the closed sharding that a value of the source was propagated to; None if it has none."""
-        found = next(iter(self.result.values.named(f"@{value.function}:{value.name}")), None)
+        found = self.result.values.counterpart(value)
         sharding = None if found is None else found.sharding
         if sharding is None or sharding.mesh.is_maximal:
             return None
@@ -79,8 +79,8 @@ class CheckedBoundaries:
     @cached_property
     def _families(self) -> dict[tuple[str, str], list[Value]]:
         found: dict[tuple[str, str], list[Value]] = {}
-        for value in self.result.source.values:
-            if value.role != "intermediate" and value.label:
+        for value in self.result.source.values.boundaries:
+            if value.label:
                 found.setdefault((family_name(value.label), value.role), []).append(value)
         return found
 

@@ -77,15 +77,13 @@ def _find_padded(result: Result, limits: Limits) -> Iterator[Finding]:
             message = f"{_fact(first, 'is sharded')}: {first.whole - first.size} of {first.whole} elements "
             finding = finding_of(first.value, f"{message}are padding", _remedy(first, worst, len(group)))
             yield replace(finding, bytes=worst.padding_bytes)
-    for value in result.source.values if result.source is not result.program else ():
-        if value.role != "intermediate":
-            for each in _uneven(value):
-                more = _held(result, value) - tensors.global_bytes(value) // each.parts
-                if more >= limits.padding_bytes:
-                    message = f"{_fact(each, 'does not divide')}: arguments and results are sharded along "
-                    yield replace(
-                        finding_of(value, f"{message}fewer axes instead", _remedy(each, each, 1)), bytes=more
-                    )
+    for value in result.source.values.boundaries if result.source is not result.program else ():
+        for each in _uneven(value):
+            more = _held(result, value) - tensors.global_bytes(value) // each.parts
+            if more >= limits.padding_bytes:
+                message = f"{_fact(each, 'does not divide')}: arguments and results are sharded along "
+                finding = finding_of(value, f"{message}fewer axes instead", _remedy(each, each, 1))
+                yield replace(finding, bytes=more)
 
 
 def _fact(each: Uneven, verb: str) -> str:
@@ -102,7 +100,7 @@ def _remedy(each: Uneven, worst: Uneven, count: int) -> str:
 
 def _held(result: Result, value: Value) -> int:
     """The bytes on each device of an argument or result, as it is sharded in the end."""
-    found = next(iter(result.values.named(f"@{value.function}:{value.name}")), None)
+    found = result.values.counterpart(value)
     sharding = None if found is None else found.sharding
     axes = () if sharding is None else tuple(axis for each in sharding.dimensions for axis in each.axes)
     parts = prod(axis.size(sharding.mesh) for axis in axes) if sharding is not None else 1
@@ -121,7 +119,17 @@ def _uneven(value: Value) -> Iterator[Uneven]:
 
 def _by_cause(result: Result) -> Iterator[tuple[Uneven, list[Uneven]]]:
     """The uneven dimensions of each cause, after the one that stands for it."""
-    found = [each for value in result.values if value.entry.value is not None for each in _uneven(value)]
+    known: dict[tuple[int, int], bool] = {}
+    """By the identities of a type and a sharding, which the values keep, whether a dimension is uneven."""
+    found: list[Uneven] = []
+    for value in result.values:
+        if value.entry.value is None or value.sharding is None:
+            continue
+        key = id(value.entry.type), id(value.sharding)
+        if known.get(key, True):
+            own = [*_uneven(value)]
+            known[key] = bool(own)
+            found += own
     slices = _Slices()
     lines: dict[object, tuple[Uneven, list[Uneven]]] = {}
     for group in _connected(found):

@@ -26,6 +26,7 @@ from shardy_py.mlir.record import record_of
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.source import position_of
 from shardy_py.ops import call_target
+from shardy_py.ops.custom_calls import CALL
 from shardy_py.propagation.rules import derive_rule
 from shardy_py.report.tables import bytes_text
 from shardy_py.search.advice import is_expressible, suggested
@@ -93,7 +94,7 @@ def _find_unused_axes(result: Result, limits: Limits) -> Iterator[Finding]:
 def _find_calls_withoutrule(result: Result, limits: Limits) -> Iterator[Finding]:
     for value in result.values:
         op, entry = value.entry.op, value.entry
-        if entry.index or entry.role != "intermediate" or tensors.is_forwarded(value):
+        if op.name != CALL or entry.index or entry.role != "intermediate" or tensors.is_forwarded(value):
             continue
         if (target := call_target(record_of(op))) is None or RULE in op.attributes:
             continue
@@ -116,10 +117,11 @@ def _find_calls_withoutrule(result: Result, limits: Limits) -> Iterator[Finding]
 def _find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
     is_jax = result.source.is_by_jax
     boundaries = CheckedBoundaries(result)
-    for value in result.source.values if result.program.meshes else ():
-        function, sharding = value.entry.op, value.sharding
-        if value.role == "intermediate" or not value.shape or not isinstance(function, FuncOp):
+    for value in result.source.values.boundaries if result.program.meshes else ():
+        function = value.entry.op
+        if not value.shape or not isinstance(function, FuncOp):
             continue
+        sharding = value.sharding
         if value.entry in boundaries.following:
             continue
         is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"

@@ -6,6 +6,7 @@ Not here: the rules (`rules.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from xdsl.ir import BlockArgument
 
@@ -14,6 +15,7 @@ from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.plain import tensor_type
+from shardy_py.ops import TensorType
 from shardy_py.report.surroundings import is_manual, manual_computations_around
 from shardy_py.sharding import AxisRef, MeshAxis
 
@@ -21,7 +23,12 @@ from shardy_py.sharding import AxisRef, MeshAxis
 def global_bytes(value: Value) -> int:
     """Returns the bytes of the global tensor; 0 for a dynamic size and for tokens."""
     type_ = tensor_type(value.entry.type)
-    return 0 if type_ is None else tensor_size(type_, None, {}, "linear").bytes.global_bytes
+    return 0 if type_ is None else _global_bytes(type_)
+
+
+@lru_cache(maxsize=4096)
+def _global_bytes(type_: TensorType) -> int:
+    return tensor_size(type_, None, {}, "linear").bytes.global_bytes
 
 
 def used_axes(sharding: Sharding) -> Iterator[AxisRef]:
@@ -44,8 +51,9 @@ def is_intended(result: Result, value: Value) -> bool:
     if value.role == "intermediate":
         op = value.entry.op
         return isinstance(op, ReshardOp | ShardingConstraintOp) or is_manual(op)
-    given = (v.sharding for v in result.source.values.named(f"@{value.function}:{value.name}"))
-    return any(s.replicated_axes or any(d.is_closed for d in s.dimensions) for s in given if s is not None)
+    source = result.source.values.counterpart(value)
+    given = None if source is None else source.sharding
+    return given is not None and bool(given.replicated_axes or any(d.is_closed for d in given.dimensions))
 
 
 def best_place(value: Value) -> tuple[int, str] | None:

@@ -40,6 +40,10 @@ Shardings = tuple[TensorSharding, ...]
 
 def sharding_of(value: SSAValue) -> TensorSharding | None:
     """The sharding of `value`; None if it has none or cannot have one."""
+    if type(value) is OpResult and _holds_its_own(value.op.__class__):  # nearly all: without holders
+        given = value.op.attributes.get(SHARDING)
+        data = given.data if isinstance(given, TensorShardingPerValueAttr) else ()
+        return data[value.index] if value.index < len(data) else None
     holder = holder_of(value)
     return read(holder) if holder is not None else None
 

@@ -26,7 +26,7 @@ from shardy_py.mlir.symbols import function_name, functions_of
 from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.typed import dictionaries_of, function_type_of, of_kind
-from shardy_py.mlir.value_shardings import holder_of
+from shardy_py.mlir.value_shardings import holder_of, sharding_of
 from shardy_py.sharding import TensorSharding
 
 _NAMES = (
@@ -83,8 +83,9 @@ class ValueEntry:
     @property
     def sharding(self) -> TensorSharding | None:
         """Its sharding in the IR; None if it has none."""
-        holder = self.holder
-        return None if holder is None else read(holder)
+        if self.value is not None:
+            return sharding_of(self.value)
+        return read(Holder(Place.FUNCTION_RESULT, self.op, self.index))
 
     @property
     def file_name(self) -> str:
@@ -118,6 +119,12 @@ class ValueTable:
     def by_value(self) -> dict[int, ValueEntry]:
         """The entry of each SSA value, by identity."""
         return {id(entry.value): entry for entry in self.entries if entry.value is not None}
+
+    @cached_property
+    def boundaries(self) -> Mapping[tuple[str, Role, int], ValueEntry]:
+        """The arguments and results of functions, by function, role and number, in program order."""
+        entries = (entry for entry in self.entries if entry.role != "intermediate")
+        return {(entry.function, entry.role, entry.index): entry for entry in entries}
 
     @cached_property
     def functions(self) -> tuple[str, ...]:

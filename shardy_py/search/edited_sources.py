@@ -69,17 +69,24 @@ class Sources:
 
     def __init__(self, result: Result, mesh_name: str, mesh: Mesh) -> None:
         self._result, self.mesh = result, mesh
-        self._old = {id(new): old for old, new in result.program.origin.items()}
-        events = () if result.record is None else result.record.events
-        self._copied = {
-            id(new): old for event in events if isinstance(event, Copies) for old, new in event.values.items()
-        }
         table = result.source.values.table
         self.advised = AdvisedProgram(
             *(table, Sites(table, result.source.sources), mesh_name, mesh, self.of, self.final_sharding),
             lambda use: result.sides(use),
             result.source.has_explicit_axes,
         )
+
+    @cached_property
+    def _old(self) -> dict[int, SSAValue]:
+        """The values of the source, by the identities of those of the propagated program."""
+        return {id(new): old for old, new in self._result.program.origin.items()}
+
+    @cached_property
+    def _copied(self) -> dict[int, SSAValue]:
+        """By the identity of a copy, the value that was copied."""
+        events = () if self._result.record is None else self._result.record.events
+        copies = (event for event in events if isinstance(event, Copies))
+        return {id(new): old for event in copies for old, new in event.values.items()}
 
     @staticmethod
     def of_result(result: Result) -> Sources | None:

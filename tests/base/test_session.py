@@ -144,6 +144,24 @@ def _report() -> Callable[[], object]:
     return report
 
 
+def _all_reports() -> Callable[[], object]:
+    program = Program.parse(PROGRAM, as_compiled=True)
+
+    def report() -> None:
+        result = propagate(program, progress=False)
+        for target in ("linear", "tpu-v5p", "h100"):
+            str(result.memory(target))
+        for device in ("tpu-v5p", "h100"):
+            str(result.time(device, target=device))
+            str(result.communication(target=device))
+        str(result.communication(partitioner="shardy"))
+        str(result.check())
+        str(result.partition())
+        result.explorer()
+
+    return report
+
+
 def _compare() -> Callable[[], object]:
     result = propagate(Program.parse(PROGRAM))
     return lambda: str(result.what_if({"%arg1": P("model")}))
@@ -153,7 +171,9 @@ def _refuse() -> Callable[[], object]:
     return lambda: outcome(PROGRAM.replace("return %2", "return %3"))
 
 
-@pytest.mark.parametrize("work", [_propagate_text, _propagate_program, _report, _compare, _refuse])
+@pytest.mark.parametrize(
+    "work", [_propagate_text, _propagate_program, _report, _all_reports, _compare, _refuse]
+)
 def test_equal_work_adds_no_entries(work: Callable[[], Callable[[], object]]) -> None:
     SESSION.clear()
     repeated = work()

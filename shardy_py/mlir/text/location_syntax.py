@@ -107,7 +107,8 @@ def file_location(file: StringAttr, line: int, column: int, end_line: int, end_c
 def attribute_of(location_class: type[Attribute], **parameters: Attribute) -> Attribute:
     """A location made without xDSL's checks, which know no ranges."""
     made = object.__new__(location_class)
-    vars(made).update(parameters)
+    for name, value in parameters.items():  # a dictionary of its own would double its bytes
+        object.__setattr__(made, name, value)
     return made
 
 

@@ -49,15 +49,21 @@ class Source(NumberedText):
         return StringAttr(self.file)
 
 
-_new = object.__new__
+_new, _set = object.__new__, object.__setattr__
 _integers: dict[int, IntAttr] = SESSION.table("lines and columns")
 
 
+_MOST_KNOWN = 1 << 16
+"""Lines from this one on have attributes of their own: each has few ops, and a table of them is large."""
+
+
 def numeral(value: int) -> IntAttr:
-    """The integer attribute of a line or column, one object a value."""
+    """The integer attribute of a line or column, one object a value below `_MOST_KNOWN`."""
     found = _integers.get(value)
     if found is None:
-        found = _integers.setdefault(value, IntAttr(value))
+        found = IntAttr(value)
+        if value < _MOST_KNOWN:
+            found = _integers.setdefault(value, found)
     return found
 
 
@@ -66,18 +72,18 @@ def source_location(source: Source, offset: int) -> FileLineColLoc:
     starts = source.line_starts
     line = bisect_right(starts, offset)
     location = _new(FileLineColLoc)
-    vars(location).update(
-        filename=source.file_attribute,
-        line=numeral(line - 1 + source.first_line),
-        column=numeral(offset - starts[line - 1] + 1),
-    )
+    # One by one: a dictionary of its own would double the bytes of each.
+    _set(location, "filename", source.file_attribute)
+    _set(location, "line", numeral(line - 1 + source.first_line))
+    _set(location, "column", numeral(offset - starts[line - 1] + 1))
     return location
 
 
 def call_site(callee: Attribute, caller: Attribute) -> CallSiteLoc:
     """`callsite(callee at caller)`, made without xDSL's checks, which do not know every location."""
     location = _new(CallSiteLoc)
-    vars(location).update(callee=callee, caller=caller)
+    _set(location, "callee", callee)
+    _set(location, "caller", caller)
     return location
 
 

@@ -9,17 +9,15 @@ from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects.sdy import OpShardingRuleAttr
 from shardy_py.sharding import ShardingRule
 
-_DERIVED: dict[int, tuple[ShardingRule, OpShardingRuleAttr]] = SESSION.table("rule attributes")
+_DERIVED: dict[ShardingRule, OpShardingRuleAttr] = SESSION.table("rule attributes")
 
 
 def derived_rule_attribute(rule: ShardingRule) -> OpShardingRuleAttr:
-    """The attribute that holds `rule`, for ops for which `rule` is derived; one for each rule object."""
-    known = _DERIVED.get(id(rule))
-    if known is None:
-        known = _DERIVED.setdefault(id(rule), (rule, OpShardingRuleAttr(rule)))
-    return known[1]
+    """The attribute that holds `rule`, for ops for which `rule` is derived; one for all equal rules."""
+    known = _DERIVED.get(rule)
+    return _DERIVED.setdefault(rule, OpShardingRuleAttr(rule)) if known is None else known
 
 
 def derived_rule_attributes() -> frozenset[int]:
     """The identities of all attributes of derived rules, until the next program."""
-    return frozenset(id(attribute) for _, attribute in [*_DERIVED.values()])  # other threads add more
+    return frozenset(map(id, [*_DERIVED.values()]))  # other threads add more

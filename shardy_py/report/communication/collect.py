@@ -120,6 +120,8 @@ def collectives_by_op(
 ) -> dict[int, list[CollectiveUse]]:
     """Returns the collectives of each op by its identity, without their causes; as `collect_collectives`."""
     found: dict[int, list[CollectiveUse]] = {}
+    if only_written and not any(map(_is_written, op_names(module))):
+        return found
     collector = _CollectiveCollector(module, model, Causes(()), meshes, table)
     for op, use in collector.collectives(only_written=only_written):
         found.setdefault(id(op), []).append(use)

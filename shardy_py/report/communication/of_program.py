@@ -39,6 +39,7 @@ def communication(
     taken: Taken | None = None,
     spmd: Callable[[], SpmdProgram] | None = None,
     stage: CompileStage | None = None,
+    is_reportable: bool = False,
 ) -> tuple[ModuleOp, CommunicationReport]:
     """A copy of a finished program with its communication as collectives, and the report on it.
 
@@ -52,9 +53,11 @@ def communication(
     spmd: makes `spmd_program(module)`, for those who have it.
     stage: the device whose compiler's program is meant, which goes on with that of XLA's partitioner: then
         None stands for the latter also for other programs.
+    is_reportable: whether it is known that there can be a report on it.
     The copy is not verified: a collective may be in a region that allows only other ops, as in `async_start`.
     """
-    require_reportable(module)
+    if not is_reportable:
+        require_reportable(module)
 
     def by_xla() -> CommunicationReport:
         planned = spmd_program(module) if spmd is None else spmd()

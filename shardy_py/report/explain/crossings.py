@@ -235,7 +235,13 @@ class Stopping:
         lone = [op for key, op in unruled.items() if key in self._without_rule or key not in self._with_step]
         beside = {id(value) for op in lone for value in (*operands_of(op), *op.results)}
         found: set[int] = set()
-        for slot in range(1, len(self._program.slots.values)) if beside else ():
+        owners, values = self._view.propagation.edge_owners, self._program.slots.values
+        for slot in range(1, len(values)) if beside else ():
+            value = values[slot]
+            if value is not None and slot not in owners and names.is_itself(value):  # nearly all
+                if id(value) in beside:
+                    found.add(slot)
+                continue
             entries = map(names.entry, spots_of(self._view.propagation, slot))
             if any(entry is not None and id(entry.value) in beside for entry in entries):
                 found.add(slot)

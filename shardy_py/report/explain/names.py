@@ -57,6 +57,10 @@ class Names:
         """Returns a result of a function of the final program."""
         return self._results.get((id(function), index))
 
+    def is_itself(self, value: SSAValue) -> bool:
+        """Returns whether a value is one of the final program, which `entry` returns for it."""
+        return id(value) in self.table.by_value and id(value) not in self._kept
+
     def entry(self, spot: Spot) -> ValueEntry | None:
         """Returns the value of the final program that `spot` has become; None if it was erased."""
         if isinstance(spot, Holder):

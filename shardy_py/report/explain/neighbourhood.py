@@ -172,26 +172,28 @@ class Neighbourhood:
             return known
         reached: dict[At, None] = {}
         crossed: set[tuple[int, int]] = set()
-        slots_of = self.propagation.arrivals.slots_of
+        slots_of, mapping_of, places_in = self.propagation.arrivals.slots_of, self._mapping, self._places_in
         seen, waiting = {start}, [start]
         while waiting:
             slot, dimension = waiting.pop()
             for member in self.members(slot):
                 for step in self._steps(member):
-                    mapping, slots = self._mapping(step), slots_of(step)
+                    mapping = mapping_of(step)
                     if mapping is None:
                         continue
-                    factors = {
-                        f for at in self._places_in(step, member) for f in mapping.tensors[at][dimension]
-                    }
-                    for factor in factors:
-                        if (step, factor) not in crossed:
-                            crossed.add((step, factor))
-                            ats = {(slots[position], at): None for position, at in mapping.places[factor]}
-                            found = [at for at in ats if at[0] != UNSHARDABLE]
-                            reached.update(dict.fromkeys(found) if len(found) > 1 else {})
-                            waiting += [at for at in found if at not in seen]
-                            seen.update(found)
+                    factors = {f for at in places_in(step, member) for f in mapping.tensors[at][dimension]}
+                    new = [factor for factor in factors if (step, factor) not in crossed]
+                    if not new:
+                        continue
+                    slots = slots_of(step)
+                    for factor in new:
+                        crossed.add((step, factor))
+                        ats = {(slots[position], at): None for position, at in mapping.places[factor]}
+                        found = [at for at in ats if at[0] != UNSHARDABLE]
+                        if len(found) > 1:
+                            reached.update(dict.fromkeys(found))
+                        waiting += [at for at in found if at not in seen]
+                        seen.update(found)
         numbers = self.propagation.journal.end_numbers
         component = _Component(
             tuple(reached),

@@ -11,8 +11,9 @@ from xdsl.ir import Operation
 
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.typed import of_kind
-from shardy_py.report.time.counted import by_step, tilings_of
+from shardy_py.report.time.counted import tilings_of
 from shardy_py.report.time.local_work import NOTHING, DeviceWork, local_work, whole_work
+from shardy_py.xla.buffers.on_chips import by_step
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.program import Block, PlannedOp
 

@@ -6,8 +6,7 @@ Sums over devices count as XLA counts them: one addition for each element of an 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Set
 from math import prod
 
 from xdsl.dialects.func import FuncOp
@@ -18,12 +17,13 @@ from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.mlir.typed import of_kind
 from shardy_py.report.time.local_work import NOTHING, DeviceWork, local_work, whole_work
-from shardy_py.report.time.program_work import block_work
+from shardy_py.report.time.program_work import live_steps, steps_work
 from shardy_py.sharding import Mesh
+from shardy_py.xla.buffers.on_chips import by_step
 from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
-from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.spmd.walk import ProgramPlan, Sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,8 @@ def counted(program: SpmdProgram, function: FuncOp, *, repeats: bool = True) -> 
     Raises:
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
-    block, plan = program.planned(function)
-    sent = by_step(plan.sent)
-    tilings = dict(tilings_of(block))
-
-    equal = equal_steps(block)
+    facts = PlannedFacts.of(program, function)
+    block, sent, tilings, equal = facts.block, facts.sent, facts.tilings, facts.equal
 
     def local(step: PlannedOp) -> DeviceWork:
         if id(step) in equal:
@@ -58,11 +55,37 @@ def counted(program: SpmdProgram, function: FuncOp, *, repeats: bool = True) -> 
         return found + DeviceWork(flops=_added(own)) if own else found
 
     ends = DeviceWork(flops=_added(sent.get(id(None), ())))
+    live = live_steps(block)
     if not repeats:
-        once = block_work(block, whole_work, lambda step: 1)
-        return Counted(once, block_work(block, local, lambda step: 1) + ends)
-    whole = block_work(block, whole_work, lambda step: step.times * _parts(step, program.meshes))
-    return Counted(whole, block_work(block, local) + ends)
+        once = steps_work(live, whole_work, lambda step: 1)
+        return Counted(once, steps_work(live, local, lambda step: 1) + ends)
+    whole = steps_work(live, whole_work, lambda step: step.times * _parts(step, program.meshes))
+    return Counted(whole, steps_work(live, local) + ends)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PlannedFacts:
+    """A planned function, and what follows from it for several parts of a report.
+
+    sent: the collectives by the identity of their step. tilings: of all values. equal: as `equal_steps`.
+    """
+
+    block: Block
+    plan: ProgramPlan
+    sent: Mapping[int, list[Sent]]
+    tilings: Mapping[Name, Tiling | None]
+    equal: Set[int]
+
+    @staticmethod
+    def of(program: SpmdProgram, function: FuncOp) -> PlannedFacts:
+        """Returns the facts of a function: the same ones for all reports on a program."""
+        key = PlannedFacts, function
+        known = program.kept.get(key)
+        if not isinstance(known, PlannedFacts):
+            block, plan = program.planned(function)
+            made = by_step(plan.sent), dict(tilings_of(block)), equal_steps(block)
+            known = program.kept[key] = PlannedFacts(block, plan, *made)
+        return known
 
 
 def _parts(step: PlannedOp, meshes: Mapping[str, Mesh]) -> int:
@@ -72,35 +95,37 @@ def _parts(step: PlannedOp, meshes: Mapping[str, Mesh]) -> int:
     return prod(mesh.sizes[axis] for axis in axes) if mesh is not None else 1
 
 
-def by_step(sent: tuple[Sent, ...]) -> dict[int, list[Sent]]:
-    """The collectives of a plan by the identity of their step."""
-    found: dict[int, list[Sent]] = defaultdict(list)
-    for each in sent:
-        found[id(each.step)].append(each)
-    return found
-
-
 def equal_steps(block: Block) -> set[int]:
     """The identities of steps that equal an earlier one of their block: XLA merges them."""
+    return _equal_steps(block, {})
+
+
+def _equal_steps(block: Block, mergeable: dict[int, bool]) -> set[int]:
+    """mergeable: by the identity of the record of a step without regions, whether equal ones are merged."""
     found: set[int] = set()
     names: dict[Name, Name] = {}
     known: dict[tuple[Hashable, ...], PlannedOp] = {}
     for step in block.steps:
-        for inner in step.blocks:
-            found |= equal_steps(inner)
-        if step.blocks or not _is_mergeable(step):
+        if step.blocks:
+            for inner in step.blocks:
+                found |= _equal_steps(inner, mergeable)
             continue
-        operands = (names.get(name, name) for name in step.operands)
-        first = known.setdefault((id(step.record), *map(id, step.targets), None, *operands), step)
+        is_mergeable = mergeable.get(id(step.record))
+        if is_mergeable is None:
+            op = source_op(step)
+            is_mergeable = bool(step.results) and op is not None and is_dead_when_unused(op)
+            if op is None or not op.regions:
+                mergeable[id(step.record)] = is_mergeable
+        if not is_mergeable:
+            continue
+        operands = step.operands
+        if names:
+            operands = [names.get(name, name) for name in operands]
+        first = known.setdefault((step.plan_key, *operands), step)
         if first is not step:
             found.add(id(step))
             names |= zip(step.results, first.results, strict=True)
     return found
-
-
-def _is_mergeable(step: PlannedOp) -> bool:
-    op = source_op(step)
-    return bool(step.results) and op is not None and is_dead_when_unused(op)
 
 
 def tilings_of(block: Block) -> Iterator[tuple[Name, Tiling | None]]:

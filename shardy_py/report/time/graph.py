@@ -21,13 +21,13 @@ from shardy_py.ops import TABLE, Control, Storage
 from shardy_py.report.communication.as_compiled import IssuedUses
 from shardy_py.report.communication.by_xla import PlannedUses, is_written
 from shardy_py.report.communication.collect import CollectiveUse, collectives_by_op
-from shardy_py.report.time.counted import by_step, equal_steps, tilings_of
+from shardy_py.report.time.counted import PlannedFacts
 from shardy_py.report.time.local_work import DeviceWork, local_work, read_shares, total_work
 from shardy_py.report.time.roofline import Roofline, roofline
 from shardy_py.xla.buffers.collect import donated_arguments
-from shardy_py.xla.buffers.local_sizes import LocalSizes
+from shardy_py.xla.buffers.on_chips import chip_block
 from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
+from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
@@ -83,7 +83,10 @@ class Priced:
     def of(program: SpmdProgram, model: CostModel) -> Priced:
         """Reads a program."""
         only_written = program.is_planned
-        written = collectives_by_op(program.module, model, program.meshes, only_written=only_written)
+        table = program.values if only_written else None
+        written = collectives_by_op(
+            program.module, model, program.meshes, only_written=only_written, table=table
+        )
         return Priced(PlannedUses(program, model), written)
 
 
@@ -105,11 +108,10 @@ class OpTimer:
         self.program = program
         self.function = function
         self.hardware = hardware
-        self.main, self.plan = program.planned(function)
-        self.tilings = dict(tilings_of(self.main))
-        self.equal = equal_steps(self.main)
+        facts = PlannedFacts.of(program, function)
+        self.main, self.plan = facts.block, facts.plan
+        self.tilings, self.equal, self.sent = facts.tilings, facts.equal, facts.sent
         self.uses, self.written = priced.uses, priced.written
-        self.sent = by_step(self.plan.sent)
         self.by_collective = {id(each.collective): each for each in self.plan.sent}
         self.timed: set[int] = set()
         self.issued = None if made is None else made.issued(function)
@@ -120,20 +122,18 @@ class OpTimer:
 
     def block(self) -> TimedBlock:
         """Returns the nodes."""
-        again = {each.collective.key: id(each.step) for each in self.plan.merged}
-        setting = CompileSetting(on_host=False, target=self.hardware.target, saves_reads=True)
-        measure = LocalSizes(setting.target)
-        return self._nodes(StoredBlock(self.main, self.sent, again, setting, measure), 1)
+        return self._nodes(chip_block(self.program, self.function, self.hardware.target), 1)
 
     def _nodes(self, block: StoredBlock, runs: int) -> TimedBlock:
         """The nodes of a block that runs `runs` times in all."""
-        events, members = block.scheduled()
+        events, members = block.scheduled(saves_reads=True)
         makers: dict[Name, int] = {}
         found: list[TimedNode] = []
         last = {name: event.step for event in events for name in event.reads}
         last |= dict.fromkeys((*block.results, *(self.kept if block.is_entry else ())), None)
         for event in events:
-            after = tuple(sorted({makers[name] for name in event.reads if name in makers}))
+            before = {makers[name] for name in event.reads if name in makers}
+            after = tuple(sorted(before) if len(before) > 1 else before)
             for node in self._event(block, event, members, runs, last):
                 found.append(_after(node, after))
                 after = (len(found) - 1,)
@@ -161,7 +161,7 @@ class OpTimer:
                 yield self._collective(self.by_collective[id(each)], runs)
         else:
             step, inside = cast("PlannedOp", event.step), members[id(event.step)]
-            own = [use for each in inside for use in self._written(each) if id(use) not in self.timed]
+            own = self._written_in(inside) if self.written else []
             self.timed.update(map(id, own))  # an op that is fused into several groups exchanges data once
             if own and not block.sent_for(step):
                 yield from (collective_node(use, 1.0) for use in own)
@@ -222,6 +222,9 @@ class OpTimer:
             sizes.get(n, 0) for n in event.makes
         )
 
+    def _written_in(self, steps: Iterable[PlannedOp]) -> list[CollectiveUse]:
+        return [use for each in steps for use in self._written(each) if id(use) not in self.timed]
+
     def _written(self, step: PlannedOp) -> Sequence[CollectiveUse]:
         """The collectives of the program itself that a step is, or that it needs."""
         return self.written.get(id(step.source), ())
@@ -279,4 +282,8 @@ def collective_node(use: CollectiveUse, times: float) -> TimedNode:
 
 
 def _after(node: TimedNode, after: tuple[int, ...]) -> TimedNode:
-    return replace(node, after=after)
+    """The node with the nodes that it needs; `replace` would take most of the time to make it."""
+    if not after:
+        return node
+    own = node.name, node.bound, node.seconds, node.work, node.bytes, node.axes, node.times, node.inside
+    return TimedNode(*own, node.trips, after, node.location, node.use, node.members)

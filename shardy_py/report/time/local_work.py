@@ -24,6 +24,7 @@ from shardy_py.xla.spmd.walk import Sent
 
 _SUMS = frozenset(("all_reduce", "reduce_scatter"))
 _WORK: dict[int, tuple[OpRecord, Work]] = SESSION.table("work of ops")
+_WHOLE: dict[int, tuple[OpRecord, DeviceWork]] = SESSION.table("work of whole ops")
 _LOCAL: dict[tuple[int | None, ...], tuple[object, DeviceWork]] = SESSION.table("work of devices")
 _READ: dict[int, tuple[OpRecord, tuple[float, ...]]] = SESSION.table("elements that ops read")
 
@@ -71,8 +72,14 @@ def total_work(works: Iterable[DeviceWork]) -> DeviceWork:
 
 def whole_work(step: PlannedOp) -> DeviceWork:
     """The work of a step on whole tensors."""
+    known = _WHOLE.get(id(step.record))
+    if known is not None:
+        return known[1]
     work = known_work(step.record)
-    return _device_work(work, step, 1.0, 1.0) if work.flops or work.transcendentals else NOTHING
+    made = _device_work(work, step, 1.0, 1.0) if work.flops or work.transcendentals else NOTHING
+    if not work.is_of_region:
+        _WHOLE.setdefault(id(step.record), (step.record, made))
+    return made
 
 
 def local_work(

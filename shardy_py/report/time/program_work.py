@@ -6,7 +6,7 @@ device of one op (`local_work.py`), the time (`graph.py`, where an op may be com
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from shardy_py.ops import TABLE, Control
 from shardy_py.report.time.local_work import DeviceWork, total_work
@@ -17,20 +17,32 @@ Times = Callable[[PlannedOp], int]
 
 
 def block_work(block: Block, work: WorkOfStep, times: Times = lambda step: step.times) -> DeviceWork:
-    """Returns the sum of the work of the steps of a block.
+    """Returns the sum of the work of the steps of a block; as `steps_work`."""
+    return steps_work(live_steps(block), work, times)
 
-    work: of a step without its regions. times: how often the regions of a step count.
-    """
+
+def live_steps(block: Block) -> list[PlannedOp]:
+    """Returns the steps that the results of a block need, or that have none themselves, last ones first."""
     live = {*block.results}
-    found: list[DeviceWork] = []
+    found: list[PlannedOp] = []
     for step in reversed(block.steps):
         if step.results and live.isdisjoint(step.results):
             continue
         live.update(step.operands)
         for inner in step.blocks:
             live.update(used(inner))
-        found.append(_step_work(step, work, times) if step.blocks else work(step))
-    return total_work(found)
+        found.append(step)
+    return found
+
+
+def steps_work(
+    steps: Iterable[PlannedOp], work: WorkOfStep, times: Times = lambda step: step.times
+) -> DeviceWork:
+    """Returns the sum of the work of steps.
+
+    work: of a step without its regions. times: how often the regions of a step count.
+    """
+    return total_work([_step_work(step, work, times) if step.blocks else work(step) for step in steps])
 
 
 def _step_work(step: PlannedOp, work: WorkOfStep, times: Times) -> DeviceWork:

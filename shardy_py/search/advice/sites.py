@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
+from functools import cached_property
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
@@ -59,18 +60,20 @@ class Sites:
 
     table: ValueTable
     sources: SourceFiles
-    _by_place: dict[Position, list[ValueEntry]] = field(default_factory=dict[Position, list[ValueEntry]])
     _known: dict[Position, ExpressionSite | None] = field(
         default_factory=dict[Position, ExpressionSite | None]
     )
 
-    def __post_init__(self) -> None:
-        """Sorts the values by position."""
+    @cached_property
+    def _by_place(self) -> Mapping[Position, list[ValueEntry]]:
+        """The values by position."""
+        found: dict[Position, list[ValueEntry]] = {}
         for entry in self.table.entries:
             if entry.role == "intermediate" and entry.value in entry.op.results:
                 place = position_of(entry.location)
                 if place is not None and tensor_type(entry.type) is not None and not _is_manual(entry.op):
-                    self._by_place.setdefault(place, []).append(entry)
+                    found.setdefault(place, []).append(entry)
+        return found
 
     def at(self, place: Position | None) -> ExpressionSite | None:
         """Returns the site of an expression; None if it has no value, or several, or is constrained."""

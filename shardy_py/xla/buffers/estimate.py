@@ -27,6 +27,7 @@ from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.chips import VMEM, are_in_vmem
 from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
+from shardy_py.xla.buffers.on_chips import by_step, chip_block
 from shardy_py.xla.buffers.packing import Buffer
 from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram
@@ -125,18 +126,18 @@ def _estimated(
     made_of: Mapping[int, Issued] = {}
     if on_chip is not None and program.is_planned:
         made_of = on_chip.issued(function)
-    sent: dict[int, list[Sent]] = defaultdict(list)
-    for each in plan.sent:
-        if not _is_elsewhere(each, made_of):
-            sent[id(each.step)].append(each)
-    again = {each.collective.key: id(each.step) for each in plan.merged}
-    merged: dict[int, list[Sent]] = defaultdict(list)
-    for each in plan.merged:
-        merged[id(each.step)].append(each)
+    if on_chip is None and not setting.on_host:
+        stored = chip_block(program, function, setting.target)
+    else:
+        sent = by_step(each for each in plan.sent if not _is_elsewhere(each, made_of))
+        again = {each.collective.key: id(each.step) for each in plan.merged}
+        joined = {number: id(op) for number, op in made_of.items() if len(op.parts) > 1}
+        measure, merged = LocalSizes(setting.target), by_step(plan.merged)
+        stored = StoredBlock(block, sent, again, setting, measure, merged, joined=joined)
     kept = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "arg_attrs", len(block.arguments))]
-    measure = LocalSizes(setting.target)
+    measure = stored.measure
     given = [measure.of(value.type, value.tiling)[1] for value in block.arguments]
-    types = _types(block)
+    types = _types_of(block.results, block)
     ends = zip(block.results, block.targets, strict=True)
     made = [measure.of(types.get(name), tiling)[1] for name, tiling in ends]
     returned = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "res_attrs", len(made))]
@@ -144,8 +145,6 @@ def _estimated(
     results = [0 if on else size for size, on in zip(made, returned, strict=True)]
     carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
-    joined = {number: id(op) for number, op in made_of.items() if len(op.parts) > 1}
-    stored = StoredBlock(block, sent, again, setting, measure, merged, joined=joined)
     names = [None if number is None else block.arguments[number].name for number in carried]
     if on_chip is not None and (program.is_planned or not plan.sent):
         computation = GpuComputation(on_chip.plan(function).body, limits=on_chip.compiler.limits)
@@ -157,8 +156,8 @@ def _estimated(
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
     entries = program.values.by_value
     live: list[LiveTensor] = []
-    for size, value in zip(sizes, block.arguments, strict=True):
-        entry = entries.get(id(value.name))
+    for size, value in zip(sizes, function.body.block.args, strict=True):
+        entry = entries.get(id(value))
         if entry is not None and size:
             live.append(LiveTensor(size, str(entry), location_text(entry.location)))
     live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]
@@ -226,8 +225,11 @@ def _memory_kinds(function: FuncOp, attributes: str, count: int) -> list[str]:
     return kinds if len(kinds) == count else [""] * count
 
 
-def _types(block: Block) -> dict[Name, TensorType | None]:
+def _types_of(names: Iterable[Name], block: Block) -> dict[Name, TensorType | None]:
+    """The types of some values of a block."""
+    wanted = {*names}
     found: dict[Name, TensorType | None] = {value.name: value.type for value in block.arguments}
     for step in block.steps:
-        found |= zip(step.results, step.record.results, strict=False)
+        if not wanted.isdisjoint(step.results):
+            found |= zip(step.results, step.record.results, strict=False)
     return found

@@ -7,13 +7,12 @@ they are computed once. Reductions take elementwise producers of their operand. 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
-from shardy_py.ops import TABLE, Repeat, Role
-from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
 
@@ -28,57 +27,94 @@ class FusedStep(NamedTuple):
     needs: list[Name]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fusion:
-    """The inputs of the model of fusion: sizes of values, what is sent for steps, what the program returns.
+    """The model of fusion of steps.
 
-    reads: the stored names of what a step reads. saves_reads: values that several consumers would compute
-    again are stored where that moves fewer bytes, as fusion by cost on accelerators does.
+    sizes: of values. sent: for a step. results: that the program returns. kinds: of the records of steps.
+    reads: the stored names of what a step reads.
     """
 
+    steps: Sequence[PlannedOp]
     sizes: Mapping[Name, int]
     sent: Callable[[PlannedOp], Sequence[Sent]]
     results: Sequence[Name]
-    reads: Callable[[PlannedOp], list[Name]]
-    saves_reads: bool = False
+    kinds: StoringKinds
+    reads: Callable[[PlannedOp], Sequence[Name]]
 
-    def fused(self, steps: Iterable[PlannedOp]) -> set[Name]:
+    @cached_property
+    def fused(self) -> set[Name]:
         """The values that are computed in their consumers."""
-        users: dict[Name, list[PlannedOp]] = defaultdict(list)
-        for step in steps:
-            for name in dict.fromkeys(self.reads(step)):
-                users[name].append(step)
+        steps, users = self.steps, self._users
         returned = set(self.results)
         found: set[Name] = set()
         roots: dict[int, frozenset[int]] = {}
+        kinds, sizes, sent = self.kinds.of, self.sizes, self.sent
         broadcast = {
             step.results[0]
             for step in steps
-            if TABLE[step.record.name].role is Role.BROADCAST and self.sizes.get(step.operands[0], 0) > 8
+            if kinds(step.record).is_broadcast and sizes.get(step.operands[0], 0) > 8
         }
-        for step in reversed(list(steps)):
-            roots[id(step)] = frozenset((id(step),))
-            if len(step.results) != 1 or step.results[0] in returned or not self._is_producer(step):
+        taking: dict[int, StoringKind] = {}
+        """By the identity of a step that may take in others, its kind."""
+        for step in reversed(steps):
+            kind, own, number = kinds(step.record), sent(step), id(step)
+            roots[number] = frozenset((number,))
+            if (kind.is_cheap or kind.row.takes_plain) and not (step.blocks or _gathers(own)):
+                taking[number] = kind
+            if own or not kind.is_cheap or step.blocks or len(step.results) != 1:
                 continue
-            name, kind = step.results[0], step.record.name
-            consumers = users[name]
-            into = _some(roots[id(each)] for each in consumers)
-            once = len(into) == 1 or not self._is_expensive(step)
-            is_plain = TABLE[kind].elementwise(step.record) and broadcast.isdisjoint(step.operands)
-            if STORED.of(kind).is_always_fused or (
-                once and all(self._is_fused_into(kind, each, is_plain=is_plain) for each in consumers)
+            name = step.results[0]
+            if name in returned:
+                continue
+            consumers = users.get(name, ())
+            into = _roots_of(consumers, roots)
+            if kind.row.is_always_fused or (
+                (len(into) == 1 or not kind.is_expensive)
+                and self._is_fused_into_all(kind, step, consumers, taking, broadcast)
             ):
                 found.add(name)
-                roots[id(step)] = into
-        return self._without_costly(steps, found, users) if self.saves_reads else found
+                roots[number] = into
+        return found
 
-    def _without_costly(
-        self, steps: Iterable[PlannedOp], fused: set[Name], users: Mapping[Name, Sequence[PlannedOp]]
-    ) -> set[Name]:
-        """The steps that move no more bytes when k consumers read their inputs than when they are stored."""
+    @cached_property
+    def _users(self) -> dict[Name, list[PlannedOp]]:
+        """The steps that read each value."""
+        users: dict[Name, list[PlannedOp]] = {}
+        for step in self.steps:
+            for name in dict.fromkeys(self.reads(step)):
+                known = users.get(name)
+                if known is None:
+                    users[name] = [step]
+                else:
+                    known.append(step)
+        return users
+
+    def _is_fused_into_all(
+        self,
+        kind: StoringKind,
+        step: PlannedOp,
+        consumers: Iterable[PlannedOp],
+        taking: Mapping[int, StoringKind],
+        broadcast: set[Name],
+    ) -> bool:
+        """True if an op is fused into steps; an expensive one not where its elements are read repeatedly."""
+        is_plain = kind.is_elementwise and broadcast.isdisjoint(step.operands)
+        for each in consumers:
+            into = taking.get(id(each))
+            if into is None or (into.row.takes_plain and not (is_plain or kind.is_free)):
+                return False
+            if into.is_broadcast and kind.is_expensive:
+                return False
+        return True
+
+    @cached_property
+    def _without_costly(self) -> set[Name]:
+        """The fused values that move no more bytes when k consumers read their inputs than when stored."""
+        fused, users = self.fused, self._users
         inputs: dict[Name, Iterable[Name]] = {}
         kept = set[Name]()
-        for step in steps:
+        for step in self.steps:
             name = step.results[0] if step.results else None
             if name not in fused:
                 continue
@@ -110,36 +146,22 @@ class Fusion:
             else:
                 left += inputs[name]
 
-    def _is_producer(self, step: PlannedOp) -> bool:
-        return not step.blocks and not self.sent(step) and is_cheap(step)
+    def groups(self, *, saves_reads: bool = False) -> dict[int, FusedStep]:
+        """The steps computed in each stored step, by its identity.
 
-    def _is_expensive(self, step: PlannedOp) -> bool:
-        return TABLE[step.record.name].repeat is Repeat.EXPENSIVE
-
-    def _is_consumer(self, step: PlannedOp) -> bool:
-        takes = is_cheap(step) or STORED.of(step.record.name).takes_plain
-        return not step.blocks and takes and not self._gathers(step)
-
-    def _is_fused_into(self, kind: str, step: PlannedOp, *, is_plain: bool) -> bool:
-        """True if an op is fused into a step; an expensive one not where its elements are read repeatedly."""
-        row, is_free = TABLE[step.record.name], TABLE[kind].repeat is Repeat.FREE
-        if STORED.of(step.record.name).takes_plain and not (is_plain or is_free):
-            return False
-        is_repeated = row.role is Role.BROADCAST and TABLE[kind].repeat is Repeat.EXPENSIVE
-        return self._is_consumer(step) and not is_repeated
-
-    def _gathers(self, step: PlannedOp) -> bool:
-        """True if operands of the step are sent, so that they are stored."""
-        return any(each.operand >= 0 and each.collective.kind != "all_reduce" for each in self.sent(step))
-
-    def groups(self, steps: Sequence[PlannedOp], fused: set[Name]) -> dict[int, FusedStep]:
-        """The steps computed in each stored step, by its identity."""
-        makers = {step.results[0]: step for step in steps if step.results and step.results[0] in fused}
-        stored = (step for step in steps if not step.results or step.results[0] not in fused)
+        saves_reads: values that several consumers would compute again are stored where that moves fewer
+        bytes, as fusion by cost on accelerators does.
+        """
+        fused = self._without_costly if saves_reads else self.fused
+        makers = {step.results[0]: step for step in self.steps if step.results and step.results[0] in fused}
+        stored = (step for step in self.steps if not step.results or step.results[0] not in fused)
         return {id(step): self._group(step, makers) for step in stored}
 
     def _group(self, step: PlannedOp, makers: Mapping[Name, PlannedOp]) -> FusedStep:
         """Depth first: in a chain of fused steps each is visited once."""
+        reads = dict.fromkeys(self.reads(step))
+        if makers.keys().isdisjoint(reads):
+            return FusedStep([step], [*reads])
         members: list[PlannedOp] = []
         needs: dict[Name, None] = {}
         seen = {id(step)}
@@ -160,16 +182,18 @@ class Fusion:
         return FusedStep(members, [*needs])
 
 
-def is_cheap(step: PlannedOp) -> bool:
-    """True if XLA fuses a step with others: elementwise ops, and those that move elements."""
-    return STORED.of(step.record.name).is_fused or TABLE[step.record.name].elementwise(step.record)
+def _gathers(sent: Iterable[Sent]) -> bool:
+    """True if operands of a step are sent, so that they are stored."""
+    return any(each.operand >= 0 and each.collective.kind != "all_reduce" for each in sent)
 
 
-def _some(sets: Iterable[frozenset[int]]) -> frozenset[int]:
-    """The union of sets, or two of its elements: it matters only whether there is one."""
+def _roots_of(steps: Sequence[PlannedOp], roots: Mapping[int, frozenset[int]]) -> frozenset[int]:
+    """The stored steps that some are computed in, or two of these: it matters only whether there is one."""
+    if len(steps) == 1:
+        return roots[id(steps[0])]
     found: set[int] = set()
-    for each in sets:
-        found |= each
+    for each in steps:
+        found |= roots[id(each)]
         if len(found) > 1:
             break
     return frozenset(sorted(found)[:2])

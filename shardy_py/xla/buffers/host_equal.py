@@ -26,6 +26,7 @@ _BY_TYPE = frozenset(("convert", "reshape"))
 """The ops added beside steps that the types of what they read and make determine."""
 _BY_STEP = frozenset(("reduce_window",))
 """The ops that these and the step determine."""
+_BY_TYPE_OR_STEP = _BY_TYPE | _BY_STEP
 
 
 def merged(
@@ -38,8 +39,8 @@ def merged(
     firsts: dict[Hashable, list[HostOp]] = defaultdict(list)
     found: list[HostOp] = []
     for each in ops:
-        op = each._replace(reads=tuple(alias.get(name, name) for name in each.reads)) if alias else each
-        if op.reads and (op.computed is not None or op.sums or op.kind in _BY_TYPE | _BY_STEP):
+        op = each.renamed(alias)
+        if op.reads and (op.computed is not None or op.sums or op.kind in _BY_TYPE_OR_STEP):
             known = firsts[op.kind, op.reads] if apart.isdisjoint(op.makes) else []
             first = next((other for other in known if _are_equal(op, other, types)), None)
             if first is not None:

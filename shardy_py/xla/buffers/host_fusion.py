@@ -26,6 +26,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Repeat, TensorType
 from shardy_py.ops.elementwise import DIVISIONS
 from shardy_py.xla.buffers.canonical import is_narrowed
+from shardy_py.xla.buffers.dependence import AT_ONCE, Dependence
 from shardy_py.xla.buffers.facet import StoredRow, host_row
 from shardy_py.xla.buffers.host_program import LIBRARY_REDUCTION, HostOp, elements, is_in_place, is_pointwise
 from shardy_py.xla.buffers.local_sizes import measured
@@ -118,7 +119,8 @@ class HostFusion:
             self._results.append(made[0] if made else -1)
         self._names = [*self.numbers]
         self._types = [self.types.get(name) for name in self._names]
-        self._elements = [-1 if type_ is None else elements(type_) for type_ in self._types]
+        counts = {id(type_): -1 if type_ is None else elements(type_) for type_ in self._types}
+        self._elements = [counts[id(type_)] for type_ in self._types]
         self.users = [{} for _ in self.ops]
         for number, values in enumerate(self.reads):
             for value in values:
@@ -129,8 +131,10 @@ class HostFusion:
         for number in stored:
             self.users[number][_OUTSIDE] = None
         self.first_users = [frozenset(users) for users in self.users]
-        self._pointwise = [*map(is_pointwise, self.ops)]
-        self._rows = [host_row(op.kind) for op in self.ops]
+        pointwise = {_form(op): is_pointwise(op) for op in {_form(op): op for op in self.ops}.values()}
+        self._pointwise = [pointwise[_form(op)] for op in self.ops]
+        rows = {kind: host_row(kind) for kind in {op.kind for op in self.ops}}
+        self._rows = [rows[op.kind] for op in self.ops]
         kinds = zip(self.ops, self._pointwise, self._rows, strict=True)
         self._fusible = [len(op.makes) == 1 and (same or row.is_movable) for op, same, row in kinds]
         self._expensive = [*map(self._is_expensive, range(len(self.ops)))]
@@ -320,19 +324,18 @@ class HostFusion:
 
     def _keep_shared(self) -> None:
         """Keeps ops that read more than they make, and that some user cannot take on each way to it."""
-        for number in range(len(self.ops) - 1, -1, -1):
-            users = self.users[number]
-            is_candidate = self._fusible[number] and len(users) > 1 and self._reads_more(number)
-            if is_candidate and not self._is_taken_by_all(number):
-                self._kept.add(number)
+        shared = [number for number in range(len(self.ops) - 1, -1, -1) if self._is_shared(number)]
+        for first in range(0, len(shared), AT_ONCE):
+            some = shared[first : first + AT_ONCE]
+            end = max(user for number in some for user in self.users[number]) + 1
+            needs = Dependence(self.reads, self.makers, some, end)
+            for number in some:
+                if not all(self._on_all_paths(number, user, needs) for user in self.users[number]):
+                    self._kept.add(number)
 
-    def _is_taken_by_all(self, number: int) -> bool:
-        """True if all users of an op can take it, on each way to them."""
-        users = self.users[number]
-        if any(user == _OUTSIDE or not self._fusible[user] for user in users):
-            return False
-        leads: dict[int, bool] = {number: True}
-        return all(self._on_all_paths(number, user, leads) for user in users)
+    def _is_shared(self, number: int) -> bool:
+        """True if an op with several users reads more than it makes."""
+        return self._fusible[number] and len(self.users[number]) > 1 and self._reads_more(number)
 
     def _reads_more(self, number: int) -> bool:
         """True if an op reads several large operands, with more elements than it makes."""
@@ -348,11 +351,10 @@ class HostFusion:
                 total += self._elements[value]
         return large > 1 and total > elements(made)
 
-    def _on_all_paths(self, producer: int, consumer: int, leads: dict[int, bool]) -> bool:
-        """True if an op is fused into another whichever way its value takes to there.
-
-        leads: by op, whether it needs the producer, as far as it is known.
-        """
+    def _on_all_paths(self, producer: int, consumer: int, needs: Dependence) -> bool:
+        """True if an op is fused into another whichever way its value takes to there."""
+        if consumer == _OUTSIDE:
+            return False
         waiting, seen = [consumer], {producer, consumer}
         while waiting:
             each = waiting.pop()
@@ -360,7 +362,7 @@ class HostFusion:
                 return False
             for value in self.reads[each]:
                 maker = self.makers[value]
-                if maker < producer or not self._reaches(producer, maker, leads):
+                if not needs.of(maker, producer):
                     continue
                 can = self._fusible[maker] and maker not in self._kept
                 if not (can and self._takes(each, maker, self._order(each, value))):
@@ -370,21 +372,10 @@ class HostFusion:
                     waiting.append(maker)
         return True
 
-    def _reaches(self, producer: int, number: int, leads: dict[int, bool]) -> bool:
-        """True if an op needs what another makes; notes what it finds in `leads`."""
-        waiting, seen = [number], {number}
-        while waiting:
-            each = waiting.pop()
-            if leads.get(each, False):
-                leads[number] = True
-                return True
-            for value in self.reads[each]:
-                maker = self.makers[value]
-                if maker >= producer and maker not in seen and leads.get(maker, True):
-                    seen.add(maker)
-                    waiting.append(maker)
-        leads.update(dict.fromkeys(seen, False))
-        return False
+
+def _form(op: HostOp) -> tuple[str, int]:
+    """A key of ops that are computed alike; the record is kept with the op."""
+    return op.kind, 0 if op.computed is None else id(op.computed.record)
 
 
 def _has_long_rows(made: TensorType) -> bool:

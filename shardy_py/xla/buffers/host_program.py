@@ -10,7 +10,7 @@ Not here: which ops a step becomes (`host_steps.py`), what is fused (`host_fusio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field, replace
 from math import prod
 from typing import NamedTuple
@@ -40,6 +40,14 @@ class HostOp(NamedTuple):
     sums: tuple[PlannedCollective, ...] = ()
     computed: PlannedOp | None = None
 
+    def renamed(self, alias: Mapping[Name, Name]) -> HostOp:
+        """The op with the values that others stand for replaced by these, once."""
+        reads = self.reads
+        if not alias or not any(map(alias.__contains__, reads)):
+            return self
+        reads = tuple([alias.get(name, name) for name in reads])
+        return HostOp(self.kind, reads, self.makes, self.step, self.sent, self.sums, self.computed)
+
 
 def kind_of(step: PlannedOp) -> str:
     """The name of an op without its dialect."""
@@ -48,7 +56,7 @@ def kind_of(step: PlannedOp) -> str:
 
 def elements(type_: TensorType) -> int:
     """The number of elements."""
-    return prod(size or 0 for size in type_.shape)
+    return prod([size or 0 for size in type_.shape])
 
 
 def is_pointwise(op: HostOp) -> bool:

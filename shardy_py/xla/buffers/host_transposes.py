@@ -36,13 +36,15 @@ def without_transposes(
 
     returned: the values that the block returns. alias: receives values that are others again.
     """
+    if not any(op.kind == "transpose" for op in ops):
+        return [op.renamed(alias) for op in ops]
     users = Counter(name for op in ops for name in dict.fromkeys(op.reads))
     users.update(returned)
     orders: dict[Name, tuple[Name, _Order]] = {}
     products: dict[Name, HostOp] = {}
     found: list[HostOp] = []
     for each in ops:
-        op = each._replace(reads=tuple(alias.get(name, name) for name in each.reads)) if alias else each
+        op = each.renamed(alias)
         if op.kind == "dot_general":
             products[op.makes[0]] = op
         elif op.kind == "transpose" and op.computed is not None:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shardy_py.mlir.dialects.stablehlo import TransposeOp
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.storing import StoringKind
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
 Order = tuple[int, ...]
@@ -29,11 +28,11 @@ class InferredLayouts:
         self._orders: dict[Name, Order] = {}
         self._stored_name = stored_name
 
-    def note(self, step: PlannedOp) -> None:
-        """Notes the layouts of the results of a step."""
-        index = STORED.of(step.record.name).keeps_layout_of
-        type_ = step.record.results[0] if step.record.results else None
-        if step.record.name == TransposeOp.name and type_ is not None:
+    def note(self, step: PlannedOp, kind: StoringKind) -> None:
+        """Notes the layouts of the results of a step of a kind."""
+        index = kind.row.keeps_layout_of
+        type_ = step.record.results[0] if kind.is_transpose else None
+        if type_ is not None:
             given = self._orders.get(self._stored_name(step.operands[0]), tuple(range(type_.rank)))
             self._put(step.results[0], transposed(type_, tuple(step.record.attributes["permutation"]), given))
         elif index is not None and self._orders:

@@ -106,7 +106,8 @@ def _placed(ordered: Sequence[HeldMemory]) -> int:
         alive = np.zeros(count, bool)
         for period in each.periods:
             alive |= (starts[:count] <= period.end) & (ends[:count] >= period.start)
-        busy = np.unique(owners[:count][alive])
+        busy = owners[:count][alive]  # in order
+        busy = busy[np.flatnonzero(np.diff(busy, prepend=-1))]
         count += len(each.periods)
         if busy.size:
             busy = busy[np.argsort(places[busy], kind="stable")]

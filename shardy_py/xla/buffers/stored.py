@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
+from functools import cached_property, partial
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
 from shardy_py.indexing.layout.formats import Target
-from shardy_py.ops import TABLE, Control, Memory, Storage, TensorType, row_of
+from shardy_py.ops import TABLE, Control, TensorType
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.canonical import Added, canonical, is_narrowed_after
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies, with_copies_for_loops
 from shardy_py.xla.buffers.events import events_of
-from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.fusion import Fusion
 from shardy_py.xla.buffers.host import host_events
 from shardy_py.xla.buffers.host_program import HostProgram
@@ -28,6 +27,7 @@ from shardy_py.xla.buffers.host_steps import HostSteps
 from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
+from shardy_py.xla.buffers.storing import StoringKinds
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
@@ -39,12 +39,10 @@ class CompileSetting:
 
     on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
     are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
-    saves_reads: see `Fusion`.
     """
 
     on_host: bool
     target: Target
-    saves_reads: bool = False
 
 
 @dataclass
@@ -56,7 +54,7 @@ class StoredBlock:
     collective; merged: by step, what it reads that was sent before. types, sizes: of values on each device.
     joined: for what is sent by one op with others, that op, by the identity of the collective.
     alias: the value whose memory a value shares. host_bytes: of values in memory of the host. is_entry:
-    whether it is that of the entry computation.
+    whether it is that of the entry computation. kinds: of the records of the program.
     """
 
     block: Block
@@ -74,6 +72,7 @@ class StoredBlock:
     host_bytes: int = 0
     is_entry: bool = True
     joined: Mapping[int, int] = field(default_factory=dict[int, int])
+    kinds: StoringKinds = field(default_factory=StoringKinds)
     _passed: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     """By the result of a step that holds back what reads it: the name of no bytes that it makes."""
     _barriers: set[Name] = field(default_factory=set[Name], init=False)
@@ -84,6 +83,9 @@ class StoredBlock:
     _reordered: list[PlannedOp] = field(default_factory=list[PlannedOp], init=False)
     """Steps whose operands are in other orders; kept, since names of values have their identities."""
     _known_reads: dict[int, list[Name]] = field(default_factory=dict[int, "list[Name]"], init=False)
+    """By the identity of a step that reads values under other names, or in its regions."""
+    _insides: dict[int, StoredBlock] = field(default_factory=dict[int, "StoredBlock"], init=False)
+    """The regions of steps, by their identities."""
 
     def __post_init__(self) -> None:
         self._layouts = InferredLayouts(self.stored_name)
@@ -100,32 +102,35 @@ class StoredBlock:
 
     def _inline(self, block: Block) -> None:
         """Lists steps; regions that always run once are part of the block around them."""
+        on_host, kinds, note = self.setting.on_host, self.kinds.of, self._note
         for step in block.steps:
-            self._layouts.note(step)
+            kind = kinds(step.record)
+            self._layouts.note(step, kind)
             for name, type_, tiling in zip(step.results, step.record.results, step.targets, strict=False):
-                self._note(name, type_, tiling)
-            if _is_on_host(step):
+                note(name, type_, tiling)
+            if kind.is_to_host:
                 self.host_bytes += sum(self.sizes[name] for name in step.results)
                 self.sizes |= dict.fromkeys(step.results, 0)
-            row = TABLE[step.record.name]
-            if step.blocks and row.control in (Control.MANUAL, Control.REGION, Control.ASYNC):
+            if step.blocks and kind.is_inlined:
                 (inner,) = step.blocks
                 self.alias |= {
                     value.name: name for value, name in zip(inner.arguments, step.operands, strict=False)
                 }
                 self._inline(inner)
                 self.alias |= zip(step.results, inner.results, strict=False)
-            elif self._is_alias(step):
+            elif (kind.is_alias or (kind.row.is_free and not on_host)) and self._is_alias(step):
                 self.alias |= zip(step.results, step.operands, strict=False)
-                holds_back = STORED.of(step.record.name).holds_back
-                if holds_back and self.setting.on_host:
+                holds_back = kind.row.holds_back
+                if holds_back and on_host:
                     self._barriers.update(step.results)
                 elif holds_back:
                     self._passed |= dict.fromkeys(step.results, self._passing(step))
-                if holds_back or (row.storage is Storage.ALIAS and not row.is_wire):
+                if holds_back or kind.is_renaming:
                     self.steps.append(step)
-            else:
+            elif kind.row.is_rewritten:
                 self._list_with_copies(step)
+            else:
+                self.steps.append(step)
 
     def _passing(self, step: PlannedOp) -> Name:
         """The name that a step makes, and what it holds back reads."""
@@ -135,13 +140,11 @@ class StoredBlock:
 
     def makes(self, step: PlannedOp) -> tuple[Name, ...]:
         """The values that a step makes: of one that holds back others only the name that lets them pass."""
-        passed = self._passed.get(step.results[0]) if step.results else None
+        passed = self._passed.get(step.results[0]) if self._passed and step.results else None
         return step.results if passed is None else (passed,)
 
     def _list_with_copies(self, step: PlannedOp) -> None:
-        if not STORED.of(step.record.name).is_rewritten:
-            self.steps.append(step)
-            return
+        """Lists a step with the copies that are added to it."""
         sent = self.sent_for(step)
         on_host = self.setting.on_host
         operands = [each.operand for each in sent]
@@ -202,25 +205,28 @@ class StoredBlock:
         return self.sent.get(self.originals.get(id(step), id(step)), ())
 
     def _is_alias(self, step: PlannedOp) -> bool:
-        """True if each result is its operand under another name."""
-        row = TABLE[step.record.name]
-        is_renamed = STORED.of(step.record.name).is_free and not self.setting.on_host
-        is_free = row.is_wire or row.storage is Storage.ALIAS or is_renamed
+        """True if each result has the size of its operand, and nothing is sent."""
         pairs = zip(step.operands, step.results, strict=False)
         same = all(self.sizes.get(self.stored_name(name)) == self.sizes[result] for name, result in pairs)
-        return is_free and same and not self.sent_for(step) and bool(step.results)
+        return same and not self.sent_for(step) and bool(step.results)
 
-    def scheduled(self) -> tuple[list[Event], dict[int, list[PlannedOp]]]:
-        """The events in program order; and by the identity of a step, what is computed in it."""
-        live = self._live()
-        steps = [step for step in self.steps if not step.results or not live.isdisjoint(self.makes(step))]
-        setting = self.setting
-        fusion = Fusion(self.sizes, self.sent_for, self.results, self._reads, setting.saves_reads)
-        fused = fusion.fused(steps)
-        groups = fusion.groups(steps, fused)
-        stored = [step for step in steps if id(step) in groups]
+    def scheduled(self, *, saves_reads: bool = False) -> tuple[list[Event], dict[int, list[PlannedOp]]]:
+        """The events in program order; and by the identity of a step, what is computed in it.
+
+        saves_reads: see `Fusion.groups`.
+        """
+        fusion = self._fusion
+        groups = fusion.groups(saves_reads=saves_reads)
+        stored = [step for step in fusion.steps if id(step) in groups]
         needs = {number: group.needs for number, group in groups.items()}
         return events_of(self, stored, needs), {number: group.members for number, group in groups.items()}
+
+    @cached_property
+    def _fusion(self) -> Fusion:
+        """The fusion of the steps that are needed, on chips."""
+        live = self._live()
+        steps = [step for step in self.steps if not step.results or not live.isdisjoint(self.makes(step))]
+        return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, self._reads)
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.
@@ -282,22 +288,24 @@ class StoredBlock:
                 live.update(self._reads(step))
         return live
 
-    def _reads(self, step: PlannedOp) -> list[Name]:
+    def _reads(self, step: PlannedOp) -> Sequence[Name]:
         """The stored names of what a step reads: known once all steps are listed."""
+        names, alias = step.operands, self.alias
+        if not step.blocks and (not alias or not any(map(alias.__contains__, names))):
+            return names
         found = self._known_reads.get(id(step))
         if found is None:
-            names = step.operands
             if step.blocks:
                 names = (*names, *(name for inner in step.blocks for name in _captured(inner)))
-            alias = self.alias
             found = [self.stored_name(name) if name in alias else name for name in names]
-            found += self._waited_for(names)
+            if self._passed:
+                found += self._waited_for(names)
             self._known_reads[id(step)] = found
         return found
 
     def _waited_for(self, names: Iterable[Name]) -> Iterable[Name]:
         """The values that the readers of these values wait for."""
-        for name in names if self._passed else ():
+        for name in names:
             while name in self.alias:
                 if name in self._passed:
                     yield self._passed[name]
@@ -312,6 +320,12 @@ class StoredBlock:
 
     def inside(self, inner: Block) -> StoredBlock:
         """A region of a step of the block, with what is known of the values from outside that it reads."""
+        known = None if self.setting.on_host else self._insides.get(id(inner))
+        if known is None:
+            known = self._insides[id(inner)] = self._inside(inner)
+        return known
+
+    def _inside(self, inner: Block) -> StoredBlock:
         read = {name: name if name in self.types else self.stored_name(name) for name in _captured(inner)}
         return StoredBlock(
             inner,
@@ -324,6 +338,7 @@ class StoredBlock:
             {name: self.sizes[stored] for name, stored in read.items() if stored in self.sizes},
             is_entry=False,
             joined=self.joined,
+            kinds=self.kinds,
         )
 
     def _region(self, step: PlannedOp, inner: Block) -> Assignment:
@@ -340,11 +355,3 @@ def _captured(block: Block) -> Iterable[Name]:
         for inner in step.blocks:
             yield from _captured(inner)
     yield from block.results
-
-
-def _is_on_host(step: PlannedOp) -> bool:
-    """True if a step moves a value to memory of the host, as `jax.device_put` does in a jitted function."""
-    if row_of(step.record).memory not in (Memory.HOST, Memory.STATED):
-        return False
-    given: Mapping[str, object] = step.record.attributes.get("mhlo.frontend_attributes") or {}
-    return "host" in str(given.get("_xla_buffer_placement", "pinned_host"))

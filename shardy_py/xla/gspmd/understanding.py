@@ -122,8 +122,11 @@ def _found_in(module: ModuleOp) -> _Found:
         known = is_read.get(op.__class__)
         if known is None:
             known = is_read[op.__class__] = op.name.startswith(_READ)
-        if known or op.attributes:
+        attributes = op.attributes
+        if known or (attributes and (len(attributes) > 1 or SHARDING not in attributes)):
             found.read_op(op)
+        elif attributes:
+            found.has_own = True  # as most ops of a propagated program
     for function in functions_of(module):
         for key in ("arg_attrs", "res_attrs"):
             for entry in dictionaries_of(function, key):

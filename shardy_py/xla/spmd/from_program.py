@@ -1,13 +1,13 @@
 """A propagated program of IR as blocks of the planner of XLA's SPMD partitioner, with what it plans.
 
-Values are named by themselves, steps by their ops. Operands of a manual computation are resharded on entry.
-The program has no calls: XLA inlines them before. Not here: how it is planned (`xla/spmd/walk.py`), the
-report on it (`by_xla.py`).
+Values are named by numbers, in the order in which they are met. Operands of a manual computation are
+resharded on entry. The program has no calls: XLA inlines them before. Not here: how it is planned
+(`xla/spmd/walk.py`), the report on it (`by_xla.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from math import prod
@@ -44,6 +44,7 @@ from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, StepPla
 _RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
 """Ops with these run their regions; those of others combine elements."""
 _REDUCTIONS = (AllReduceOp, ReduceScatterOp)
+_REDUCTION_NAMES = frozenset(op.name for op in _REDUCTIONS)
 
 
 def source_op(step: PlannedOp | None) -> Operation | None:
@@ -119,6 +120,11 @@ class SpmdProgram:
         return {}
 
 
+def _is_plain(op_name: str) -> bool:
+    """True if ops of a name run no regions, and sum along no unreduced axes."""
+    return TABLE[op_name].control is Control.NONE and op_name not in _REDUCTION_NAMES
+
+
 def block_of(function: FuncOp, meshes: Mapping[str, Mesh]) -> Block:
     """Returns the block of a function without calls; meshes: by name.
 
@@ -156,6 +162,8 @@ class _Reader:
         default_factory=dict[tuple[Hashable, ...], OpRecord]
     )
     """Records by signatures of identities, which live as long as the module."""
+    names: dict[int, int] = field(default_factory=dict[int, int])
+    """The numbers of values, by their identities."""
 
     def function(self, function: FuncOp) -> Block:
         """Results are resharded to the shardings of the function."""
@@ -168,21 +176,31 @@ class _Reader:
 
     def _block(self, block: IrBlock, targets: Sequence[Tiling | None] | None = None) -> Block:
         """targets: of the results, by default as the returned values have them."""
-        arguments = tuple(TiledValue(v, tensor_type(type_of(v)), self._own(v)) for v in block.args)
+        names = self._named(block.args)
+        types = (tensor_type(type_of(value)) for value in block.args)
+        arguments = tuple(map(TiledValue, names, types, map(self._own, block.args)))
         returned = self._returned(block)
         targets = [self._own(value) for value in returned] if targets is None else targets
-        steps = (step for op in block.ops if op is not block.last_op for step in self._steps(op))
-        return Block(arguments, tuple(steps), tuple(returned), tuple(targets))
+        steps: list[PlannedOp] = []
+        op, last = block.first_op, block.last_op
+        while op is not last and op is not None:
+            if _is_plain(op.name):
+                steps.append(self._plain_step(op))
+            else:
+                steps += self._steps(op)
+            op = op.next_op
+        return Block(arguments, tuple(steps), self._named(returned), tuple(targets))
+
+    def _named(self, values: Iterable[SSAValue]) -> tuple[Name, ...]:
+        names = self.names
+        return tuple([names.setdefault(id(value), len(names)) for value in values])
 
     def _returned(self, block: IrBlock) -> Sequence[SSAValue]:
         return () if block.last_op is None else operands_of(block.last_op)
 
     def _steps(self, op: Operation) -> Iterator[PlannedOp]:
         control = TABLE[op.name].control
-        names: tuple[Name, ...] = operands_of(op)
-        if control is Control.NONE and not isinstance(op, _REDUCTIONS):
-            yield self._plain_step(op, names)
-            return
+        names = self._named(operands_of(op))
         if isinstance(op, ManualComputationOp):
             entering = tuple(self._entering(op))
             yield from entering
@@ -191,11 +209,11 @@ class _Reader:
         blocks = tuple(self._blocks(op, control, targets))
         times = iterations(op)[0] if control is Control.LOOP else 1
         record, is_unreduced = self._with_devices(op), self._is_unreduced(op)
-        yield PlannedOp(record, names, tuple(op.results), targets, blocks, times, op, is_unreduced)
+        yield PlannedOp(record, names, self._named(op.results), targets, blocks, times, op, is_unreduced)
 
-    def _plain_step(self, op: Operation, names: tuple[Name, ...]) -> PlannedOp:
+    def _plain_step(self, op: Operation) -> PlannedOp:
         """The step of an op that runs no regions: nearly all are such."""
-        results = op.results
+        names, results = self._named(operands_of(op)), op.results
         shardings = [*map(self.shardings.of, results)]
         targets = (*map(self._tiling, results, shardings),)
         is_unreduced = bool(shardings and shardings[0] is not None and shardings[0].unreduced_axes)
@@ -203,7 +221,7 @@ class _Reader:
         record = self.records.get(signature)
         if record is None:
             record = self.records[signature] = _with_number(op, self._with_groups(op))
-        return PlannedOp(record, names, results, targets, (), 1, op, is_unreduced)
+        return PlannedOp(record, names, self._named(results), targets, (), 1, op, is_unreduced)
 
     def _is_unreduced(self, op: Operation) -> bool:
         sharding = self.shardings.of(op.results[0]) if op.results else None
@@ -243,7 +261,8 @@ class _Reader:
         for i, (value, sharding) in enumerate(zip(operands_of(op), op.in_shardings.data, strict=True)):
             type_ = tensor_type(type_of(value))
             record = OpRecord(ReshardOp.name, (type_,), (type_,))
-            yield PlannedOp(record, (value,), ((op, i),), (self._tiling(value, sharding),), source=op)
+            (name,) = self._named((value,))
+            yield PlannedOp(record, (name,), ((op, i),), (self._tiling(value, sharding),), source=op)
 
     def _own(self, value: SSAValue) -> Tiling | None:
         return self._tiling(value, self.shardings.of(value))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
+from functools import cached_property
 
 from shardy_py.base.records import dataclass
 from shardy_py.xla.spmd.partitioned import HeldTensor
@@ -45,19 +46,22 @@ class PatternRole(Enum):
     COPY = auto()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Uses:
-    """The steps of a block by their results, how often each value is used, and what steps are in patterns."""
+    """The steps of a block that may be in patterns. part: the role of a step; None: it has none."""
 
-    made: Mapping[Name, PlannedOp]
-    count: Mapping[Name, int]
+    block: Block
     part: Callable[[PlannedOp], PatternRole | None]
 
-    @staticmethod
-    def of(block: Block, part: Callable[[PlannedOp], PatternRole | None]) -> Uses:
-        """The uses of values in a block."""
-        made = {step.results[0]: step for step in block.steps if step.results}
-        return Uses(made, Counter(used(block)), part)
+    @cached_property
+    def made(self) -> Mapping[Name, PlannedOp]:
+        """The steps that have a role, by their results."""
+        return {step.results[0]: step for step in self.block.steps if step.results and self.part(step)}
+
+    @cached_property
+    def count(self) -> Mapping[Name, int]:
+        """How often each value is used."""
+        return Counter(used(self.block))
 
     def behind_copies(self, name: Name) -> tuple[Name, tuple[PlannedOp, ...]]:
         """The value of which copies, used once each, make a value, and these copies."""

@@ -23,9 +23,9 @@ from operator import is_
 
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
-from shardy_py.ops import TABLE, Control
+from shardy_py.ops import TABLE, Control, OpRecord
 from shardy_py.xla.spmd.application import Application, static_shape
-from shardy_py.xla.spmd.facet import partition, sent_row
+from shardy_py.xla.spmd.facet import SentRow, partition, sent_row
 from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
 from shardy_py.xla.spmd.partitioned import HeldTensor, Rematerialization, without_axes
 from shardy_py.xla.spmd.patterns import Pattern, PatternRole, Uses
@@ -94,6 +94,20 @@ def plan_program(main: Block, plans: StepPlans | None = None) -> ProgramPlan:
 
 
 @dataclass
+class _Rows:
+    """The rows of the records of a program, each looked up once."""
+
+    known: dict[int, tuple[OpRecord, SentRow]] = field(default_factory=dict[int, "tuple[OpRecord, SentRow]"])
+    """By the identity of a record, which is kept."""
+
+    def of(self, record: OpRecord) -> SentRow:
+        known = self.known.get(id(record))
+        if known is None:
+            known = self.known[id(record)] = record, sent_row(record)
+        return known[1]
+
+
+@dataclass
 class _Walk:
     plans: StepPlans
     values: dict[Name, HeldTensor] = field(default_factory=dict[Name, HeldTensor])
@@ -105,6 +119,7 @@ class _Walk:
     """The first slice of each kind that is just what its reshards make."""
     same: dict[Name, Name] = field(default_factory=dict[Name, Name])
     """By the name of a slice, an equal one before it: they are one tensor, which is resharded once."""
+    rows: _Rows = field(default_factory=_Rows)
 
     def bind(self, arguments: Iterable[TiledValue]) -> None:
         for value in arguments:
@@ -114,8 +129,8 @@ class _Walk:
                 self.values[value.name] = tensor_held(held)
 
     def run(self, block: Block, step: PlannedOp | None, times: int) -> None:
-        live = _live(block)
-        patterns = patterns_of(block)
+        live = _live(block, self.rows)
+        patterns = _patterns_of(block, self.rows)
         for each in block.steps:
             if each.results and live.isdisjoint(each.results):
                 continue
@@ -153,7 +168,7 @@ class _Walk:
                 key, holds = (step.plan_key, used), (step.record, step.targets)
                 found = self._planned(key, names, lambda operands: _applied(step, operands, flags), holds)
             self.plans[id(step)] = step, used, operands, found
-        row = sent_row(step.record)
+        row = self.rows.of(step.record)
         for name, result in zip(results, found, strict=True):
             if result.made is not None and row.part is PatternRole.SLICE:
                 self._note_slice(name, result, names)
@@ -264,13 +279,13 @@ def _operand(step: PlannedOp, names: Sequence[Name], origin: int) -> int:
     return step.operands.index(names[origin]) if origin >= 0 and names[origin] in step.operands else -1
 
 
-def patterns_of(block: Block) -> dict[Name, Pattern]:
+def _patterns_of(block: Block, rows: _Rows) -> dict[Name, Pattern]:
     """The patterns in a block, by the results of their steps, which are used nowhere else."""
     found: dict[Name, Pattern] = {}
     inside: Uses | None = None
     for step in block.steps:
-        for recognize in sent_row(step.record).patterns:
-            inside = inside or Uses.of(block, lambda step: sent_row(step.record).part)
+        for recognize in rows.of(step.record).patterns:
+            inside = inside or Uses(block, lambda step: rows.of(step.record).part)
             match = recognize(step, inside)
             if match is not None:
                 pattern, steps = match
@@ -278,13 +293,13 @@ def patterns_of(block: Block) -> dict[Name, Pattern]:
     return found
 
 
-def _live(block: Block) -> set[Name]:
+def _live(block: Block, rows: _Rows) -> set[Name]:
     """The names of the values of a block that its results need, or those of ops without results."""
     live = set[Name](block.results)
     for step in reversed(block.steps):
         if not step.results or not live.isdisjoint(step.results):
             live.update(step.operands)
-            if sent_row(step.record).needs_all:
+            if rows.of(step.record).needs_all:
                 live.update(step.results)
             for inner in step.blocks:
                 live.update(used(inner))

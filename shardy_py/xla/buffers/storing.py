@@ -1,0 +1,87 @@
+"""The facts of an op record that decide how its results are stored, read from its rows once.
+
+    StoringKinds().of(step.record).is_cheap
+
+Not here: the rows (`facet.py`, `ops/`), what follows for a step (`stored.py`, `fusion.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from shardy_py.base.records import dataclass
+from shardy_py.mlir.dialects.stablehlo import TransposeOp
+from shardy_py.ops import TABLE, Control, Memory, OpRecord, Repeat, Role, Storage, row_of
+from shardy_py.xla.buffers.facet import STORED, StoredRow
+
+_INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
+
+
+@dataclass(slots=True, eq=False)  # not frozen, which would triple the time to make it
+class StoringKind:
+    """The facts of one record; never changed.
+
+    row: of the facet. is_inlined: whether its region always runs once. is_alias: whether results are operands
+    under other names wherever they have the same size; is_renaming: whether it is listed even so.
+    is_to_host: whether it moves a value to memory of the host. is_transpose: whether it has another layout.
+    is_cheap: whether XLA fuses it with others. is_elementwise, is_broadcast: what it is. is_expensive:
+    whether it is computed once; is_free: whether it does not matter how often.
+    """
+
+    record: OpRecord
+    row: StoredRow
+    is_inlined: bool
+    is_alias: bool
+    is_renaming: bool
+    is_to_host: bool
+    is_transpose: bool
+    is_cheap: bool
+    is_elementwise: bool
+    is_broadcast: bool
+    is_expensive: bool
+    is_free: bool
+
+    @staticmethod
+    def of(record: OpRecord) -> StoringKind:
+        """Reads the rows of a record."""
+        row, stored = TABLE[record.name], STORED.of(record.name)
+        is_named = row.storage is Storage.ALIAS
+        is_elementwise = row.elementwise(record)
+        return StoringKind(
+            record,
+            stored,
+            row.control in _INLINED,
+            row.is_wire or is_named,
+            is_named and not row.is_wire,
+            _is_to_host(record),
+            record.name == TransposeOp.name,
+            stored.is_fused or is_elementwise,
+            is_elementwise,
+            row.role is Role.BROADCAST,
+            row.repeat is Repeat.EXPENSIVE,
+            row.repeat is Repeat.FREE,
+        )
+
+
+def _is_to_host(record: OpRecord) -> bool:
+    """True if an op moves a value to memory of the host, as `jax.device_put` does in a jitted function."""
+    if row_of(record).memory not in (Memory.HOST, Memory.STATED):
+        return False
+    given: Mapping[str, object] = record.attributes.get("mhlo.frontend_attributes") or {}
+    return "host" in str(given.get("_xla_buffer_placement", "pinned_host"))
+
+
+@dataclass
+class StoringKinds:
+    """The kinds of the records of a program, each read once."""
+
+    _known: dict[int, StoringKind] = field(default_factory=dict[int, StoringKind])
+    """By the identity of the record, which the kind keeps."""
+
+    def of(self, record: OpRecord) -> StoringKind:
+        """Returns the kind of a record."""
+        known = self._known.get(id(record))
+        if known is None:
+            known = self._known[id(record)] = StoringKind.of(record)
+        return known
