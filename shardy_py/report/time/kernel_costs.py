@@ -7,7 +7,7 @@ kernel (`kernels.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import ceil, prod
 from typing import Literal, TypeGuard
 
@@ -16,7 +16,7 @@ from shardy_py.hardware import Hardware
 from shardy_py.ops import TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 from shardy_py.report.time.blocks import clock, kernel_blocks, requested_lines
-from shardy_py.report.time.local_work import DeviceWork, whole_work
+from shardy_py.report.time.local_work import DeviceWork, total_work, whole_work
 from shardy_py.report.time.roofline import FUNCTION_FLOPS, precision_of
 from shardy_py.report.time.sorts import Sort, sort_of
 from shardy_py.xla.buffers.gpu.costs import LAUNCH
@@ -78,14 +78,16 @@ class KernelCosts:
             compute = max(compute, clocks / clock(hardware))
         return self._longer(compute, size)
 
-    def started(self, graph: GpuGraph, kernel: Kernel) -> Started:
-        """The load of the multiprocessors by a kernel of fused ops."""
-        functions = sum(
-            self._work(graph, number).transcendentals * graph.row(number).instructions
-            for number in kernel.members
-        )
-        lines = sum(requested_lines(graph, number) for number in kernel.members)
-        return Started(kernel_blocks(graph, kernel, self.hardware.cores), functions, lines)
+    def loaded(self, graph: GpuGraph, kernel: Kernel) -> tuple[DeviceWork, Started]:
+        """The arithmetic of a kernel of fused ops on one device, and the load of its multiprocessors."""
+        works = [(number, self.work(graph, number)) for number in kernel.members]
+        functions = lines = 0.0
+        for number, work in works:
+            if work.transcendentals:
+                functions += work.transcendentals * graph.row(number).instructions
+            lines += requested_lines(graph, number)
+        blocks = kernel_blocks(graph, kernel, self.hardware.cores)
+        return total_work(work for _, work in works), Started(blocks, functions, lines)
 
     def product(self, graph: GpuGraph, number: int, flops: float, size: float) -> tuple[float, Bound]:
         """The seconds of a product; one with fewer tiles than multiprocessors does not use all."""
@@ -137,14 +139,8 @@ class KernelCosts:
         tiles = batches * ceil(rows / _TILE) * ceil(columns / _TILE)
         return min(1.0, max(tiles, 1) / cores)
 
-    def work(self, graph: GpuGraph, numbers: Iterable[int]) -> DeviceWork:
-        """The arithmetic of ops on one device."""
-        found = DeviceWork()
-        for number in numbers:
-            found += self._work(graph, number)
-        return found
-
-    def _work(self, graph: GpuGraph, number: int) -> DeviceWork:
+    def work(self, graph: GpuGraph, number: int) -> DeviceWork:
+        """The arithmetic of an op on one device."""
         step, made = graph.step(number), graph.elements(number)
         kind = graph.kinds[number]
         if kind == REDUCE:

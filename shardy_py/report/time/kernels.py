@@ -174,8 +174,7 @@ class _Program:
             if changed in kept or graph.kinds[changed] == OUTER or later:
                 written += 2.0 * sizes[root]  # it is copied first
             reads |= {changed: 0.0} if others else {}
-        work = self.costs.work(graph, kernel.members)
-        started = self.costs.started(graph, kernel)
+        work, started = self.costs.loaded(graph, kernel)
         members = set(kernel.members) - {root}
         return _Unit([root], reads, written, work, started, members, frozenset(direct_reads(graph, kernel)))
 
@@ -211,7 +210,7 @@ class _Program:
             seconds, bound = self.costs.product(graph, number, flops, size)
             yield TimedNode(name, bound, seconds, DeviceWork(flops), size, location=location)
             return
-        work = self.costs.work(graph, (number,))
+        work = self.costs.work(graph, number)
         seconds, bound = self.costs.other(graph, number, work, size)
         yield TimedNode(name, bound, seconds, work, size, location=location)
 
