@@ -176,18 +176,23 @@ class MemoryReport(Tabular):
         Raises:
             ShardyError: the report is not for a chip; those of `estimate`.
         """
-        return self._expected[1] <= self._chip.memory_bytes
+        return self.expected_bytes[1] <= self._chip.memory_bytes
 
     @property
     def may_fit(self) -> bool:
         """False if the program needs more than the chip has even if the estimate is too high; see `fits`."""
-        return self._expected[0] <= self._chip.memory_bytes
+        return self.expected_bytes[0] <= self._chip.memory_bytes
 
     @property
-    def _expected(self) -> tuple[int, int]:
+    def expected_bytes(self) -> tuple[int, int]:
+        """The bytes that XLA allocates at least and at most, but for one program in ten on each side.
+
+        Raises:
+            ShardyError: as `fits`.
+        """
         found = self.estimate
-        least, most = expected_bytes(self._chip, found.least_bytes, found.total_bytes)
-        return max(least, found.total_bytes - found.temporaries), most  # arguments and results are exact
+        held = found.total_bytes - found.temporaries
+        return expected_bytes(self._chip, held, found.least_bytes, found.total_bytes)
 
     @property
     def _chip(self) -> Chip:

@@ -38,6 +38,10 @@ class SimplifiedProgram(SpmdProgram):
             self._made[function] = simple, plan
         return self._made[function]
 
+    def block(self, function: FuncOp) -> Block:
+        """The block of a function as simplified."""
+        return self.planned(function)[0]
+
 
 @dataclass
 class CompiledProgram:
