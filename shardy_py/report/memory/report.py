@@ -42,10 +42,10 @@ from shardy_py.mlir.value_table import RESULT_INFO
 from shardy_py.ops import record
 from shardy_py.report.memory import pickled, shown
 from shardy_py.report.memory.rows import EntryMemory, PeakOp, TensorRow, Total
-from shardy_py.report.tables import bytes_text, meshes_text, omission, table, type_text
+from shardy_py.report.tables import meshes_text, omission, table, type_text
 from shardy_py.sharding import Mesh
 from shardy_py.xla.buffers import collect
-from shardy_py.xla.buffers.chips import CHIPS, Chip, expected_bytes, target_of
+from shardy_py.xla.buffers.chips import CHIPS, Chip, expected_bytes, recomputed_from, target_of
 from shardy_py.xla.buffers.estimate import MemoryEstimate, estimate_memory
 from shardy_py.xla.buffers.liveness import LivenessAnalysis
 from shardy_py.xla.spmd.from_program import SpmdProgram
@@ -192,7 +192,14 @@ class MemoryReport(Tabular):
         """
         found = self.estimate
         held = found.total_bytes - found.temporaries
-        return expected_bytes(self._chip, held, found.least_bytes, found.total_bytes)
+        sizes = found.least_bytes, found.total_bytes, found.largest_temporary
+        return expected_bytes(self._chip, held, *sizes)
+
+    @property
+    def is_recomputed(self) -> bool:
+        """True if the compiler computes values again, as the temporaries need too much of the memory."""
+        held = self.estimate.total_bytes - self.estimate.temporaries
+        return self.estimate.temporaries > recomputed_from(self._chip, held)
 
     @property
     def _chip(self) -> Chip:
@@ -329,7 +336,7 @@ def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
     if not report.entries:
         blocks.append("The module has no function with a body.")
     if report.chip is not None:
-        blocks.append(_estimate_text(report, report.chip))
+        blocks.append(shown.estimate_text(report, report.chip))
     largest = report.largest(rows)
     if largest:
         blocks.append(_tensor_table("largest tensors", largest, len(report.numbers), report))
@@ -341,19 +348,6 @@ def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
     if problems:
         blocks.append(lines_text(["Not counted:", *lines, *omission(len(problems) - rows, "  ")]))
     return "\n\n".join(blocks)
-
-
-def _estimate_text(report: MemoryReport, chip: Chip) -> str:
-    """The estimate beside the memory of the chip."""
-    estimate = report.estimate
-    names = ("arguments", "results", "aliased", "temporaries", "host", "total_bytes")
-    header = ("estimate", "each device")
-    rows = ((name.removesuffix("_bytes"), bytes_text(getattr(estimate, name))) for name in names)
-    memory = f"The estimate {shown.answer(report)} in the {bytes_text(chip.memory_bytes)} of {chip.name}."
-    assumed = " Arrays are assumed in layouts with the least padding." if chip.target == "tpu" else ""
-    live = [("live at the peak", "each device", "location")]
-    live += [(each.name, bytes_text(each.bytes), each.location) for each in estimate.largest]
-    return f"{table((header, *rows))}\n\n{memory}{assumed}\n\n{table(live)}"
 
 
 def memory_json(report: MemoryReport) -> JsonObject:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 
 from shardy_py.hardware import (
     HARDWARE,
@@ -43,25 +44,49 @@ _ALL_IN_HBM = (0.68, 1.45)
 """The same of all bytes of small programs for TPU v5p, of whose temporaries some are in VMEM, too."""
 
 
+_OF_MEMORY, _OF_REST = 0.8, 0.95
+"""XLA:GPU computes values again where temporaries exceed 95 % of what arguments and results leave of 80 % of
+memory. Source: openxla/xla, `GetSchedulerMemoryLimit` in xla/service/gpu/gpu_hlo_schedule.cc."""
+_LEFT = 0.5
+"""The part of temporaries that is left at least: of 14 kinds of programs that are compiled for 0.9 to 2 times
+the memory of an H100, 0.58 to 1 is (`tests.xla.buffers.at_limits`)."""
+
+
+def recomputed_from(chip: Hardware, held: int) -> float:
+    """Returns the bytes of temporaries from which on the compiler computes values again; infinite for others.
+
+    held: those of arguments and results.
+    """
+    if chip.compiler != "gpu":
+        return inf
+    return max(0.0, _OF_MEMORY * chip.memory_bytes - held) * _OF_REST
+
+
 def are_in_vmem(chip: Hardware | None, sizes: Iterable[int], total: int) -> bool:
     """Returns whether temporaries of these bytes, `total` at one time, are taken to be in VMEM alone."""
     room = 0 if chip is None else VMEM.get(chip.name, 0)
     return total <= room and _VMEM_SHARE * max(sizes, default=0) <= room and room > 0
 
 
-def expected_bytes(chip: Hardware, held: int, least: int, most: int) -> tuple[int, int]:
+def expected_bytes(chip: Hardware, held: int, least: int, most: int, largest: int = 0) -> tuple[int, int]:
     """Returns what 90 % of programs are allocated on a chip where `least` to `most` bytes are estimated.
 
-    held: those of arguments and results, which all programs are.
+    held: those of arguments and results, which all programs are. largest: of one temporary, which is there
+    also where values are computed again.
 
     >>> expected_bytes(CHIPS["h100"], 100, 200, 200)
     (175, 211)
+    >>> [size >> 30 for size in expected_bytes(CHIPS["h100"], 0, 80 << 30, 80 << 30)]
+    [40, 88]
     """
     if chip.compiler == "tpu" and chip.name not in VMEM:
         low, high = _ALL_IN_HBM
         return max(held, int(least * low)), round(most * high)
     low, high = _ERRORS.get(chip.compiler, _ERRORS["tpu"])
-    return held + int(max(least - held, 0) * low), held + round(max(most - held, 0) * high)
+    fewest = max(least - held, 0) * low
+    if most - held > recomputed_from(chip, held):
+        fewest = max(fewest * _LEFT / low, min(largest, fewest))
+    return held + int(fewest), held + round(max(most - held, 0) * high)
 
 
 def target_of(target: Hardware | AxisPlacement | str) -> tuple[Target, Chip | None]:
