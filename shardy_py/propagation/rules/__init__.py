@@ -1,10 +1,11 @@
 """From indexing maps to sharding rules.
 
-`derive_rule` returns the rule of an op with a row, `derive_from_maps` that of any op with maps, `einsum_rule`
-that of a user's notation for a custom call.
+`derive_rule` returns the rule of an op with a row, `rule_of` the same once for equal ops, `derive_from_maps`
+that of any op with maps, `einsum_rule` that of a user's notation for a custom call.
 """
 
 from shardy_py.propagation.rules.derive import derive_from_maps, derive_rule, pointwise_rule, unknown_warning
 from shardy_py.propagation.rules.einsum import einsum_rule
+from shardy_py.propagation.rules.known import rule_of
 
-__all__ = ["derive_from_maps", "derive_rule", "einsum_rule", "pointwise_rule", "unknown_warning"]
+__all__ = ["derive_from_maps", "derive_rule", "einsum_rule", "pointwise_rule", "rule_of", "unknown_warning"]
