@@ -2,8 +2,9 @@
 
     python benchmarks/targets.py [--target h100 tpu-v5p] [--rounds 3] [NAME ...]
 
-Each report is made of a result that has none yet: its propagation is not counted, XLA's plan is. The least of
-several rounds counts. The programs are those of ../shared/corpus, or copies of the example.
+Each report is made of a result that has none yet: its propagation is not counted, XLA's plan is. Rounds with
+and without a target take turns, and the least processor time of each counts. The programs are those of
+../shared/corpus, or copies of the example.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from math import inf
 from pathlib import Path
 from statistics import geometric_mean
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import process_time
 
 from programs import corpus_program, large_and_small
 
@@ -28,18 +29,24 @@ _REPORTS: dict[str, Callable[[Result, str | None], object]] = {
 }
 
 
-def seconds(
-    text: str, make: Callable[[Result, str | None], object], target: str | None, rounds: int
-) -> float:
-    """The least time that a report takes on a fresh result."""
-    least = inf
+def seconds(text: str, make: Callable[[Result, str | None], object], target: str | None) -> float:
+    """The processor time of a report on a fresh result."""
+    result = propagate(Program.parse(text), progress=False)
+    gc.collect()
+    start = process_time()
+    make(result, target)
+    return process_time() - start
+
+
+def least(
+    text: str, make: Callable[[Result, str | None], object], targets: tuple[str | None, ...], rounds: int
+) -> dict[str | None, float]:
+    """The least time by target, each of them tried once in each round."""
+    found = dict.fromkeys(targets, inf)
     for _ in range(rounds):
-        result = propagate(Program.parse(text), progress=False)
-        gc.collect()
-        start = perf_counter()
-        make(result, target)
-        least = min(least, perf_counter() - start)
-    return least
+        for target in found:
+            found[target] = min(found[target], seconds(text, make, target))
+    return found
 
 
 def main() -> None:
@@ -54,9 +61,9 @@ def main() -> None:
         found = [each for each in map(corpus_program, given.names) if each is not None]
         for program in found or (large_and_small(Path(folder))[1],):
             for name, make in _REPORTS.items():
-                without = seconds(program.text, make, None, given.rounds)
-                for target in given.target:
-                    taken = seconds(program.text, make, target, given.rounds)
+                times = least(program.text, make, (None, *given.target), given.rounds)
+                without = times.pop(None)
+                for target, taken in times.items():
                     ratios.setdefault((name, target), []).append(taken / without)
                     row = f"{without:8.3f} s {taken:8.3f} s {taken / without:6.2f}"
                     print(f"{program.name:30} {name:14} {target:8} {row}", flush=True)

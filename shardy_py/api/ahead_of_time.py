@@ -5,6 +5,7 @@ Not here: the report (`compiled.py`), running the compiler (`xla/compilers/`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -18,7 +19,9 @@ from shardy_py.hardware import AxisPlacement, Hardware
 from shardy_py.hlo.buffers import memory_of
 from shardy_py.hlo.text import read_module
 from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.mlir.location_names import name_stack
 from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.text.source import position_of
 from shardy_py.report.compiled import CompiledReport
 from shardy_py.report.tables import bytes_text
 from shardy_py.sharding import Mesh
@@ -30,7 +33,8 @@ if TYPE_CHECKING:
     from shardy_py.api.result import Result
 
 _SHOWN = 5
-"""The tensors that are named beside an error."""
+"""The tensors, or lines, that are named beside an error."""
+_OP_NAME = re.compile(r'op_name="([^"]+)"')
 
 
 def compiled(
@@ -56,6 +60,8 @@ def compiled(
         answer = compile_ahead(source.text(debuginfo=True), stage.placement, mesh, python)
     except OutOfMemoryError as error:
         raise OutOfMemoryError(_with_largest(error.first, result, stage)) from error
+    except ShardyError as error:
+        raise ShardyError(_with_lines(error.first, source.module)) from error
     module = read_module(answer.hlo)
     memory = replace(answer.memory, largest=memory_of(module).largest)
     made = CompiledInput(module, memory, stage.placement.hardware.memory_bytes)
@@ -74,6 +80,18 @@ def _name_locations(module: ModuleOp) -> None:
         location = op.location
         if isinstance(location, FileLineColLoc):
             op.location = NameLoc(StringAttr(op.name), location)
+
+
+def _with_lines(error: Diagnostic, module: ModuleOp) -> Diagnostic:
+    """An error of a compiler that names ops as HLO does, without lines: with those of the program."""
+    names = dict.fromkeys(_OP_NAME.findall(error.what))
+    if error.where is not None or not names:
+        return error
+    named = ((name_stack(op.location), op) for op in walk_pre_order(module))
+    places = {position_of(op.location): op.name for name, op in named if name in names}
+    found = [(place, name) for place, name in places.items() if place is not None][:_SHOWN]
+    notes = (Diagnostic(f"'{name}' is named", place, "note") for place, name in found)
+    return replace(error, where=found[0][0] if found else None, notes=(*error.notes, *notes))
 
 
 def _with_largest(error: Diagnostic, result: Result, stage: CompileStage) -> Diagnostic:

@@ -314,21 +314,21 @@ class Program(VerifiedModule):
         progress: bool = True,
         executor: Executor | None = None,
         workers: int | None = None,
+        compile: bool | str = False,
     ) -> Suggestion:
         """Returns plans: shardings for the arguments of @main, with the time of a step and memory, by search.
 
         Annotations of the program are dropped, but those of `keep`: values, or shardings by value.
         meshes: tried in turn; by default the program's. hardware, target: a device, as for `Result.time`.
         memory: the most that a plan may need of a device: bytes, or "16GB", "16GiB", "90%"; None: no limit.
-        time_limit: in seconds. tries: choices that are scored at most. seed: the order of changes.
-        executor, workers: evaluate choices, as for `Study.evaluate`; the answer is the same.
+        time_limit: in seconds. tries: choices scored at most. seed: the order of changes. executor, workers:
+        as for `Study.evaluate`. compile: the target's compiler, or that of a Python, judges the last plans.
 
         Raises:
-            ShardyError: no mesh or several, unknown hardware or names, an invalid limit, or no valid choice.
+            ShardyError: no mesh or several, unknown hardware or names, a wrong limit, no choice, no compiler.
         """
-        given = hardware, memory, keep, time_limit, tries, seed, progress, target, executor, workers
-        searching = extension("suggest")
-        return searching.suggest(self, meshes, searching.Wanted(*given))
+        given = hardware, memory, keep, time_limit, tries, seed, progress, target, executor, workers, compile
+        return (searching := extension("suggest")).suggest(self, meshes, searching.Wanted(*given))
 
     @overload
     def run(self, name: str, /, **options: bool | int | str | Iterable[str]) -> Program: ...

@@ -63,6 +63,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     devices = "device: tpu-v5p (default), h100, my.toml, ..., as for sdy-opt's --time-report"
     add("--hardware", default="tpu-v5p", type=_hardware, help=devices)
     add_target(parser)
+    add("--compile", action="store_true", help="judge the last plans by the compiler of --target itself")
     add(
         "--memory",
         type=_memory,
@@ -112,6 +113,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         raise usage_error("--mesh and --devices cannot be used together")
     if options.iopddl is not None and options.json:
         raise usage_error("--json is for plans of a program")
+    if options.compile and options.target is None:
+        raise usage_error("--compile needs --target")
     if (options.output, options.code, options.diff, STANDARD if options.json else "").count(STANDARD) > 1:
         raise usage_error("standard output can take one of -o, --code, --diff and --json only")
     return options
@@ -158,6 +161,7 @@ def _suggest(options: argparse.Namespace, files: Files) -> int:
             seed=options.seed,
             progress=not options.no_progress,
             workers=options.workers,
+            compile=options.compile,
         )
     outputs: list[tuple[str, str]] = []
     if options.output is not None:

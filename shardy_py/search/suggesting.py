@@ -16,7 +16,7 @@ from typing import cast
 from xdsl.ir import SSAValue
 
 from shardy_py.api.annotate import ShardingLike
-from shardy_py.api.arguments import expect_each, expect_flag, expect_integer, expect_number
+from shardy_py.api.arguments import expect, expect_each, expect_flag, expect_integer, expect_number
 from shardy_py.api.foreign import MeshLike, as_mesh, is_mesh
 from shardy_py.api.program import Program
 from shardy_py.api.values import Value
@@ -42,9 +42,11 @@ from shardy_py.search.suggest import (
     rank,
     search,
 )
+from shardy_py.search.suggest.judged import Judged
 from shardy_py.search.suggest.search import Rank
 from shardy_py.search.suggest_coarse import Solved, solved, solved_alike
 from shardy_py.search.suggest_code import own_code, own_constraints
+from shardy_py.search.suggest_compiling import judged, require_compiler
 from shardy_py.search.suggest_explaining import change_text, explained
 from shardy_py.search.suggest_scoring import Scorer
 from shardy_py.search.workers import PendingTask, Workers, workers_of
@@ -83,6 +85,7 @@ class Wanted:
     reads them, "90%" of its memory for example; None: no limit. keep: values whose annotations stay, or their
     shardings by value. time_limit: in seconds. tries: choices scored at most. target: a device instead of
     `hardware`, for steps as its compiler leaves them. executor, workers: as for `Study.evaluate`.
+    compile: whether that compiler itself judges the last plans, or the path of the Python that has it.
     """
 
     hardware: AxisPlacement | Hardware | str = "tpu-v5p"
@@ -95,6 +98,7 @@ class Wanted:
     target: AxisPlacement | Hardware | str | None = None
     executor: Executor | None = None
     workers: int | None = None
+    compile: bool | str = False
 
 
 def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], wanted: Wanted) -> Suggestion:
@@ -109,6 +113,8 @@ def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], wanted: Wan
     tried = tuple(map(as_mesh, given)) or (() if own is None else (own,))
     if not tried:
         raise ShardyError.unexpected("", expected="a mesh", got="a program without one", remedy="pass a mesh")
+    python = wanted.compile if isinstance(wanted.compile, str) else None
+    compiling = require_compiler(stage, tried[0], python) if wanted.compile else None
     source, kept = _kept(program, name, own or tried[0], wanted.keep)
     current = cache(partial(_current, program, placement, stage))
     with (
@@ -147,6 +153,9 @@ def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], wanted: Wan
     def annotate(plan: Plan) -> Program:
         return by_key[plan.mesh, plan.kept].annotated(plan.choice)
 
+    verdicts: tuple[Judged, ...] = ()
+    if compiling is not None:
+        plans, verdicts = judged(plans, annotate, compiling, python, memory)
     return Suggestion(
         plans,
         tuple(named),
@@ -163,6 +172,7 @@ def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], wanted: Wan
         partial(change_text, program),
         "" if program.taken.is_compiled else _BY_XLA,
         stage_words(stage),
+        verdicts,
     )
 
 
@@ -171,6 +181,7 @@ def _check(wanted: Wanted) -> None:
     expect_integer("tries", wanted.tries, 1)
     expect_integer("seed", wanted.seed)
     expect_flag("progress", wanted.shows_progress)
+    expect(wanted.compile, (bool, str), "a flag, or the path of a Python interpreter")
 
 
 def _kept(program: Program, mesh_name: str, mesh: Mesh, keep: Keep) -> tuple[Program, frozenset[str]]:

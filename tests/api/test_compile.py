@@ -88,3 +88,16 @@ def test_the_compiler_itself(result: Result) -> None:
     assert report.is_as_forecast
     assert report.memory.estimate is not None
     assert report.memory.held.total_bytes == pytest.approx(report.memory.estimate.total_bytes, rel=0.01)
+
+
+def test_ops_that_a_compiler_names_without_lines_have_theirs(tmp_path: Path) -> None:
+    """As XLA:GPU names what has no tiles: by `op_name` alone."""
+    name = 'loc("jit(f)/dot"("model.py":9:8))'
+    program = Program.parse(_TEXT.replace('loc("model.py":9:8)', name))
+    words = 'INTERNAL: no tiles for %d = f32[8] dot(%a, %b), metadata={op_name="jit(f)/dot" stack_frame_id=2}'
+    with pytest.raises(ShardyError) as caught:
+        propagate(program, progress=False).compile("h100", python=interpreter(tmp_path, {"error": words}))
+    assert str(caught.value.first.where) == "model.py:9:8"
+    assert words in str(caught.value)
+    (note,) = caught.value.first.notes
+    assert (str(note.where), note.what) == ("model.py:9:8", "'stablehlo.dot_general' is named")

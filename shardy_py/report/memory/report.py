@@ -42,10 +42,10 @@ from shardy_py.mlir.value_table import RESULT_INFO
 from shardy_py.ops import record
 from shardy_py.report.memory import pickled, shown
 from shardy_py.report.memory.rows import EntryMemory, PeakOp, TensorRow, Total
-from shardy_py.report.tables import bytes_text, meshes_text, omission, table, type_text
+from shardy_py.report.tables import meshes_text, omission, table, type_text
 from shardy_py.sharding import Mesh
 from shardy_py.xla.buffers import collect
-from shardy_py.xla.buffers.chips import CHIPS, Chip, expected_bytes, target_of
+from shardy_py.xla.buffers.chips import CHIPS, Chip, expected_bytes, recomputed_from, target_of
 from shardy_py.xla.buffers.estimate import MemoryEstimate, estimate_memory
 from shardy_py.xla.buffers.liveness import LivenessAnalysis
 from shardy_py.xla.spmd.from_program import SpmdProgram
@@ -176,18 +176,30 @@ class MemoryReport(Tabular):
         Raises:
             ShardyError: the report is not for a chip; those of `estimate`.
         """
-        return self._expected[1] <= self._chip.memory_bytes
+        return self.expected_bytes[1] <= self._chip.memory_bytes
 
     @property
     def may_fit(self) -> bool:
         """False if the program needs more than the chip has even if the estimate is too high; see `fits`."""
-        return self._expected[0] <= self._chip.memory_bytes
+        return self.expected_bytes[0] <= self._chip.memory_bytes
 
     @property
-    def _expected(self) -> tuple[int, int]:
+    def expected_bytes(self) -> tuple[int, int]:
+        """The bytes that XLA allocates at least and at most, but for one program in ten on each side.
+
+        Raises:
+            ShardyError: as `fits`.
+        """
         found = self.estimate
-        least, most = expected_bytes(self._chip, found.least_bytes, found.total_bytes)
-        return max(least, found.total_bytes - found.temporaries), most  # arguments and results are exact
+        held = found.total_bytes - found.temporaries
+        sizes = found.least_bytes, found.total_bytes, found.largest_temporary
+        return expected_bytes(self._chip, held, *sizes)
+
+    @property
+    def is_recomputed(self) -> bool:
+        """True if the compiler computes values again, as the temporaries need too much of the memory."""
+        held = self.estimate.total_bytes - self.estimate.temporaries
+        return self.estimate.temporaries > recomputed_from(self._chip, held)
 
     @property
     def _chip(self) -> Chip:
@@ -324,7 +336,7 @@ def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
     if not report.entries:
         blocks.append("The module has no function with a body.")
     if report.chip is not None:
-        blocks.append(_estimate_text(report, report.chip))
+        blocks.append(shown.estimate_text(report, report.chip))
     largest = report.largest(rows)
     if largest:
         blocks.append(_tensor_table("largest tensors", largest, len(report.numbers), report))
@@ -336,19 +348,6 @@ def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
     if problems:
         blocks.append(lines_text(["Not counted:", *lines, *omission(len(problems) - rows, "  ")]))
     return "\n\n".join(blocks)
-
-
-def _estimate_text(report: MemoryReport, chip: Chip) -> str:
-    """The estimate beside the memory of the chip."""
-    estimate = report.estimate
-    names = ("arguments", "results", "aliased", "temporaries", "host", "total_bytes")
-    header = ("estimate", "each device")
-    rows = ((name.removesuffix("_bytes"), bytes_text(getattr(estimate, name))) for name in names)
-    memory = f"The estimate {shown.answer(report)} in the {bytes_text(chip.memory_bytes)} of {chip.name}."
-    assumed = " Arrays are assumed in layouts with the least padding." if chip.target == "tpu" else ""
-    live = [("live at the peak", "each device", "location")]
-    live += [(each.name, bytes_text(each.bytes), each.location) for each in estimate.largest]
-    return f"{table((header, *rows))}\n\n{memory}{assumed}\n\n{table(live)}"
 
 
 def memory_json(report: MemoryReport) -> JsonObject:

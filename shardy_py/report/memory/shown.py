@@ -17,11 +17,12 @@ from shardy_py.report.notebook import (
     short_repr,
     table_html,
 )
-from shardy_py.report.tables import bytes_text, type_text
+from shardy_py.report.tables import bytes_text, table, type_text
 
 if TYPE_CHECKING:
     from shardy_py.report.memory.report import MemoryReport
     from shardy_py.report.memory.rows import EntryMemory, TensorRow
+    from shardy_py.xla.buffers.chips import Chip
 
 COLUMNS = (
     *("name", "function", "op", "element_type", "shape", "local_shape", "sharding"),
@@ -65,6 +66,20 @@ def answer(report: MemoryReport) -> str:
     if report.fits:
         return "fits"
     return "may fit" if report.may_fit else "does not fit"
+
+
+def estimate_text(report: MemoryReport, chip: Chip) -> str:
+    """Returns the estimate beside the memory of the chip."""
+    estimate = report.estimate
+    names = ("arguments", "results", "aliased", "temporaries", "host", "total_bytes")
+    header = ("estimate", "each device")
+    rows = ((name.removesuffix("_bytes"), bytes_text(getattr(estimate, name))) for name in names)
+    memory = f"The estimate {answer(report)} in the {bytes_text(chip.memory_bytes)} of {chip.name}"
+    memory += "; XLA computes values again to need less." if report.is_recomputed else "."
+    assumed = " Arrays are assumed in layouts with the least padding." if chip.target == "tpu" else ""
+    live = [("live at the peak", "each device", "location")]
+    live += [(each.name, bytes_text(each.bytes), each.location) for each in estimate.largest]
+    return f"{table((header, *rows))}\n\n{memory}{assumed}\n\n{table(live)}"
 
 
 def html(report: MemoryReport) -> str:

@@ -1,25 +1,28 @@
 """The time of a kernel on a GPU: of fused ops, a product, a sort.
 
 Each takes the time to launch it, and that of the unit that is busy longest: matrix units, vector units, or
-memory. Rates are those of the device; what is reached of them is in `reached.py`. Not here: which ops are a
+memory, or the blocks that are started (`blocks.py`). Rates are those of the device. Not here: which ops are a
 kernel (`kernels.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import ceil, prod
 from typing import Literal, TypeGuard
 
 from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
-from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops import TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
-from shardy_py.report.time.local_work import DeviceWork, known_work, whole_work
+from shardy_py.report.time.blocks import clock, kernel_blocks, requested_lines
+from shardy_py.report.time.local_work import DeviceWork, total_work, whole_work
 from shardy_py.report.time.roofline import FUNCTION_FLOPS, precision_of
+from shardy_py.report.time.sorts import Sort, sort_of
 from shardy_py.xla.buffers.gpu.costs import LAUNCH
 from shardy_py.xla.buffers.gpu.expanded import BLOCK
 from shardy_py.xla.buffers.gpu.graph import CONVOLUTION, REDUCE, WINDOW, GpuGraph, elements_of
+from shardy_py.xla.buffers.gpu.kernels import Kernel
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode
 
@@ -33,12 +36,26 @@ first (`tests/hardware/compared_steps.py`).
 """
 _TILE = 128
 """Rows and columns of the result that one multiprocessor computes at a time, of large products."""
-_MOST_CHOSEN = 16
-"""The largest elements that a kernel of their own finds; more are sorted. Source: openxla/xla,
-xla/backends/gpu/transforms/topk_specializer.cc."""
 _FEATURES = 8
 """Features of convolutions are padded to multiples of 16 bytes of bf16: NVIDIA's guide to their performance,
 https://docs.nvidia.com/deeplearning/performance/dl-performance-convolutional."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The load of the multiprocessors by a kernel: blocks of threads, the instructions of functions, lines.
+
+    lines: requests of elements that are not beside each other, for each of which a first-level cache looks
+    up one line.
+    """
+
+    blocks: float = 0.0
+    functions: float = 0.0
+    lines: float = 0.0
+
+    def __add__(self, other: Started) -> Started:
+        blocks = max(self.blocks, other.blocks)
+        return Started(blocks, self.functions + other.functions, self.lines + other.lines)
 
 
 @dataclass(frozen=True)
@@ -47,11 +64,30 @@ class KernelCosts:
 
     hardware: Hardware
 
-    def kernel(self, work: DeviceWork, size: float) -> tuple[float, Bound]:
-        """The seconds of a kernel that moves `size` bytes, and what takes them."""
+    def kernel(self, work: DeviceWork, size: float, started: Started | None = None) -> tuple[float, Bound]:
+        """The seconds of a kernel that moves `size` bytes, and what takes them.
+
+        An instruction computes one element; one that multiplies and adds counts for two operations.
+        """
         hardware = self.hardware
-        single = work.flops + FUNCTION_FLOPS * work.transcendentals
-        return self._longer(single / hardware.vector_flops, size)
+        if started is None:
+            started = Started(functions=FUNCTION_FLOPS / 2 * work.transcendentals)
+        compute = (work.flops + 2 * started.functions) / hardware.vector_flops
+        if hardware.cores:
+            clocks = max(started.blocks, started.lines / hardware.cores)
+            compute = max(compute, clocks / clock(hardware))
+        return self._longer(compute, size)
+
+    def loaded(self, graph: GpuGraph, kernel: Kernel) -> tuple[DeviceWork, Started]:
+        """The arithmetic of a kernel of fused ops on one device, and the load of its multiprocessors."""
+        works = [(number, self.work(graph, number)) for number in kernel.members]
+        functions = lines = 0.0
+        for number, work in works:
+            if work.transcendentals:
+                functions += work.transcendentals * graph.row(number).instructions
+            lines += requested_lines(graph, number)
+        blocks = kernel_blocks(graph, kernel, self.hardware.cores)
+        return total_work(work for _, work in works), Started(blocks, functions, lines)
 
     def product(self, graph: GpuGraph, number: int, flops: float, size: float) -> tuple[float, Bound]:
         """The seconds of a product; one with fewer tiles than multiprocessors does not use all."""
@@ -77,12 +113,15 @@ class KernelCosts:
             operand = next((type_ for type_ in step.record.operands if type_ is not None), None)
             rate = self.hardware.flops_per_second("f32" if operand is None else operand.element)
             return self._longer(work.product_flops * _padded(graph, number) / rate, size)
-        record = step.record
-        if known_work(record).is_sort:
-            return self._longer(self._sorted(graph, number, record), size)
-        if record.attributes.get("call_target_name") == "TopK" and _chosen(record) > _MOST_CHOSEN:
-            return self._longer(2 * self._sorted(graph, number, record), size)  # values and places
-        return self.kernel(work, size)
+        found = sort_of(graph, number)
+        return self.kernel(work, size) if found is None else self._sort(found)
+
+    def _sort(self, sort: Sort) -> tuple[float, Bound]:
+        hardware = self.hardware
+        cores = hardware.cores or 1
+        lanes = hardware.vector_flops / (2 * cores)
+        seconds, bound = self._longer(sort.exchanged(lanes, cores), sort.moved)
+        return seconds + (sort.passes - 1) * LAUNCH * 1e-6, bound
 
     def _longer(self, compute: float, size: float) -> tuple[float, Bound]:
         memory = size / self.hardware.memory_bytes_per_second
@@ -100,28 +139,8 @@ class KernelCosts:
         tiles = batches * ceil(rows / _TILE) * ceil(columns / _TILE)
         return min(1.0, max(tiles, 1) / cores)
 
-    def _sorted(self, graph: GpuGraph, number: int, record: OpRecord) -> float:
-        """The seconds of XLA's bitonic sort: each stage reads and writes all in memory of a multiprocessor.
-
-        That has 128 bytes a cycle, half of the operations of 128 multiply-adds a cycle.
-        """
-        values = graph.reads[number]
-        type_ = graph.types[values[0]] if values else None
-        if type_ is None or not type_.rank:
-            return 0.0
-        dimension = int(record.attributes.get("dimension", type_.rank - 1)) % type_.rank
-        stages = max((type_.shape[dimension] or 1) - 1, 0).bit_length()
-        moved = 2.0 * sum(graph.sizes[value] for value in values)
-        return moved * stages * (stages + 1) / 2 / (self.hardware.vector_flops / 2)
-
-    def work(self, graph: GpuGraph, numbers: Iterable[int]) -> DeviceWork:
-        """The arithmetic of ops on one device."""
-        found = DeviceWork()
-        for number in numbers:
-            found += self._work(graph, number)
-        return found
-
-    def _work(self, graph: GpuGraph, number: int) -> DeviceWork:
+    def work(self, graph: GpuGraph, number: int) -> DeviceWork:
+        """The arithmetic of an op on one device."""
         step, made = graph.step(number), graph.elements(number)
         kind = graph.kinds[number]
         if kind == REDUCE:
@@ -158,11 +177,6 @@ def _is_tensor(type_: TensorType | None) -> TypeGuard[TensorType]:
 
 def _is_float8(element: str) -> bool:
     return element.startswith("f8")
-
-
-def _chosen(record: OpRecord) -> int:
-    made = record.results[0]
-    return 0 if made is None or not made.rank else made.shape[-1] or 0
 
 
 def _share(step: PlannedOp, graph: GpuGraph, number: int) -> float:

@@ -21,7 +21,7 @@ from shardy_py.mlir.location_names import location_text
 from shardy_py.ops import TensorType
 from shardy_py.report.communication.as_compiled import IssuedUses
 from shardy_py.report.time.graph import OpTimer, Priced, TimedBlock, TimedNode, collective_node
-from shardy_py.report.time.kernel_costs import KernelCosts, product_flops, whole_flops
+from shardy_py.report.time.kernel_costs import KernelCosts, Started, product_flops, whole_flops
 from shardy_py.report.time.local_work import DeviceWork
 from shardy_py.xla.buffers.collect import donated_arguments
 from shardy_py.xla.buffers.gpu.graph import (
@@ -49,13 +49,14 @@ class _Unit:
     """Kernels that run as one.
 
     numbers: of what they make. reads: the bytes that they read of each value. direct: values that are only
-    read at the element that is made.
+    read at the element that is made. started: the load of the multiprocessors.
     """
 
     numbers: list[int]
     reads: dict[int, float] = field(default_factory=dict[int, float])
     written: float = 0.0
     work: DeviceWork = field(default_factory=DeviceWork)
+    started: Started = field(default_factory=Started)
     members: set[int] = field(default_factory=set[int])
     direct: frozenset[int] = frozenset()
 
@@ -173,13 +174,13 @@ class _Program:
             if changed in kept or graph.kinds[changed] == OUTER or later:
                 written += 2.0 * sizes[root]  # it is copied first
             reads |= {changed: 0.0} if others else {}
-        work = self.costs.work(graph, kernel.members)
+        work, started = self.costs.loaded(graph, kernel)
         members = set(kernel.members) - {root}
-        return _Unit([root], reads, written, work, members, frozenset(direct_reads(graph, kernel)))
+        return _Unit([root], reads, written, work, started, members, frozenset(direct_reads(graph, kernel)))
 
     def _unit(self, graph: GpuGraph, unit: _Unit) -> Iterator[TimedNode]:
         size = sum(unit.reads.values()) + unit.written
-        seconds, bound = self.costs.kernel(unit.work, size)
+        seconds, bound = self.costs.kernel(unit.work, size, unit.started)
         name, location = _named(graph, unit.numbers[0])
         members = tuple(graph.kinds[each] for each in sorted({*unit.members, *unit.numbers[1:]}))
         yield TimedNode(name, bound, seconds, unit.work, size, location=location, members=members)
@@ -209,7 +210,7 @@ class _Program:
             seconds, bound = self.costs.product(graph, number, flops, size)
             yield TimedNode(name, bound, seconds, DeviceWork(flops), size, location=location)
             return
-        work = self.costs.work(graph, (number,))
+        work = self.costs.work(graph, number)
         seconds, bound = self.costs.other(graph, number, work, size)
         yield TimedNode(name, bound, seconds, work, size, location=location)
 
@@ -321,6 +322,7 @@ def _joined(units: Sequence[_Unit]) -> _Unit:
             first.reads | reads,
             first.written + each.written,
             first.work + each.work,
+            first.started + each.started,
             first.members | each.members,
         )
     return first

@@ -23,6 +23,10 @@ class VariantProgram(SpmdProgram):
         """The block of the variant, and the plan of its collectives."""
         return self._variant.block, self._own
 
+    def block(self, function: FuncOp) -> Block:
+        """The block of the variant."""
+        return self._variant.block
+
     def result_sharding(self, step: PlannedOp) -> TensorSharding | None:
         """The sharding of the first result of a step."""
         (value, *_) = step.results

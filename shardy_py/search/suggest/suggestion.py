@@ -18,6 +18,7 @@ from shardy_py.search.study import StepCost
 from shardy_py.search.suggest.coarse import CoarseOutcome
 from shardy_py.search.suggest.code import Code, Constraint, Row
 from shardy_py.search.suggest.frameworks import flax_lines, torch_lines
+from shardy_py.search.suggest.judged import Judged, judged_text
 from shardy_py.search.suggest.roles import Roles
 from shardy_py.search.suggest.schemes import Choice, Spec
 from shardy_py.search.suggest.search import rank
@@ -116,7 +117,7 @@ class Suggestion:
     own annotations cost, None if they are invalid; own: as code. tried: choices that were propagated.
     stopped: why the search ended early, "" if it did not. hardware: what times are of. memory_limit: in
     bytes on a device. coarse: how well coarse models were solved. note: on what the figures are of. stage: of
-    the programs, as a phrase.
+    the programs, as a phrase. verdicts: of the compiler on each plan, if it was asked.
     """
 
     plans: tuple[Plan, ...]
@@ -134,6 +135,7 @@ class Suggestion:
     _changes: Callable[[Plan], str] = field(repr=False, compare=False)
     note: str = ""
     stage: str = AS_PARTITIONED
+    verdicts: tuple[Judged, ...] = ()
 
     @property
     def best(self) -> Plan:
@@ -142,7 +144,9 @@ class Suggestion:
 
     @property
     def fits(self) -> bool:
-        """True if the plans are within the limit of memory."""
+        """True if the plans are within the limit of memory: as compiled, if they were."""
+        if self.verdicts:
+            return not self.verdicts[0].excess
         return self.memory_limit is None or self.best.cost.memory_bytes <= self.memory_limit
 
     def program(self, plan: Plan | None = None) -> Any:
@@ -210,6 +214,8 @@ class Suggestion:
             rows.append(_row("the program's annotations", "", self.current))
         rows += [_row(plan.name, plan.mesh, plan.cost) for plan in self.schemes]
         parts = [title, table(rows, left=(0, 1)), *self._reasons()]
+        if self.verdicts:
+            parts.insert(2, judged_text([plan.cost for plan in self.plans], self.verdicts))
         parts += [
             f"{f'plan {n}: {self.changes(plan)}'.rstrip(': ')}:\n{_shortened(plan.code())}"
             for n, plan in enumerate(self.plans, 1)

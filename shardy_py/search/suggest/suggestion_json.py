@@ -19,7 +19,7 @@ SCHEMA = 1
 
 def suggestion_json(suggestion: Suggestion) -> JsonObject:
     """Returns a suggestion for JSON; docs/schemas/suggest.json describes it. Times are in seconds."""
-    current = suggestion.current
+    current, verdicts = suggestion.current, suggestion.verdicts
     return {
         "schema": SCHEMA,
         "hardware": suggestion.hardware,
@@ -37,8 +37,9 @@ def suggestion_json(suggestion: Suggestion) -> JsonObject:
                 "specs": {name: [list(axes) for axes in spec] for name, spec in plan.specs.items()},
                 "code": plan.code(),
                 "diff": suggestion.diff(plan),
+                "compiled": verdicts[number].to_json() if verdicts else None,
             }
-            for plan in suggestion.plans
+            for number, plan in enumerate(suggestion.plans)
         ],
         "schemes": [_plan(plan) for plan in suggestion.schemes],
         "absent": [{"scheme": name, "reason": reason} for name, reason in suggestion.absent.items()],

@@ -32,15 +32,18 @@ from shardy_py.xla.spmd.program import Name, PlannedOp
 _NARROW = frozenset(("bf16", "f16"))
 
 
-def is_widened(step: PlannedOp) -> bool:
-    """True if the host computes a product in f32 instead of fewer bits."""
+def is_widened(step: PlannedOp, held: Sequence[TensorType | None] = ()) -> bool:
+    """True if the host computes a product in f32 instead of fewer bits.
+
+    held: the types of its operands and result on a device; (): whole ones.
+    """
     type_ = step.record.operands[0] if STORED.of(step.record.name).is_product else None
-    return type_ is not None and type_.element in _NARROW and not is_in_library(step)
+    return type_ is not None and type_.element in _NARROW and not is_in_library(step, held)
 
 
-def is_narrowed_after(step: PlannedOp) -> bool:
+def is_narrowed_after(step: PlannedOp, held: Sequence[TensorType | None] = ()) -> bool:
     """True if the result of such a product is converted back to fewer bits."""
-    type_ = step.record.results[0] if is_widened(step) else None
+    type_ = step.record.results[0] if is_widened(step, held) else None
     return type_ is not None and type_.element in _NARROW
 
 
@@ -76,11 +79,18 @@ class Canonical:
     after: tuple[Added, ...] = ()
 
 
-def canonical(step: PlannedOp, sent: Sequence[int], *, on_host: bool, is_entry: bool) -> Canonical:
+def canonical(
+    step: PlannedOp,
+    sent: Sequence[int],
+    held: Sequence[TensorType | None] = (),
+    *,
+    on_host: bool,
+    is_entry: bool,
+) -> Canonical:
     """The step with the steps that XLA adds to it.
 
-    sent: the indices of operands that are sent, so that a copy of them is made anyway. is_entry: whether it
-    is in the entry computation.
+    sent: the indices of operands that are sent, so that a copy of them is made anyway. held: the types of the
+    operands and the result of a product on a device. is_entry: whether it is in the entry computation.
     """
     if on_host and step.record.name == SelectAndScatterOp.name:
         return _expanded(step)
@@ -97,14 +107,14 @@ def canonical(step: PlannedOp, sent: Sequence[int], *, on_host: bool, is_entry: 
             operands[index] = (id(step), "copy", index)
             copy = _copy(type_, step.operands[index], operands[index], order)
             before.append(Added(copy, step.operands[index]))
-    for index, name in enumerate(operands if on_host and is_widened(step) else ()):
+    for index, name in enumerate(operands if on_host and is_widened(step, held) else ()):
         type_ = step.record.operands[index]
         if type_ is not None and index not in sent:
             operands[index] = (id(step), "wide", index)
             before.append(Added(_converted(type_, name, operands[index], to="f32"), name, 2))
     type_ = step.record.results[0] if step.record.results else None
     order = orders[-1] if len(orders) > len(operands) else None
-    if type_ is not None and on_host and is_narrowed_after(step):
+    if type_ is not None and on_host and is_narrowed_after(step, held):
         results[0] = (id(step), "wide")
         wide = replace(type_, element="f32")
         after.append(Added(_converted(wide, results[0], step.results[0], to=type_.element), step.results[0]))

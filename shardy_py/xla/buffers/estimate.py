@@ -61,6 +61,7 @@ class MemoryEstimate:
     arguments, results: of the entry function. aliased: of results in the memory of donated arguments.
     temporaries: at most at one time, without those in the memory of results. host: in memory of the host
     (`pinned_host`), which is not counted above. largest: of what is alive when most is, with arguments.
+    largest_temporary: the bytes of the largest of those without.
     in_vmem: of the temporaries, those that may be in VMEM instead of HBM. Where all fit there, none of them
     is more than half of it, temporaries are 0.
     """
@@ -71,6 +72,7 @@ class MemoryEstimate:
     temporaries: int
     host: int = 0
     largest: tuple[LiveTensor, ...] = field(default=(), compare=False)
+    largest_temporary: int = field(default=0, compare=False)
     in_vmem: int = 0
 
     @property
@@ -165,8 +167,13 @@ def _estimated(
     in_vmem = min(held, vmem)
     if are_in_vmem(chip, (each.size for each in alive), held):
         held = in_vmem = 0
+    widest = max((each.size for each in alive), default=0)
     return MemoryEstimate(
-        sum(sizes), sum(results), aliased, held, host=on_host_memory, largest=tuple(live), in_vmem=in_vmem
+        *(sum(sizes), sum(results), aliased, held),
+        host=on_host_memory,
+        largest=tuple(live),
+        largest_temporary=widest,
+        in_vmem=in_vmem,
     )
 
 

@@ -20,7 +20,7 @@ from shardy_py.xla.buffers.host_program import (
     is_pointwise,
     kind_of,
 )
-from shardy_py.xla.buffers.library import is_in_library
+from shardy_py.xla.buffers.library import held_types, is_in_library
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
 _WINDOW = 32
@@ -75,7 +75,7 @@ def compute(
         made = [_wide(program, name) for name in makes]
     if not reads and not others and len(makes) == 1 and _is_known(program, step, makes[0]):
         return
-    if STORED.of(step.record.name).is_product and is_in_library(step):
+    if STORED.of(step.record.name).is_product and _is_by_library(program, step, reads, made[0]):
         program.by_library.update(made)
     program.ops.append(HostOp(kind, (*reads, *others), tuple(made), step, computed=step))
     for source, name in zip(made, makes, strict=True):
@@ -130,11 +130,16 @@ def _product(program: HostProgram, step: PlannedOp, operands: Sequence[Name], ma
         is_reshaped = free > 1 or contracted > 1 or is_one
         given.append(program.made("reshape", (name,), _flat(type_), step) if is_reshaped else name)
     made = [*makes] if is_plain else [program.named(_flat(program.types[name])) for name in makes]
-    if is_in_library(step):
+    if _is_by_library(program, step, operands, makes[0]):
         program.by_library.update(made)
     program.ops.append(HostOp("dot_general", tuple(given), tuple(made), step, computed=step))
     if not is_plain:
         program.add("reshape", made, makes, step)
+
+
+def _is_by_library(program: HostProgram, step: PlannedOp, operands: Sequence[Name], made: Name) -> bool:
+    types = program.types
+    return is_in_library(step, held_types(step.record, map(types.get, operands), types.get(made)))
 
 
 def _flat(type_: TensorType) -> TensorType:

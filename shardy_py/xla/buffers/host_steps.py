@@ -19,6 +19,7 @@ from shardy_py.xla.buffers.facet import STORED, host_row
 from shardy_py.xla.buffers.host_compute import compute
 from shardy_py.xla.buffers.host_program import HostProgram, elements, kind_of
 from shardy_py.xla.buffers.host_sends import cut, halo_axis, masked, sent, with_halo, within_windows
+from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
@@ -98,10 +99,11 @@ class HostSteps:
         pieces: list[Name] = []
         halo: int | None = None
         last = 0
+        is_wide = bool(moved and operands) and is_widened(step, self._arrived(step, operands, moved))
         for each in moved if operands else ():
             collective = each.collective
             last = each.operand if 0 <= each.operand < len(operands) else last
-            if is_widened(step):
+            if is_wide:
                 collective = replace(collective, element_type="f32")
                 type_ = program.types.get(operands[last])
                 if type_ is not None and type_.element != "f32":
@@ -124,6 +126,15 @@ class HostSteps:
         if kind_of(step) == "pad":
             operands[last] = masked(program, operands[last], halo or 0, step)
         return []
+
+    def _arrived(
+        self, step: PlannedOp, operands: Sequence[Name], moved: Sequence[Sent]
+    ) -> tuple[TensorType | None, ...]:
+        """The types of what a product reads and makes once its operands are sent; () of other ops."""
+        if not STORED.of(step.record.name).is_product:
+            return ()
+        types = self.program.types
+        return held_types(step.record, map(types.get, operands), types.get(step.results[0]), moved)
 
     def _axis(
         self, step: PlannedOp, collective: PlannedCollective, source: Name, last: int | None
@@ -252,10 +263,13 @@ class HostSteps:
             return None
         if sums:
             held = replace(type_, shape=sums[0].held_shape)
-            held = replace(held, element="f32") if is_narrowed_after(step) or is_widened(step) else held
+            on_device = self._arrived(step, operands, ())
+            is_wide = is_narrowed_after(step, on_device) or is_widened(step, on_device)
+            held = replace(held, element="f32") if is_wide else held
             return held if self.program.measure(held) > self.program.sizes[step.results[0]] else None
         if after:
-            return TensorType(after[0].held_shape, "f32" if is_widened(step) else after[0].element_type)
+            is_wide = is_widened(step, self._arrived(step, operands, ()))
+            return TensorType(after[0].held_shape, "f32" if is_wide else after[0].element_type)
         return self._unsharded(step, operands, type_)
 
     def _unsharded(self, step: PlannedOp, operands: Sequence[Name], type_: TensorType) -> TensorType | None:

@@ -6,14 +6,16 @@ openxla/xla, xla/backends/cpu/ynn_support.cc. Not here: reductions (`host_comput
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import prod
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.dialects.stablehlo import ConvolutionOp, DotGeneralOp
-from shardy_py.ops import OpRecord
+from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions, windows_of
 from shardy_py.xla.spmd.program import PlannedOp
+from shardy_py.xla.spmd.walk import Sent
 
 _LEAST_FEATURES = 17
 """Convolutions of fewer features are not computed by the library."""
@@ -33,14 +35,41 @@ def copied_order(
     return None if is_canonical or wanted == tuple(range(rank)) else wanted
 
 
-def is_in_library(step: PlannedOp) -> bool:
-    """True if the library computes a product or convolution as it is."""
+def is_in_library(step: PlannedOp, held: Sequence[TensorType | None] = ()) -> bool:
+    """True if the library computes a product or convolution as it is.
+
+    held: the types of its operands and result on a device, for which XLA decides; (): whole ones.
+    """
     record = step.record
+    if held:
+        *operands, made = held
+        record = replace(record, operands=tuple(operands), results=(made,))
     if any(type_ is None for type_ in (*record.operands[:2], *record.results[:1])):
         return False
     if record.name == DotGeneralOp.name:
         return step.reads_in_order and _is_product(record)
     return record.name == ConvolutionOp.name and _is_convolution(record)
+
+
+def held_types(
+    record: OpRecord,
+    operands: Iterable[TensorType | None],
+    made: TensorType | None,
+    moved: Iterable[Sent] = (),
+) -> tuple[TensorType | None, ...]:
+    """The types of what a product reads and makes on a device, of the elements that the program has.
+
+    operands, made: what is stored. moved: what is sent of operands before.
+    """
+    shapes = [None if each is None else each.shape for each in operands]
+    for each in moved:
+        shape = each.collective.made_shape
+        own = shapes[each.operand] if 0 <= each.operand < len(shapes) else None
+        if own is not None and len(shape) == len(own):
+            shapes[each.operand] = shape
+    pairs = [*zip(record.operands, shapes, strict=False)]
+    pairs.append((record.results[0], None if made is None else made.shape))
+    return tuple(None if old is None or own is None else replace(old, shape=own) for old, own in pairs)
 
 
 def _is_product(record: OpRecord) -> bool:

@@ -25,6 +25,7 @@ from shardy_py.xla.buffers.host import host_events
 from shardy_py.xla.buffers.host_program import HostProgram
 from shardy_py.xla.buffers.host_steps import HostSteps
 from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
+from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.xla.buffers.storing import StoringKinds
@@ -149,8 +150,11 @@ class StoredBlock:
         on_host = self.setting.on_host
         operands = [each.operand for each in sent]
         read = self._in_layouts(step)
-        found = canonical(read, operands, on_host=on_host, is_entry=self.is_entry)
-        wide = 1 + (on_host and is_narrowed_after(read))
+        own = (self.types.get(self.stored_name(name)) for name in read.operands)
+        is_product = on_host and STORED.of(read.record.name).is_product
+        held = held_types(read.record, own, self.types.get(read.results[0]), sent) if is_product else ()
+        found = canonical(read, operands, held, on_host=on_host, is_entry=self.is_entry)
+        wide = 1 + (on_host and is_narrowed_after(read, held))
         for made, own in zip(found.step.results, step.results, strict=True):
             self.sizes[made] = self.sizes[own] * wide
             if own in self.types:

@@ -92,10 +92,20 @@ class SpmdProgram:
             ShardyError: a mesh has too many devices to list them, or a tensor has a dynamic shape.
         """
         if function not in self._known:
-            block = block_of(function, self.meshes)
+            block = self.block(function)
             plan = plan_program(block, self.step_plans) if self.is_planned else ProgramPlan((), ())
             self._known[function] = block, plan
         return self._known[function]
+
+    def block(self, function: FuncOp) -> Block:
+        """The block of a function.
+
+        Raises:
+            ShardyError: a mesh has too many devices to list them.
+        """
+        if function not in self._blocks:
+            self._blocks[function] = block_of(function, self.meshes)
+        return self._blocks[function]
 
     def result_sharding(self, step: PlannedOp) -> TensorSharding | None:
         """Returns the sharding of the first result of a step that an op of the program is."""
@@ -113,6 +123,10 @@ class SpmdProgram:
     @cached_property
     def kept(self) -> dict[Hashable, object]:
         """Values that are made of the program for several reports on it, each under a key of its maker."""
+        return {}
+
+    @cached_property
+    def _blocks(self) -> dict[FuncOp, Block]:
         return {}
 
     @cached_property

@@ -20,6 +20,7 @@ from shardy_py.xla.targets.additions import into_scatters
 from shardy_py.xla.targets.build import body_of
 from shardy_py.xla.targets.combining import CombinerLimits, Issued, combined
 from shardy_py.xla.targets.exposure import with_exposure
+from shardy_py.xla.targets.gathers import gathered
 from shardy_py.xla.targets.loops import moved_out
 from shardy_py.xla.targets.merging import merged
 from shardy_py.xla.targets.model import DeviceBody
@@ -60,7 +61,7 @@ def _tpu(most: int) -> Compiler:
     """XLA:TPU; most: the devices of a mesh all of which may scatter a sum among them."""
     return Compiler(
         "XLA:TPU",
-        (into_scatters, moved_out, reassociated, partial(scattered, most=most)),
+        (gathered, into_scatters, moved_out, reassociated, partial(scattered, most=most)),
         CombinerLimits(("all_reduce",), 120 * _MIB, 256),
         (rounded,),
         "loops of permutes instead of gathers for products and of scattered sums (windowed einsum)",

@@ -11,6 +11,7 @@ from dataclasses import field
 from xdsl.dialects.func import FuncOp
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import without_collection
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.walk import Block, ProgramPlan, plan_program
 from shardy_py.xla.targets.combining import Issued
@@ -30,13 +31,16 @@ class SimplifiedProgram(SpmdProgram):
     def planned(self, function: FuncOp) -> tuple[Block, ProgramPlan]:
         """The block of a function as simplified, and what is sent for it."""
         if function not in self._made:
-            block, plan = self.base.planned(function)
+            block = self.base.block(function)
             simple = self.simplify(block)
-            self._made[function] = (
-                simple,
-                plan if simple is block else plan_program(simple, self.base.step_plans),
-            )
+            is_same = simple is block
+            plan = self.base.planned(function)[1] if is_same else plan_program(simple, self.base.step_plans)
+            self._made[function] = simple, plan
         return self._made[function]
+
+    def block(self, function: FuncOp) -> Block:
+        """The block of a function as simplified."""
+        return self.planned(function)[0]
 
 
 @dataclass
@@ -69,7 +73,8 @@ class CompiledProgram:
             ShardyError: a mesh has too many devices to list them, or a tensor has a dynamic shape.
         """
         if function not in self._known:
-            self._known[function] = compiled(*self.program.planned(function), self.compiler)
+            with without_collection():  # all of it is kept
+                self._known[function] = compiled(*self.program.planned(function), self.compiler)
         return self._known[function]
 
     def issued(self, function: FuncOp) -> Mapping[int, Issued]:

@@ -39,7 +39,7 @@ def folded(body: DeviceBody, numbers: count[int]) -> DeviceBody:
             continue
         if not outer.kind == inner.kind == _REDUCE or not _alike(outer, inner):
             continue
-        group = _product(inner.collective.group, outer.collective.group)
+        group = product_of_groups(inner.collective.group, outer.collective.group)
         if group is None:
             continue
         change = PassChange(
@@ -57,8 +57,8 @@ def _alike(one: Transfer, other: Transfer) -> bool:
     return types and one.reduction == other.reduction
 
 
-def _product(inner: tuple[int, ...], outer: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The devices whose values are in a sum of sums; None if some value would be in it twice."""
+def product_of_groups(inner: tuple[int, ...], outer: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Returns the devices whose values are in a sum of sums; None if some would be in it twice."""
     if not inner or not outer or len(set(inner) & set(outer)) > 1:
         return None
     offsets = [device - inner[0] for device in inner]

@@ -252,3 +252,18 @@ def sums(chain: bool) -> list[Event]:
 def test_sums_of_one_kind_are_combined_unless_they_need_each_other(chain: bool, counts: list[int]) -> None:
     order = breadth_first_combined(sums(chain))
     assert sorted(len(event.makes) for event in order) == counts
+
+
+@pytest.mark.parametrize(("rows", "temporaries"), [(8, 67_125_248), (16, 0)])
+def test_a_library_is_chosen_for_the_rows_of_a_device(rows: int, temporaries: int) -> None:
+    """One row on each of 8 devices is a vector, whose weights XLA converts to f32: 67,125,248 bytes of it."""
+    text = f"""
+    sdy.mesh @mesh = <["x"=8]>
+    func.func @main(%x: tensor<{rows}x4096xbf16> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                    %w: tensor<4096x4096xbf16> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{}}]>}})
+        -> tensor<{rows}x4096xf32> {{
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+          : (tensor<{rows}x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<{rows}x4096xf32>
+      return %0 : tensor<{rows}x4096xf32>
+    }}"""
+    assert estimate(text).temporaries == temporaries

@@ -102,7 +102,7 @@ WINDOW = """
 def test_sums_up_to_each_element_are_added_in_blocks() -> None:
     n = 1 << 20
     report = time_of(WINDOW.format(n=n, before=n - 1), f"%x: tensor<{n}xf32>", f"tensor<{n}xf32>")
-    assert report.bound == "memory"
+    assert report.bound == "compute"  # a thread makes one element
     assert sum(moved(report)) == pytest.approx(3 * 4 * n, rel=0.3)  # read twice, written once
 
 
@@ -118,15 +118,53 @@ def test_a_ragged_product_has_all_groups() -> None:
     assert sum(node.work.product_flops for node, _ in report.nodes()) == 8 * 2 * 4096 * 512 * 1024
 
 
-@pytest.mark.parametrize("size", [512, 4096])
-def test_a_sort_has_stages(size: int) -> None:
-    body = f"""
-  %0 = "stablehlo.sort"(%x) <{{dimension = 1 : i64, is_stable = true}}> ({{
+def elementwise(op: str, elements: int, element: str = "f32") -> TimeReport:
+    type_ = f"tensor<{elements}x{element}>"
+    return time_of(f"  %0 = stablehlo.{op} %x : {type_}\n  return %0 : {type_}", f"%x: {type_}", type_)
+
+
+def test_a_clock_starts_one_block_of_threads() -> None:
+    """128 threads of four elements each, of 8 bits: memory would be twice as fast."""
+    n = 1 << 26
+    clock = H100.vector_flops / (132 * 128 * 2)
+    report = elementwise("negate", n, "i8")
+    assert report.bound == "compute"
+    assert report.serial == pytest.approx(LAUNCH + n / 512 / clock)
+    assert elementwise("negate", n).bound == "memory"
+    assert elementwise("negate", 1 << 17).serial == pytest.approx(LAUNCH + (1 << 10) / clock)  # not unrolled
+
+
+def test_functions_take_their_instructions() -> None:
+    type_ = "tensor<16777216xf32>"
+    body = (
+        "".join(f"  %{n + 1} = stablehlo.power %{n}, %{n} : {type_}\n" for n in range(4))
+        .replace("%0,", "%x,")
+        .replace("%0 ", "%x ")
+    )
+    report = time_of(f"{body}  return %4 : {type_}", f"%x: {type_}", type_)
+    assert report.bound == "compute"
+    assert report.serial == pytest.approx(LAUNCH + 4 * 89 * 16777216 * 2 / H100.vector_flops, rel=0.01)
+
+
+SORT = """
+  %0 = "stablehlo.sort"(%x) <{{dimension = {d} : i64}}> ({{
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     stablehlo.return %1 : tensor<i1>
-  }}) : (tensor<4096x{size}xf32>) -> tensor<4096x{size}xf32>
-  return %0 : tensor<4096x{size}xf32>"""
-    report = time_of(body, f"%x: tensor<4096x{size}xf32>", f"tensor<4096x{size}xf32>")
-    stages = {512: 45, 4096: 78}[size]
-    assert report.compute == pytest.approx(LAUNCH + 2 * 4096 * size * 4 * stages / (H100.vector_flops / 2))
+  }}) : ({type}) -> {type}
+  return %0 : {type}"""
+
+
+def test_sorts_exchange_pairs_in_stages_or_move_digits() -> None:
+    def report(rows: int, size: int, dimension: int = 1) -> TimeReport:
+        type_ = f"tensor<{rows}x{size}xf32>"
+        return time_of(SORT.format(d=dimension, type=type_), f"%x: {type_}", type_)
+
+    for size, stages in {512: 45, 4096: 78}.items():
+        pairs = 4096 * size / 2 * stages
+        expected = LAUNCH + pairs * 34 * 2 / H100.vector_flops
+        assert report(4096, size).serial == pytest.approx(expected)
+    assert report(1, 4096).serial > 100 * report(4096, 4096).serial / 4096  # one multiprocessor of 132
+    long = 1 << 24
+    assert report(1, long).serial == pytest.approx(4 * LAUNCH + long * (4 * 16 + 4) / READ)
+    assert report(long, 1, 0).serial > report(1, long).serial  # not along the last dimension

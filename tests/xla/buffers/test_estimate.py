@@ -187,6 +187,22 @@ def test_an_answer_has_a_margin_for_the_error_of_the_estimate(share: float, answ
     report = propagate(Program.parse(text)).memory("h100")
     assert (report.fits, report.may_fit) == (answer == "fits", answer != "does not fit")
     assert f"The estimate {answer} in the" in str(report)
+    assert ("XLA computes values again" in str(report)) is (share > 0.8)
+
+
+def test_values_that_are_computed_again_need_less() -> None:
+    """Two temporaries, of which XLA:GPU may compute one again; one alone it may not (above)."""
+    rows = int((0.75 * CHIPS["h100"].memory_bytes / 4) ** 0.5)
+    given, square = f"tensor<{rows}x16xf32>", f"tensor<{rows}x{rows}xf32>"
+    text = f"""func.func @main(%a: {given}) -> {given} {{
+      %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : ({given}, {given}) -> {square}
+      %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [0] : ({square}, {square}) -> {square}
+      %2 = stablehlo.dot_general %1, %a, contracting_dims = [1] x [0] : ({square}, {given}) -> {given}
+      return %2 : {given}
+    }}"""
+    result = propagate(Program.parse(text))
+    assert result.memory("h100").estimate.total_bytes > 1.49 * CHIPS["h100"].memory_bytes
+    assert (result.memory("h100").fits, result.memory("h100").may_fit) == (False, True)
 
 
 def test_memory_of_the_host_is_apart() -> None:

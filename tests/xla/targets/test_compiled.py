@@ -167,6 +167,31 @@ def test_a_tpu_rounds_what_products_round() -> None:
     assert _sent(exact, "v5p") == [("all_reduce", _WHOLE, 1)]
 
 
+@pytest.mark.parametrize("target", ["h100", "v5p"])
+@pytest.mark.parametrize("is_read", [False, True])
+def test_a_tpu_gathers_along_two_axes_at_once(target: str, is_read: bool) -> None:
+    """As matrices sharded along both dimensions need it; not what is read between the two gathers."""
+    result = "%1, %2" if is_read else "%2, %2"
+    text = f"""
+    sdy.mesh @mesh = <["x"=4, "y"=2]>
+    func.func @main(%a: tensor<64x16xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{"y"}}]>}})
+        -> (tensor<64x16xf32>, tensor<64x16xf32>) {{
+      %0 = stablehlo.cosine %a : tensor<64x16xf32>
+      %3 = sdy.sharding_constraint %0 <@mesh, [{{"x"}}, {{"y"}}]> : tensor<64x16xf32>
+      %1 = sdy.sharding_constraint %3 <@mesh, [{{"x"}}, {{}}]> : tensor<64x16xf32>
+      %2 = sdy.sharding_constraint %1 <@mesh, [{{}}, {{}}]> : tensor<64x16xf32>
+      return {result} : tensor<64x16xf32>, tensor<64x16xf32>
+    }}"""
+    sent = _sent(text, target)
+    shard = _WHOLE // 8
+    if target == "v5p" and not is_read:
+        assert sent == [("all_gather", shard, 1)]
+        (use,) = _report(text, target).sending
+        assert (use.axes, use.total.bytes) == ((("x", 4), ("y", 2)), _WHOLE - shard)
+    else:
+        assert sorted(size for _, size, _ in sent) == [shard, 2 * shard]
+
+
 @pytest.mark.parametrize(
     ("target", "devices", "kind"),
     [

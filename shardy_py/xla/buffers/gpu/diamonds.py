@@ -17,6 +17,9 @@ from shardy_py.xla.buffers.gpu.graph import BROADCAST, CONSTANT, REDUCE, GpuGrap
 
 _SHORT = 32
 """Elements of a row that is reduced after the columns."""
+_REGISTERS = 0.4 * 65536
+"""The elements of a row, padded to a power of two, that a block holds: in this part of its registers. Source:
+openxla/xla, xla/service/gpu/model/gpu_indexing_performance_model.cc."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,8 @@ def _diamond(graph: GpuGraph, users: list[list[int]], root: int) -> Diamond | No
     if len(users[broadcast]) > 1 or len(users[reduction]) > 1 or not _is_of_rows(graph, broadcast):
         return None
     source = graph.reads[reduction][0]
+    if not _fits(graph, source):
+        return None
     while _is_trivial(graph, users, source):
         members.add(source)
         source = _main(graph, source)
@@ -79,6 +84,13 @@ def _diamond(graph: GpuGraph, users: list[list[int]], root: int) -> Diamond | No
             return None
         members.add(number)
     return Diamond(root, source, frozenset(members))
+
+
+def _fits(graph: GpuGraph, number: int) -> bool:
+    """True if a block holds a row of a value."""
+    type_ = graph.types[number]
+    row = (type_.shape[-1] or 1) if type_ is not None and type_.rank else 1
+    return 1 << (row - 1).bit_length() <= _REGISTERS
 
 
 def _behind(graph: GpuGraph, users: list[list[int]], number: int, kind: str, members: set[int]) -> int | None:

@@ -13,6 +13,8 @@ from shardy_py.ops import Facet, Family
 
 _CYCLES = 3
 """The cycles of an elementwise op that was not measured."""
+_INSTRUCTIONS = 26
+"""The instructions of a function that was not counted: as many as of a logarithm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,28 +22,35 @@ class KernelRow:
     """How an op is computed in kernels.
 
     is_fused: whether other ops are computed in the same kernel. cycles: of an element that it makes, in f32.
+    instructions: of the vector units for an element of a transcendental function, in the PTX that XLA writes
+    of f32, without the branches that large arguments take.
     is_narrow: whether it computes in bf16, which takes as long as an op that was not measured.
     is_absorbed: whether a product may read its operands instead. is_scaling: whether a sum of products of
     which each is scaled so is the scaled sum, so that the kernel of a product may end with it.
     is_in_place: whether it writes over its first operand, which then is not computed in the same kernel.
     branches: whether code for it has branches, so that it is not repeated. has_rows: whether it may be in a
-    kernel that has whole rows.
+    kernel that has whole rows. is_unrolled: whether a thread may make several elements of it.
     """
 
     is_fused: bool = False
     cycles: int = 0
+    instructions: int = _INSTRUCTIONS
     is_narrow: bool = False
     is_absorbed: bool = False
     is_scaling: bool = False
     is_in_place: bool = False
     branches: bool = False
     has_rows: bool = False
+    is_unrolled: bool = True
 
 
-def _measured(cycles: int, *, is_narrow: bool = False, is_scaling: bool = False) -> KernelRow:
+def _measured(
+    cycles: int, instructions: int = _INSTRUCTIONS, *, is_narrow: bool = False, is_scaling: bool = False
+) -> KernelRow:
     return KernelRow(
         is_fused=True,
         cycles=cycles,
+        instructions=instructions,
         is_narrow=is_narrow,
         is_absorbed=True,
         is_scaling=is_scaling,
@@ -61,18 +70,21 @@ KERNELS = Facet(
         "stablehlo.subtract": _measured(7, is_narrow=True),
         "stablehlo.multiply": _measured(3, is_narrow=True, is_scaling=True),
         "stablehlo.divide": _measured(19),
-        "stablehlo.power": _measured(510),
-        "stablehlo.atan2": _measured(431),
-        "stablehlo.exponential": _measured(79),
-        "stablehlo.exponential_minus_one": _measured(190),
-        "stablehlo.log": _measured(166),
-        "stablehlo.log_plus_one": _measured(229),
-        "stablehlo.rsqrt": _measured(75),
-        "stablehlo.sqrt": _measured(75),
-        "stablehlo.cbrt": _measured(178),
-        "stablehlo.sine": _measured(958),
-        "stablehlo.cosine": _measured(978),
-        "stablehlo.tanh": _measured(467),
+        "stablehlo.power": _measured(510, 89),
+        "stablehlo.atan2": _measured(431, 34),
+        "stablehlo.exponential": _measured(79, 11),
+        "stablehlo.exponential_minus_one": _measured(190, 27),
+        "stablehlo.log": _measured(166, 26),
+        "stablehlo.log_plus_one": _measured(229, 27),
+        "stablehlo.rsqrt": _measured(75, 1),
+        "stablehlo.sqrt": _measured(75, 1),
+        "stablehlo.cbrt": _measured(178, 16),
+        "stablehlo.sine": _measured(958, 27),
+        "stablehlo.cosine": _measured(978, 28),
+        "stablehlo.tanh": _measured(467, 19),
+        "stablehlo.logistic": _measured(_CYCLES, 13),
+        "stablehlo.tan": _measured(_CYCLES, 26),
+        "chlo.erf": _measured(_CYCLES, 19),
         "stablehlo.negate": _measured(_CYCLES, is_narrow=True, is_scaling=True),
         "stablehlo.convert": _measured(_CYCLES, is_scaling=True),
         "stablehlo.bitcast_convert": _measured(_CYCLES),
@@ -88,7 +100,7 @@ KERNELS = Facet(
         "stablehlo.dynamic_update_slice": KernelRow(is_fused=True, is_in_place=True, branches=True),
         "stablehlo.scatter": KernelRow(is_fused=True, is_in_place=True),
         "stablehlo.reduce": KernelRow(is_fused=True, cycles=7, branches=True),
-        "stablehlo.reduce_window": KernelRow(is_fused=True, cycles=7, branches=True),
+        "stablehlo.reduce_window": KernelRow(is_fused=True, cycles=7, branches=True, is_unrolled=False),
         "stablehlo.broadcast": KernelRow(is_fused=True, is_absorbed=True),
     },
 )
