@@ -34,7 +34,7 @@ def _find_results_without_mesh(result: Result, limits: Limits) -> Iterator[Findi
         yield finding_of(
             left[0],
             message,
-            "give it out_shardings with its mesh: JAX takes one mesh for all such results, whose axes may not fit",
+            "give it out_shardings with its mesh: JAX takes one mesh for all such results",
         )
 
 
