@@ -150,7 +150,7 @@ def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcom
     sources = result.kept(ResultAdvice).sources
     is_jax = language.startswith("jax")
     rewritten = [(e.rewrite, e.values[0].op) for e in proposal if e.rewrite] if is_jax else []
-    codes = [rewrite.code(sources.advised.sites.text_of(op)) for rewrite, op in rewritten if sources]
+    codes = [rewrite.pasted(sources.advised.sites.text_of(op)) for rewrite, op in rewritten if sources]
     codes += [edit.code() for edit in proposal] if language == "torch" else []
     words, code = words_of(proposal, language), "\n".join(filter(None, codes))
     effects = effects_between(before.uses, after.uses)

@@ -38,6 +38,7 @@ from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.xla.spmd.device_groups import axes_of_devices
 from shardy_py.xla.spmd.planned import the_tiling
+from shardy_py.xla.spmd.ragged_products import RAGGED_PRODUCT, agreement
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, StepPlans, TiledValue, plan_program
 
@@ -49,6 +50,12 @@ _REDUCTIONS = (AllReduceOp, ReduceScatterOp)
 def source_op(step: PlannedOp | None) -> Operation | None:
     """Returns the op of the program that a step is made from; None if there is none."""
     return None if step is None or step.source is None else of_kind(step.source, Operation)
+
+
+def entered_operand(step: PlannedOp, operand: int) -> int:
+    """Returns the operand of the source of a step: that of a reshard before the op is the one it reshards."""
+    name = step.results[0] if step.results else None
+    return name[1] if isinstance(name, tuple) and isinstance(name[1], int) else operand
 
 
 @releases.following
@@ -180,11 +187,14 @@ class _Reader:
     def _steps(self, op: Operation) -> Iterator[PlannedOp]:
         control = TABLE[op.name].control
         names: tuple[Name, ...] = operands_of(op)
+        if op.name == RAGGED_PRODUCT:
+            yield from self._ragged_product(op)
+            return
         if control is Control.NONE and not isinstance(op, _REDUCTIONS):
             yield self._plain_step(op, names)
             return
         if isinstance(op, ManualComputationOp):
-            entering = tuple(self._entering(op))
+            entering = tuple(self._entering(op, op.in_shardings.data))
             yield from entering
             names = tuple(step.results[0] for step in entering)
         targets = tuple(map(self._own, op.results))
@@ -238,9 +248,31 @@ class _Reader:
             has_results = control in (Control.LOOP, Control.BRANCHES) and not is_condition
             yield self._block(block, targets if has_results else None)
 
-    def _entering(self, op: ManualComputationOp) -> Iterator[PlannedOp]:
+    def _ragged_product(self, op: Operation) -> Iterator[PlannedOp]:
+        """The op with operands that agree, and the reshard of its result."""
+        given, made = ([*map(self.shardings.of, values)] for values in (operands_of(op), op.results))
+        agreed = agreement(record_of(op), tuple(given), tuple(made), self.meshes)
+        if agreed is None:
+            yield self._plain_step(op, operands_of(op))
+            return
+        targets = [own if new is None else new for own, new in zip(given, agreed.operands, strict=True)]
+        entering = tuple(self._entering(op, targets))
+        yield from entering
+        names: tuple[Name, ...] = tuple(step.results[0] for step in entering)
+        record = replace(record_of(op), attributes={**record_of(op).attributes, "group": agreed.group})
+        (result,), (sharding,) = op.results, made
+        target = self._tiling(result, sharding)
+        if agreed.result is None:
+            yield PlannedOp(record, names, (result,), (target,), source=op)
+            return
+        between: Name = (op, "made")
+        yield PlannedOp(record, names, (between,), (self._tiling(result, agreed.result),), source=op)
+        copied = OpRecord(ReshardOp.name, record.results, record.results)
+        yield PlannedOp(copied, (between,), (result,), (target,), source=op)
+
+    def _entering(self, op: Operation, shardings: Sequence[TensorSharding | None]) -> Iterator[PlannedOp]:
         """The reshards of operands to the shardings with which their parts go in."""
-        for i, (value, sharding) in enumerate(zip(operands_of(op), op.in_shardings.data, strict=True)):
+        for i, (value, sharding) in enumerate(zip(operands_of(op), shardings, strict=True)):
             type_ = tensor_type(type_of(value))
             record = OpRecord(ReshardOp.name, (type_,), (type_,))
             yield PlannedOp(record, (value,), ((op, i),), (self._tiling(value, sharding),), source=op)

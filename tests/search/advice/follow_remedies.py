@@ -98,6 +98,11 @@ SAMPLED = "def f(w, x):\n    v, i = lax.top_k(x @ w['up'], 8)\n    return jax.nn
 SPECTRA = "def f(w, x):\n    s = jnp.fft.rfft(x * w['up'])\n    return jnp.abs(s)\n"
 DEPTHWISE = GROUPED.replace("feature_group_count=8", "feature_group_count=32").replace("relu", "tanh")
 
+EXPERTS = (
+    "def f(w, x):\n    h = jax.nn.relu(lax.ragged_dot(x, w['up'], w['sizes']))\n"
+    "    return lax.ragged_dot(h, w['down'], w['sizes'])\n"
+)
+
 UP, DOWN = (128, 512), (512, 128)
 Spec = tuple[Any, ...]
 
@@ -168,6 +173,13 @@ def programs() -> dict[
         found[f"depthwise_{name}"] = DEPTHWISE, depthwise, ((16, 32, 16, 16), (None, *axes))
         found[f"sampled_{name}"] = SAMPLED, {"up": (UP, ())}, ((512, 128), axes)
         found[f"spectra_{name}"] = SPECTRA, {"up": ((128,), ())}, ((512, 128), axes)
+    for name, rows in {"": ("x",), "_of_data": (("y", "x"),), "_whole": ()}.items():
+        experts = {
+            "up": ((8, 128, 256), ("x",)),
+            "down": ((8, 256, 128), ("x",)),
+            "sizes": ((8,), ()),
+        }
+        found[f"experts{name}"] = EXPERTS, experts, ((4096, 128), rows)
     return found
 
 
@@ -193,6 +205,7 @@ class Function:
     weights: dict[str, Any]
     data: Any
     results: dict[str, Any] = field(default_factory=dict[str, Any])
+    platform: str = "cpu"
 
     def lowered(self, folder: Path) -> Any:
         """Returns what `jax.jit` lowers, with locations in a file of the source."""
@@ -201,7 +214,8 @@ class Function:
         names: dict[str, Any] = {}
         exec(compile(self.source, str(file), "exec"), names)
         given = {"out_shardings": {k: self.results.get(k) for k in self.weights}} if self.results else {}
-        return jax.jit(names["f"], **given).lower(self.weights, self.data)
+        traced = jax.jit(names["f"], **given).trace(self.weights, self.data)
+        return traced.lower(lowering_platforms=(self.platform,))
 
     def after(self, edit: Edit) -> Function | None:
         """Returns the function after an edit; None if this script cannot follow it."""
@@ -238,7 +252,7 @@ class Function:
         line = lines[start.line - 1]
         code = edit.rewrite.code(line[start.column : end.column])
         lines[start.line - 1] = f"{line[: start.column]}{code}{line[end.column :]}"
-        return replace(self, source="".join(lines)) if code else None
+        return replace(self, source="".join((*lines, edit.rewrite.definition))) if code else None
 
     def _changed(self, constraint: ValueEntry, spec: str | None) -> Function | None:
         """Changes or removes a constraint of the source."""
@@ -285,10 +299,12 @@ def followed(name: str, folder: Path) -> Iterator[Followed]:
     """Returns the remedies of a program's report, each once, followed."""
     source, weights, (shape, spec), *given = programs()[name]
     kind = jnp.int32 if name.startswith("embedding") else jnp.float32
-    w = {k: array(jax.ShapeDtypeStruct(s, jnp.float32), P(*p)) for k, (s, p) in weights.items()}
+    kinds = {"sizes": jnp.int32}
+    w = {k: array(jax.ShapeDtypeStruct(s, kinds.get(k, jnp.float32)), P(*p)) for k, (s, p) in weights.items()}
     data = array(jax.ShapeDtypeStruct(shape, kind), P(*spec))
     results = {k: NamedSharding(mesh(), P(*p)) for each in given for k, p in each.items()}
-    function = Function(HEAD + source, w, data, results)
+    platform = "tpu" if "ragged_dot" in source else "cpu"  # which other compilers get as a dense product
+    function = Function(HEAD + source, w, data, results, platform)
     before = function.lowered(folder)
     result = propagate(Program.from_jax(before))
     report = result.communication(partitioner="xla")

@@ -8,6 +8,7 @@ from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.search.advice.manual_rewrite import manual_rewrite
 from shardy_py.search.advice.question import Question
+from shardy_py.search.advice.ragged_rewrite import ragged_rewrite
 from shardy_py.search.advice.remedy import Edit, Proposal
 from shardy_py.search.advice.rewrites import near, rewrite_of
 
@@ -34,6 +35,7 @@ def _by_parts(question: Question) -> Iterator[Proposal]:
     if entry is None or entry.op.name != op.name or entry.value not in entry.op.results:
         return
     shardings = [reader.of(value) for value in operands_of(op)]
-    rewrite = manual_rewrite(entry.op, shardings, program.mesh_name, program.mesh)
-    if rewrite is not None:
-        yield (Edit("rewrite", (entry,), None, rewrite=rewrite),)
+    for find in (ragged_rewrite, manual_rewrite):
+        rewrite = find(entry.op, shardings, program.mesh_name, program.mesh)
+        if rewrite is not None:
+            yield (Edit("rewrite", (entry,), None, rewrite=rewrite),)
