@@ -40,6 +40,7 @@ from shardy_py.search.advice import (
     key_of,
     words_of,
 )
+from shardy_py.search.advice.kinds.sequence import between_products
 from shardy_py.search.advising import ResultAdvice, figures_of, outcome_of, report_like, tried
 from shardy_py.search.edited_sources import Sources, language_of
 
@@ -54,6 +55,9 @@ _LEAST_SAVING = 0.01
 """The part of all bytes that a change saves at least: less is not worth a change of the program."""
 _MEMORY = 1.05
 """Memory with the changes, in parts of that without: it is an estimate."""
+_FOR_MEMORY = "to save memory, as sums become reduce-scatters: "
+_LESS_MEMORY, _SAME = 0.9, 1.01
+"""A change for memory alone saves a tenth of it, as it is an estimate; and what else does not count."""
 _LEAST_SHARE = 0.03
 """Causes of a smaller part of the time get no tries."""
 _VALUES_TRIED, _FEWEST_TRIES, _MOST_TRIES = 40_000, 12, 32
@@ -127,6 +131,8 @@ def verdict_of(result: Result, report: CommunicationReport, not_tried: str = "")
         adviser.explore(group.first, -(-(tries - adviser.tried) // max(1, _PARTS - number)))
     planner = _Planner(result, report, advice.sources, figures)
     changes, more = planner.changes(adviser, max(_FEWEST_LATER, tries // _LATER))
+    kept, tried_for_memory = planner.saving_memory(adviser, changes)
+    changes, more = [*changes, *kept], more + tried_for_memory
     causes = tuple(
         _with_change(cause, planner, adviser, group, changes)
         for cause, group in zip(described, groups, strict=False)
@@ -189,6 +195,12 @@ def _with_change(
     return replace(cause, best=change_of(planner.result, proposal, adviser.before, after), step=step)
 
 
+def _saves_memory(before: Outcome, after: Outcome) -> bool:
+    """Returns whether devices need less memory, and neither more time for collectives nor more work."""
+    is_slower = after.figures.seconds > before.figures.seconds * _SAME or after.work > before.work * _SAME
+    return not is_slower and after.figures.memory_bytes <= before.figures.memory_bytes * _LESS_MEMORY
+
+
 @dataclass(frozen=True, eq=False)
 class _Planner:
     """Finds changes of one program to make one after the other."""
@@ -214,6 +226,24 @@ class _Planner:
             self._try(adviser, first)
             more += adviser.tried
         return made, more
+
+    def saving_memory(
+        self, first: Adviser, made: Sequence[tuple[TriedChange, Proposal]]
+    ) -> tuple[list[tuple[TriedChange, Proposal]], int]:
+        """Returns the change after the others that saves memory and no more time, and how many were tried."""
+        adviser = self._after(made, 0) if made else first
+        if adviser is None:
+            return [], 0
+        before = adviser.before
+        proposals = [*between_products(adviser.program, before.uses)]
+        tried = ((proposal, adviser.trial(proposal)) for proposal in proposals)
+        good = [(p, after) for p, after in tried if after is not None and _saves_memory(before, after)]
+        if not good:
+            return [], len(proposals)
+        proposal, after = min(good, key=lambda each: each[1].figures.memory_bytes)
+        change = change_of(self.result, proposal, before, after)
+        made_for = replace(change, words=f"{_FOR_MEMORY}{change.words}", is_for_memory=True)
+        return [(made_for, proposal)], len(proposals)
 
     def _best(self, adviser: Adviser) -> tuple[Proposal, Outcome] | None:
         """The best edit that saves enough, and does not buy it with memory; None if there is none."""

@@ -19,7 +19,8 @@ module @jit_f attributes {{mhlo.num_partitions = 8 : i32}} {{
 sdy.mesh @mesh = <["y"=2, "x"=4]>
 func.func public @main(%x: tensor<8192x256xf32> {{sdy.sharding = #sdy.sharding<@mesh, [ROWS, {{}}]>}},
     %w: tensor<8x256x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}, {{}}]>}},
-    %s: tensor<8xi32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}]>}}) -> (tensor<8192x512xf32> {{jax.result_info = "result"}}) {{
+    %s: tensor<8xi32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}]>}})
+    -> (tensor<8192x512xf32> {{jax.result_info = "result"}}) {{
   %0 = "chlo.ragged_dot"(%x, %w, %s) <{{ragged_dot_dimension_numbers = {NUMBERS}}}>
     : (tensor<8192x256xf32>, tensor<8x256x512xf32>, tensor<8xi32>) -> tensor<8192x512xf32>
   return %0 : tensor<8192x512xf32>
