@@ -151,7 +151,8 @@ TANH = "stablehlo.tanh %2 : tensor<8x6x1024x1024xf32>"
 OVER_HEADS = """stablehlo.constant dense<0.0> : tensor<f32>
   %m = stablehlo.reduce(%2 init: %s_0) applies stablehlo.maximum across dimensions = [1, 2, 3]
     : (tensor<8x6x1024x1024xf32>, tensor<f32>) -> tensor<8xf32>
-  %s = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<8xf32>) -> tensor<8x6x1024x1024xf32>"""
+  %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<8xf32>) -> tensor<8x6x1024x1024xf32>
+  %s = stablehlo.subtract %2, %b : tensor<8x6x1024x1024xf32>"""
 
 
 def padded(op: str, returned: str = "6", result: str = "tensor<8x1024x128xf32>") -> list[str]:
