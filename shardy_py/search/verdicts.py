@@ -9,10 +9,12 @@ others that helped alone are tried again, and changes for what then costs most. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from xdsl.ir import Operation
 
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
@@ -20,6 +22,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.difference import Figures
+from shardy_py.report.training_step import passes_of_program
 from shardy_py.report.verdict import (
     CostCause,
     CostGroup,
@@ -119,7 +122,8 @@ def verdict_of(result: Result, report: CommunicationReport, not_tried: str = "")
     not_tried: why no changes are tried, if the caller wants none.
     """
     figures, groups = figures_of(result, report), cost_groups(report)
-    described = tuple(_described(result, report, group) for group in groups[:CAUSES])
+    passes = passes_of_program(result.program.module) if groups else {}
+    described = tuple(_described(result, report, group, passes) for group in groups[:CAUSES])
     bare = Verdict(figures, report.model.name, described, len(groups) - len(described))
     advice = result.kept(ResultAdvice)
     reason = not_tried or _not_tried(result, report, advice)
@@ -173,9 +177,11 @@ def _not_tried(result: Result, report: CommunicationReport, advice: ResultAdvice
     return f"the program has {values:,} values, more than {MOST_VALUES:,}" if values > MOST_VALUES else ""
 
 
-def _described(result: Result, report: CommunicationReport, group: CostGroup) -> CostCause:
+def _described(
+    result: Result, report: CommunicationReport, group: CostGroup, passes: Mapping[Operation, str]
+) -> CostCause:
     sides = () if result.record is None else result.sides(group.first, most_chains=1)
-    return group.described(report.total, sides, result.source.sources)
+    return group.described(report.total, sides, result.source.sources, passes)
 
 
 def _with_change(

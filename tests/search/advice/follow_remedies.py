@@ -109,6 +109,23 @@ RESIDUAL = (
     "def loss(w, x):\n    for i in range(3):\n        h = jax.nn.gelu(norm(x) @ w['up'][i])\n"
     "        x = x + h @ w['down'][i]\n    return (norm(x)**2).mean()\n"
 )
+REDUCED = "def f(w, x):\n    z = jnp.tanh(x @ w['up'])\n    return z.sum(0), jnp.exp(z).max(-1)\n"
+SCORES = (
+    "def f(w, x):\n    z = x @ w['up']\n    p = jax.nn.log_softmax(z, -1)\n"
+    "    return (p * z).sum(-1).mean()\n"
+)
+LINEAR = (
+    "def f(w, x):\n    def linear(x, weight):\n        return x @ weight.T\n"
+    "    gate = jax.nn.silu(linear(x, w['gate']))\n    h = gate * linear(x, w['up'])\n"
+    "    return x + linear(h, w['down'])\n"
+)
+GROUPED_HEADS = (
+    "def f(w, x):\n    b, t, _ = x.shape\n    q = (x @ w['q'].T).reshape(b, t, 8, -1)\n"
+    "    k, v = ((x @ w[n].T).reshape(b, t, 2, -1) for n in 'kv')\n"
+    "    k, v = (jnp.repeat(each, 4, axis=2) for each in (k, v))\n"
+    "    p = jax.nn.softmax(jnp.einsum('bqhd,bkhd->bhqk', q, k), -1)\n"
+    "    o = jnp.einsum('bhqk,bkhd->bqhd', p, v).reshape(b, t, -1)\n    return o @ w['o'].T\n"
+)
 REPEATED = (
     "def f(w, x):\n    h = jnp.concatenate([x] * 8)\n    h = h.reshape(8, *x.shape)\n"
     "    return jnp.einsum('emk,ekn->emn', h, w['up'])\n"
@@ -205,6 +222,25 @@ def programs() -> dict[
     found["memory"] = RESIDUAL + "f = loss\n", wide, ((8, 512, 512), ("y",))
     found["sequence"] = RESIDUAL + "f = loss\n", layers, ((16, 256, 128), ("y",))
     found["sequence_train"] = RESIDUAL + TRAIN[TRAIN.index("def f") :], layers, ((16, 256, 128), ("y",))
+    for style, (rows, columns) in {
+        "rows": (("x",), ()),
+        "both": (("x",), ("x",)),
+        "cross": ((), ("x",)),
+    }.items():
+        reduced = {"up": (UP, (*columns,) if style != "cross" else (None, "y"))}
+        found[f"reduced_{style}"] = (
+            REDUCED,
+            reduced,
+            ((4096, 128), (*rows, "y") if style == "cross" else rows),
+        )
+        found[f"scores_{style}"] = SCORES, reduced, ((4096, 128), rows or (None, "x"))
+    for style, (outer, inner) in {"rows": ("x", None), "columns": (None, "x"), "mixed": ("y", "x")}.items():
+        gated = dict.fromkeys(("gate", "up"), ((512, 128), (outer, inner)))
+        gated["down"] = (DOWN[::-1], (outer, inner))
+        found[f"linear_{style}"] = LINEAR, gated, ((16, 64, 128), ("y",))
+        shared = {"q": ((256, 128), (outer,)), "o": ((128, 256), (inner,))}
+        shared |= dict.fromkeys("kv", ((64, 128), (outer, inner)))
+        found[f"grouped_heads_{style}"] = GROUPED_HEADS, shared, ((16, 64, 128), ("y",))
     for axes in ("x", "y"):
         repeated = {"up": ((8, *UP), (axes,))}
         found[f"repeated_{axes}"] = REPEATED, repeated, ((64, 128), ())
