@@ -39,7 +39,7 @@ def _find_results_without_mesh(result: Result, limits: Limits) -> Iterator[Findi
 
 
 def _layout(mesh: Mesh) -> tuple[object, ...]:
-    """What two meshes must agree in for the same names to mean the same devices."""
+    """Equal for meshes whose names of axes mean the same devices."""
     return mesh.axes, mesh.device_ids
 
 

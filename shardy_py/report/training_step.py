@@ -155,7 +155,7 @@ class _Step:
         return found
 
     def _inputs(self, op: Operation) -> list[SSAValue]:
-        """What an op reads of the block, also in its regions."""
+        """The values of the block that an op reads, also in its regions."""
         own = [v for v in _read(op) if v in self.arguments or self._maker(v) is not None]
         return [*dict.fromkeys(own)]
 
@@ -229,7 +229,7 @@ def _is_product(op: Operation) -> bool:
 
 
 def _read(op: Operation) -> Iterator[SSAValue]:
-    """What an op reads, also in its regions."""
+    """The values that an op reads, also in its regions."""
     yield from operands_of(op)
     for region in op.regions:
         for inner in region.walk():

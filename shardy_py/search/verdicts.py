@@ -122,7 +122,7 @@ def verdict_of(result: Result, report: CommunicationReport, not_tried: str = "")
     not_tried: why no changes are tried, if the caller wants none.
     """
     figures, groups = figures_of(result, report), cost_groups(report)
-    passes = passes_of_program(result.program.module) if groups else {}
+    passes = passes_of_program(result.program.module)
     described = tuple(_described(result, report, group, passes) for group in groups[:CAUSES])
     bare = Verdict(figures, report.model.name, described, len(groups) - len(described))
     advice = result.kept(ResultAdvice)

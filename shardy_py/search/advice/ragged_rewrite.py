@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, IntegerType, Sign
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from shardy_py.base.records import dataclass
+from shardy_py.mlir.dialects.chlo import RaggedDotOp
 from shardy_py.mlir.dialects.sdy import ManualComputationOp, ReturnOp
 from shardy_py.mlir.ir import attach_operands, build_operation, operands_of, place_before
 from shardy_py.mlir.record import record_of
@@ -42,7 +43,7 @@ _GROUPED = {
     "lhs_ragged_dimensions": [0],
     "rhs_group_dimensions": [0],
 }
-"""Of `lax.ragged_dot`: [m, k] x [g, k, n] -> [m, n]."""
+"""The dimensions of `lax.ragged_dot`: [m, k] x [g, k, n] -> [m, n]."""
 _CODE = '''\
 def to_experts(x, w, sizes):
     """Rows x [m, k], sorted by expert, times the weights w [g, k, n] of the experts on this device."""
@@ -121,7 +122,7 @@ def ragged_rewrite(
 def _layout(
     op: Operation, shardings: Sequence[TensorSharding | None], mesh_name: str, mesh: Mesh
 ) -> _Layout | None:
-    if op.name != "chlo.ragged_dot" or not record_of(op).is_static or len(shardings) != 3:
+    if not isinstance(op, RaggedDotOp) or not record_of(op).is_static or len(shardings) != 3:
         return None
     numbers = structure(record_of(op), _NUMBERS)
     if any([*integers(numbers, name)] != wanted for name, wanted in _GROUPED.items()):

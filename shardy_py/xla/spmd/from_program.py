@@ -20,6 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.mlir.dialects.chlo import RaggedDotOp
 from shardy_py.mlir.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatterOp, ReshardOp
 from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes
 from shardy_py.mlir.dialects.traits import is_constant
@@ -38,7 +39,7 @@ from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.xla.spmd.device_groups import axes_of_devices
 from shardy_py.xla.spmd.planned import the_tiling
-from shardy_py.xla.spmd.ragged_products import RAGGED_PRODUCT, agreement
+from shardy_py.xla.spmd.ragged_products import agreement
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, StepPlans, TiledValue, plan_program
 
@@ -187,7 +188,7 @@ class _Reader:
     def _steps(self, op: Operation) -> Iterator[PlannedOp]:
         control = TABLE[op.name].control
         names: tuple[Name, ...] = operands_of(op)
-        if op.name == RAGGED_PRODUCT:
+        if isinstance(op, RaggedDotOp):
             yield from self._ragged_product(op)
             return
         if control is Control.NONE and not isinstance(op, _REDUCTIONS):

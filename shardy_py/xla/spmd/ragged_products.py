@@ -19,8 +19,6 @@ from shardy_py.reshard.steps import Shardings
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_to_work_in, resolve
 
-RAGGED_PRODUCT = "chlo.ragged_dot"
-
 
 @dataclass(frozen=True, slots=True)
 class RaggedAgreement:
