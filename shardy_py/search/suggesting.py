@@ -27,6 +27,8 @@ from shardy_py.base.progress import progress
 from shardy_py.base.records import dataclass
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.text.source import position_of
 from shardy_py.search.assignment.integer_program import has_highs
 from shardy_py.search.evaluating import ready
 from shardy_py.search.studies import Study
@@ -342,7 +344,15 @@ def factorizations(devices: int) -> tuple[Mesh, ...]:
 def _mesh_of(program: Program) -> tuple[str, Mesh | None]:
     found = meshes_with_axes(program.meshes)
     if len(found) > 1:
-        raise ShardyError.unexpected("", expected="a program with one mesh", got=f"{len(found)} meshes")
+        listed = ", ".join(f"@{name}" for name in found)
+        second = Symbols(program.module).get([*found][1])
+        raise ShardyError.unexpected(
+            "",
+            expected="a program with one mesh",
+            got=f"{len(found)} meshes ({listed})",
+            remedy="write the shardings along axes of one of them",
+            where=None if second is None else position_of(second.location),
+        )
     return next(iter(found.items()), ("mesh", None))
 
 

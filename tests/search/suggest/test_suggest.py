@@ -161,7 +161,7 @@ def test_it_explains_by_bills_and_changes(program: Program) -> None:
     assert lines[1].split()[:3] == ["yours", "plan", "1"]
     assert seconds_text(suggestion.best.cost.serial) in lines[2]
     assert "all_reduce" in bills
-    assert changes.splitlines()[2].split("  ")[0] == "1024x2048xbf16"
+    assert changes.splitlines()[2].split("  ")[0] == "%arg0 of 1024x2048xbf16"
     assert "P(None, ('data', 'model'))" in changes
 
 
@@ -393,7 +393,9 @@ def test_constraints_that_a_plan_cannot_say_stay_or_go_together(spec: str) -> No
 def test_the_first_line_says_what_to_change(program: Program) -> None:
     suggestion = program.suggest(tries=14, progress=False)
     first, second, title = str(suggestion).splitlines()[:3]
-    assert first.startswith("Change 1024x2048xbf16: P(None, ('data', 'model')) -> P(('data', 'model'))")
+    assert first.startswith(
+        "Change %arg0 of 1024x2048xbf16: P(None, ('data', 'model')) -> P(('data', 'model'))"
+    )
     assert second.startswith(f"a step takes {seconds_text(suggestion.best.cost.serial)} instead of ")
     assert title.startswith("Suggested shardings for tpu-v5p")
     assert f"plan 1: {suggestion.changes()}:" in str(suggestion)
