@@ -5,6 +5,7 @@ Not here: the suggestion (`suggesting.py`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
@@ -24,6 +25,8 @@ _RIVALS = 3
 """The fastest named schemes that are shown."""
 _LISTED = 4
 """Changes that are on the line of a plan."""
+_SUB_AXIS = re.compile(r"""'"([^"']+)"(:\(\d+\)\d+)'""")
+"""A sub-axis in the text of a spec, which quotes it twice."""
 _NAMED = 3
 """Arguments without labels that are named together."""
 _NONE = "-"
@@ -107,10 +110,11 @@ def changes_of(program: Program, plan: Plan) -> Iterator[tuple[str, str, str]]:
         kind = type_text(tensor.shape, tensor.element)
         if tensor.values:
             if own != tensor.own:
-                where = "inside" if tensor.is_point else "results"
+                names = [name for name, _ in tensor.values]
+                where = f"inside: {kind}" if tensor.is_point else f"{_listed(names)} of {kind}"
                 before, after = (_NONE if each is None else spec_text(each) for each in (tensor.own, own))
-                name = f"{where}: {kind}{_place(tensor.written or tensor.values)}"
-                found[name, before, after] = len(tensor.values)
+                name = f"{where}{_place(tensor.written or tensor.values)}" if tensor.is_point else where
+                found[name, before, after] = len(tensor.values) if tensor.is_point else 1
             continue
         before, after = _annotation(values[tensor.name]), spec_text(own)
         if before != after and tensor.path:
@@ -144,4 +148,4 @@ def _listed(names: Sequence[str]) -> str:
 def _annotation(value: Value) -> str:
     """The annotation of an argument, with sub-axes as sdy writes them."""
     own = own_spec(value)
-    return _NONE if own is None else spec_text(own)
+    return _NONE if own is None else _SUB_AXIS.sub(r"'\1\2'", spec_text(own))
