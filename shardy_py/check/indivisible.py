@@ -9,22 +9,17 @@ padded (`padding.py`), whether another annotation helps (`remedies.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from shardy_py.api import Result
 from shardy_py.check.rule import listed
 from shardy_py.mlir.ir import operands_of
-from shardy_py.mlir.record import record_of
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.value_shardings import ShardingReader
-from shardy_py.ops import TABLE, Family
-from shardy_py.propagation.rules import derive_rule
 from shardy_py.report.communication import CollectiveUse
-from shardy_py.sharding import AxisRef, Mesh, TensorSharding
-from shardy_py.sharding.axis_lists import total_size
+from shardy_py.search.advice.padded_rewrite import IndivisibleSplit, indivisible_splits
+from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.sharding.spelling import string_literal
 
@@ -39,32 +34,20 @@ def indivisible(result: Result, use: CollectiveUse) -> str:
         found = (_dropped(value, reader) for value in operands_of(op))
         moved = {name for name, _ in use.axes}
         return next((words for names, words in found if moved & names), "")
-    if not operands_of(op) or TABLE[op.name].kind is not Family.MOVEMENT:
-        return ""
-    sharding = reader.of(operands_of(op)[0])
+    sharding = reader.of(operands_of(op)[0]) if operands_of(op) else None
     if sharding is None or not set(use.axis_names) & _names(sharding):
         return ""
-    return next(_splits(op, sharding, mesh_of(sharding, meshes)), "")
+    mesh = mesh_of(sharding, meshes)
+    splits = indivisible_splits(op, (sharding, *(None for _ in (*operands_of(op)[1:], *op.results))), mesh)
+    return next((_words(split, sharding, mesh) for split in splits), "")
 
 
 def _names(sharding: TensorSharding) -> set[str]:
     return {axis.name for dimension in sharding.dimensions for axis in dimension.axes}
 
 
-def _splits(op: Operation, sharding: TensorSharding, mesh: Mesh) -> Iterator[str]:
-    """The reasons why axes of dimensions of the operand that are split do not fit the major part."""
-    rule = derive_rule(record_of(op))
-    for factors, dimension in zip(
-        () if rule is None else rule.operands[0], sharding.dimensions, strict=False
-    ):
-        if rule is None or len(factors) < 2 or not dimension.axes:
-            continue
-        size, parts = rule.factors[factors[0]].size, total_size(dimension.axes, mesh)
-        if size % parts and parts % size:
-            yield _words(size, parts, dimension.axes, sharding, mesh)
-
-
-def _words(size: int, parts: int, axes: tuple[AxisRef, ...], sharding: TensorSharding, mesh: Mesh) -> str:
+def _words(split: IndivisibleSplit, sharding: TensorSharding, mesh: Mesh) -> str:
+    size, axes = split.size, split.axes
     taken = _names(sharding) - {axis.name for axis in axes}
     fitting = [
         f"{string_literal(axis.name)} of size {axis.size}"
@@ -73,8 +56,8 @@ def _words(size: int, parts: int, axes: tuple[AxisRef, ...], sharding: TensorSha
     ]
     others = f", or shard it along {listed(fitting)}" if fitting else ""
     given = listed(map(str, axes))
-    padded = parts * -(-size // parts)
-    return f"{size} is not divisible by {parts} ({given}): pad it to {padded} where it is created{others}"
+    fact = f"{size} is not divisible by {split.parts} ({given})"
+    return f"{fact}: pad it to {split.padded} where it is created{others}"
 
 
 def _dropped(value: SSAValue, reader: ShardingReader) -> tuple[set[str], str]:

@@ -14,6 +14,7 @@ from shardy_py.api import Result
 from shardy_py.check import communication_rules as communication_rules  # adds its rules
 from shardy_py.check import compiler_faults as compiler_faults  # adds its rule
 from shardy_py.check import custom_rules as custom_rules  # adds its rules
+from shardy_py.check import meshes as meshes  # adds its rule
 from shardy_py.check import padding as padding  # adds its rule
 from shardy_py.check import remedies, tensors
 from shardy_py.check.boundaries import CheckedBoundaries

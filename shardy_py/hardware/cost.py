@@ -8,6 +8,7 @@ of NCCL's performance notes):
     reduce_scatter  held - made                 (n - 1) latencies
     all_reduce      twice (n - 1) / n of held   2 (n - 1) latencies, as reduce_scatter and all_gather
     all_to_all      (n - 1) / n of held         (n - 1) latencies; times the links that a byte crosses
+    ragged          as all_to_all: what is sent if all devices receive as much
     permute         held                        one latency, over the slowest axis involved
     broadcast       held                        (n - 1) latencies: pipelined from device to device
     all_slice       nothing
@@ -118,6 +119,10 @@ class CostModel:
             self._ring(name, size, moved * self.link_of(name).crossings) for name, size, moved in parts
         )
         return Cost(_rest(held_bytes, _count(axes)), seconds)
+
+    def ragged_all_to_all(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
+        """As `all_to_all`, of slices whose sizes are known at run time: held by all devices on average."""
+        return self.all_to_all(axes, held_bytes)
 
     def collective_permute(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
         """Every device sends its shard to another device along `axes`."""

@@ -19,13 +19,14 @@ from collections.abc import Callable, Hashable
 
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from shardy_py import ops
 from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects.stablehlo import RngBitGeneratorOp, SliceOp
 from shardy_py.mlir.dialects.traits import constant_of
 from shardy_py.mlir.ir import operands_of, type_of
 from shardy_py.mlir.numbering import data_bytes, number_of
 from shardy_py.mlir.plain import plain, tensor_type
-from shardy_py.ops import TABLE, OpRecord
+from shardy_py.ops import TABLE, OpRecord, OpSpec
 
 NOT_OF_THE_OP = frozenset({"sdy.sharding", "sdy.sharding_rule"})
 """Attributes about the sharding of an op."""
@@ -42,6 +43,11 @@ def record_of(op: Operation) -> OpRecord:
         known = _RECORDS.setdefault(signature, _convert(op, context))
         SESSION.charge(4 * len(signature))  # operands and results, also of the rule
     return known
+
+
+def row_of_op(op: Operation) -> OpSpec:
+    """Returns the row of an op; a custom call's target counts as part of its name."""
+    return ops.row_of(record_of(op)) if op.name == ops.CALL else TABLE[op.name]
 
 
 def signature_of(op: Operation, number: Callable[[Attribute], int] = id) -> tuple[Hashable, ...]:

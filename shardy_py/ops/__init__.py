@@ -5,7 +5,9 @@
 """
 
 from shardy_py.ops import custom_calls
+from shardy_py.ops.collective import RAGGED
 from shardy_py.ops.combiners import COMBINERS, REDUCTIONS, Combiner, Identity
+from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.directions import input_to_output, is_exact, output_to_input, reads_everything
 from shardy_py.ops.facets import Facet
 from shardy_py.ops.movement import linear_index
@@ -50,8 +52,10 @@ from shardy_py.ops.work import NO_WORK, Work
 
 __all__ = [
     "BY_MAPS",
+    "CALL",
     "COMBINERS",
     "NO_WORK",
+    "RAGGED",
     "REDUCTIONS",
     "TABLE",
     "Atom",

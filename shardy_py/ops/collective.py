@@ -29,6 +29,9 @@ from shardy_py.ops.reduction import whole_dimensions
 from shardy_py.ops.spec import Collective, Family, Linear, OpSpec, RuleSource, Storage
 from shardy_py.ops.work import each_element
 
+RAGGED = "ragged_all_to_all"
+"""The custom call of JAX that sends slices, of sizes known at run time, into a buffer, its second operand."""
+
 
 def _exchanged(*attributes: str) -> Maps:
     """Pointwise; split and concatenated dimensions are read whole."""
@@ -116,6 +119,7 @@ ROWS = (
     _user("collective_broadcast"),
     _user("collective_permute"),
     _user("reduce_scatter", _for_each(_scattered), "scatter_dimension"),
+    OpSpec(f"stablehlo.custom_call@{RAGGED}", collective=Collective(RAGGED, names_devices=True)),
     OpSpec("stablehlo.collective_reduce", pointwise, closer=each_its_own, rule_source=RuleSource.UNKNOWN),
     OpSpec("stablehlo.cross-replica-sum", pointwise, closer=each_its_own),
     _sdy("all_gather", "gathering_axes"),

@@ -101,6 +101,10 @@ def _evaluated(
         return error
 
 
+def ready() -> None:
+    """Returns when a worker has loaded this module, and with it what evaluates."""
+
+
 _ONE = Lock()
 """A worker evaluates one candidate at a time, also where its executor has threads: studies are of one."""
 

@@ -5,6 +5,7 @@ Not here: the suggestion (`suggesting.py`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
@@ -24,6 +25,10 @@ _RIVALS = 3
 """The fastest named schemes that are shown."""
 _LISTED = 4
 """Changes that are on the line of a plan."""
+_SUB_AXIS = re.compile(r"""'"([^"']+)"(:\(\d+\)\d+)'""")
+"""A sub-axis in the text of a spec, which quotes it twice."""
+_NAMED = 3
+"""Arguments without labels that are named together."""
 _NONE = "-"
 
 
@@ -99,24 +104,48 @@ def change_text(program: Program, plan: Plan) -> str:
 def changes_of(program: Program, plan: Plan) -> Iterator[tuple[str, str, str]]:
     """Returns values whose annotation a plan changes, alike ones together: each with it before and after."""
     found: dict[tuple[str, str, str], int] = {}
+    unnamed: dict[tuple[str, str, str], list[str]] = {}
     values = values_of_main(program)
     for tensor, own in zip(plan.roles.tensors, plan.choice, strict=True):
         kind = type_text(tensor.shape, tensor.element)
         if tensor.values:
             if own != tensor.own:
-                where = "inside" if tensor.is_point else "results"
+                names = [name for name, _ in tensor.values]
+                where = f"inside: {kind}" if tensor.is_point else f"{_listed(names)} of {kind}"
                 before, after = (_NONE if each is None else spec_text(each) for each in (tensor.own, own))
-                found[f"{where}: {kind}", before, after] = len(tensor.values)
+                name = f"{where}{_place(tensor.written or tensor.values)}" if tensor.is_point else where
+                found[name, before, after] = len(tensor.values) if tensor.is_point else 1
             continue
         before, after = _annotation(values[tensor.name]), spec_text(own)
-        if before != after:
-            name = tensor.path or kind
-            found[name, before, after] = found.get((name, before, after), 0) + 1
+        if before != after and tensor.path:
+            key = tensor.path, before, after
+            found[key] = found.get(key, 0) + 1
+        elif before != after:
+            unnamed.setdefault((kind, before, after), []).append(tensor.name)
     for (name, before, after), count in found.items():
         yield (f"{count} x {name}" if count > 1 else name), before, after
+    for (kind, before, after), names in unnamed.items():
+        yield f"{_listed(names)} of {kind}", before, after
+
+
+def _place(values: Sequence[tuple[str, str]]) -> str:
+    """The line of values with their locations, as the end of a phrase; "" if it is unknown, or several."""
+    places = {location.partition(" ")[0] for _, location in values}
+    return f" at {places.pop()}" if len(places) == 1 and "" not in places else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are.
+
+    >>> _listed(["%arg0", "%arg4", "%arg8", "%arg9"])
+    '%arg0, %arg4 and 2 more'
+    """
+    if len(names) <= _NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} more"
 
 
 def _annotation(value: Value) -> str:
     """The annotation of an argument, with sub-axes as sdy writes them."""
     own = own_spec(value)
-    return _NONE if own is None else spec_text(own)
+    return _NONE if own is None else _SUB_AXIS.sub(r"'\1\2'", spec_text(own))

@@ -190,7 +190,8 @@ class Scorer:
         new = (choice for choice in choices if choice not in self.names)
         wanted = dict.fromkeys((each, at_most, False) for each in islice(new, _AHEAD * self.workers.count))
         for key in [key for key in self._begun if key not in wanted and not key[2]]:
-            self._begun.pop(key).drop()
+            if self._begun[key].drop():  # what a worker has begun may be asked for later
+                del self._begun[key]
         for key in wanted:
             self._begin(*key)
 

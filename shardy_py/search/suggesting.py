@@ -27,7 +27,10 @@ from shardy_py.base.progress import progress
 from shardy_py.base.records import dataclass
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.text.source import position_of
 from shardy_py.search.assignment.integer_program import has_highs
+from shardy_py.search.evaluating import ready
 from shardy_py.search.studies import Study
 from shardy_py.search.study import StepCost
 from shardy_py.search.suggest import (
@@ -43,7 +46,7 @@ from shardy_py.search.suggest import (
     search,
 )
 from shardy_py.search.suggest.judged import Judged
-from shardy_py.search.suggest.search import Rank
+from shardy_py.search.suggest.search import Rank, first_changes, most_seconds
 from shardy_py.search.suggest_coarse import Solved, solved, solved_alike
 from shardy_py.search.suggest_code import own_code, own_constraints
 from shardy_py.search.suggest_compiling import judged, require_compiler
@@ -121,6 +124,7 @@ def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], wanted: Wan
         progress(wanted.tries + len(tried), shown=wanted.shows_progress) as begin,
         workers_of(wanted.executor, wanted.workers) as workers,
     ):
+        workers.prepare(ready)
         made = partial(Scorer, source, name, placement=placement, kept=kept, begin=begin)
         scorers = [made(mesh, stage=stage, workers=workers) for mesh in tried]
         constraints = own_constraints(source)
@@ -264,18 +268,24 @@ class _Search:
                 found += [] if exact is None else [(scorer, scorer.plan(own, YOURS))]
         found.sort(key=self._rank)
         for scorer in dict.fromkeys(scorer for scorer, _ in found[:_COARSE_MESHES]):
-            found += self._coarse(scorer, found[0][1].cost)
+            found += self._coarse(scorer, found[0])
         found.sort(key=self._rank)
         return iter(found[:_STARTS])
 
     def _rank(self, item: tuple[Scorer, Plan]) -> Rank:
         return rank(item[1].cost, self.memory)
 
-    def _coarse(self, scorer: Scorer, best: StepCost) -> Iterator[tuple[Scorer, Plan]]:
-        """The solutions of the coarse model on a mesh that are not far from the best choice so far."""
+    def _coarse(self, scorer: Scorer, first: tuple[Scorer, Plan]) -> Iterator[tuple[Scorer, Plan]]:
+        """The solutions of the coarse model on a mesh that are not far from the best choice so far.
+
+        While one worker solves it, others begin what is scored next if no solution is better.
+        """
+        best = first[1].cost
         at_most = _FAR * best.serial if self.memory is None else inf
         pending = self._begun.pop(scorer, None) or self._begin_coarse(scorer)
         scorer.exact_ahead(scorer.named)
+        if self.workers.count > 1 and self.budget.tries > 0:
+            self._ahead_from(*first)
         outcome, choices = pending.result()
         self.coarse.append(outcome)
         for number, choice in enumerate(choices):
@@ -284,6 +294,13 @@ class _Search:
             is_new = scorer.is_valid(choice) and choice not in scorer.names and self.budget.take()
             if is_new and scorer.score(choice, at_most, name=COARSE) is not None:
                 yield scorer, scorer.plan(choice, COARSE)
+
+    def _ahead_from(self, scorer: Scorer, start: Plan) -> None:
+        """Lets workers begin the first changes of a start."""
+        moves = moves_of(scorer.roles, scorer.mesh, scorer.fixed)
+        changes = first_changes(start.choice, moves, scorer.is_valid, self.wanted.seed)
+        most = most_seconds(start.cost, self.memory)
+        scorer.ahead(islice(changes, self.budget.tries), most)
 
     def _begin_coarse(self, scorer: Scorer) -> PendingTask[Solved]:
         """The solution of the coarse model on a mesh, which a worker begins if there are any."""
@@ -338,7 +355,15 @@ def factorizations(devices: int) -> tuple[Mesh, ...]:
 def _mesh_of(program: Program) -> tuple[str, Mesh | None]:
     found = meshes_with_axes(program.meshes)
     if len(found) > 1:
-        raise ShardyError.unexpected("", expected="a program with one mesh", got=f"{len(found)} meshes")
+        listed = ", ".join(f"@{name}" for name in found)
+        second = Symbols(program.module).get([*found][1])
+        raise ShardyError.unexpected(
+            "",
+            expected="a program with one mesh",
+            got=f"{len(found)} meshes ({listed})",
+            remedy="write the shardings along axes of one of them",
+            where=None if second is None else position_of(second.location),
+        )
     return next(iter(found.items()), ("mesh", None))
 
 

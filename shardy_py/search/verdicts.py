@@ -9,10 +9,12 @@ others that helped alone are tried again, and changes for what then costs most. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from xdsl.ir import Operation
 
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
@@ -20,6 +22,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.difference import Figures
+from shardy_py.report.training_step import passes_of_program
 from shardy_py.report.verdict import (
     CostCause,
     CostGroup,
@@ -40,6 +43,7 @@ from shardy_py.search.advice import (
     key_of,
     words_of,
 )
+from shardy_py.search.advice.kinds.sequence import between_products
 from shardy_py.search.advising import ResultAdvice, figures_of, outcome_of, report_like, tried
 from shardy_py.search.edited_sources import Sources, language_of
 
@@ -54,6 +58,9 @@ _LEAST_SAVING = 0.01
 """The part of all bytes that a change saves at least: less is not worth a change of the program."""
 _MEMORY = 1.05
 """Memory with the changes, in parts of that without: it is an estimate."""
+_FOR_MEMORY = "to save memory, as sums become reduce-scatters: "
+_LESS_MEMORY, _SAME = 0.9, 1.01
+"""A change for memory alone saves a tenth of it, as it is an estimate; and what else does not count."""
 _LEAST_SHARE = 0.03
 """Causes of a smaller part of the time get no tries."""
 _VALUES_TRIED, _FEWEST_TRIES, _MOST_TRIES = 40_000, 12, 32
@@ -115,7 +122,8 @@ def verdict_of(result: Result, report: CommunicationReport, not_tried: str = "")
     not_tried: why no changes are tried, if the caller wants none.
     """
     figures, groups = figures_of(result, report), cost_groups(report)
-    described = tuple(_described(result, report, group) for group in groups[:CAUSES])
+    passes = passes_of_program(result.program.module)
+    described = tuple(_described(result, report, group, passes) for group in groups[:CAUSES])
     bare = Verdict(figures, report.model.name, described, len(groups) - len(described))
     advice = result.kept(ResultAdvice)
     reason = not_tried or _not_tried(result, report, advice)
@@ -127,6 +135,8 @@ def verdict_of(result: Result, report: CommunicationReport, not_tried: str = "")
         adviser.explore(group.first, -(-(tries - adviser.tried) // max(1, _PARTS - number)))
     planner = _Planner(result, report, advice.sources, figures)
     changes, more = planner.changes(adviser, max(_FEWEST_LATER, tries // _LATER))
+    kept, tried_for_memory = planner.saving_memory(adviser, changes)
+    changes, more = [*changes, *kept], more + tried_for_memory
     causes = tuple(
         _with_change(cause, planner, adviser, group, changes)
         for cause, group in zip(described, groups, strict=False)
@@ -150,7 +160,7 @@ def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcom
     sources = result.kept(ResultAdvice).sources
     is_jax = language.startswith("jax")
     rewritten = [(e.rewrite, e.values[0].op) for e in proposal if e.rewrite] if is_jax else []
-    codes = [rewrite.code(sources.advised.sites.text_of(op)) for rewrite, op in rewritten if sources]
+    codes = [rewrite.pasted(sources.advised.sites.text_of(op)) for rewrite, op in rewritten if sources]
     codes += [edit.code() for edit in proposal] if language == "torch" else []
     words, code = words_of(proposal, language), "\n".join(filter(None, codes))
     effects = effects_between(before.uses, after.uses)
@@ -167,9 +177,11 @@ def _not_tried(result: Result, report: CommunicationReport, advice: ResultAdvice
     return f"the program has {values:,} values, more than {MOST_VALUES:,}" if values > MOST_VALUES else ""
 
 
-def _described(result: Result, report: CommunicationReport, group: CostGroup) -> CostCause:
+def _described(
+    result: Result, report: CommunicationReport, group: CostGroup, passes: Mapping[Operation, str]
+) -> CostCause:
     sides = () if result.record is None else result.sides(group.first, most_chains=1)
-    return group.described(report.total, sides, result.source.sources)
+    return group.described(report.total, sides, result.source.sources, passes)
 
 
 def _with_change(
@@ -187,6 +199,12 @@ def _with_change(
     key = key_of(proposal)
     step = next((n for n, (_, each) in enumerate(changes, 1) if key_of(each) == key), 0)
     return replace(cause, best=change_of(planner.result, proposal, adviser.before, after), step=step)
+
+
+def _saves_memory(before: Outcome, after: Outcome) -> bool:
+    """Returns whether devices need less memory, and neither more time for collectives nor more work."""
+    is_slower = after.figures.seconds > before.figures.seconds * _SAME or after.work > before.work * _SAME
+    return not is_slower and after.figures.memory_bytes <= before.figures.memory_bytes * _LESS_MEMORY
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +232,24 @@ class _Planner:
             self._try(adviser, first)
             more += adviser.tried
         return made, more
+
+    def saving_memory(
+        self, first: Adviser, made: Sequence[tuple[TriedChange, Proposal]]
+    ) -> tuple[list[tuple[TriedChange, Proposal]], int]:
+        """Returns the change after the others that saves memory and no more time, and how many were tried."""
+        adviser = self._after(made, 0) if made else first
+        if adviser is None:
+            return [], 0
+        before = adviser.before
+        proposals = [*between_products(adviser.program, before.uses)]
+        tried = ((proposal, adviser.trial(proposal)) for proposal in proposals)
+        good = [(p, after) for p, after in tried if after is not None and _saves_memory(before, after)]
+        if not good:
+            return [], len(proposals)
+        proposal, after = min(good, key=lambda each: each[1].figures.memory_bytes)
+        change = change_of(self.result, proposal, before, after)
+        made_for = replace(change, words=f"{_FOR_MEMORY}{change.words}", is_for_memory=True)
+        return [(made_for, proposal)], len(proposals)
 
     def _best(self, adviser: Adviser) -> tuple[Proposal, Outcome] | None:
         """The best edit that saves enough, and does not buy it with memory; None if there is none."""

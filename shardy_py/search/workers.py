@@ -58,10 +58,9 @@ class PendingTask(Generic[Made]):
             self.workers.lose(error)
             return self.here()
 
-    def drop(self) -> None:
-        """Forgets it, if no worker has begun it."""
-        if self.workers is not None:
-            self.workers.drop(self)
+    def drop(self) -> bool:
+        """Forgets it, if no worker has begun it; returns whether it is forgotten."""
+        return self.workers is not None and self.workers.drop(self)
 
 
 _Task = PendingTask[object]
@@ -113,12 +112,18 @@ class Workers:
         self._fill()
         return True
 
-    def drop(self, pending: _Task) -> None:
-        """Forgets a task, if no worker has begun it."""
+    def drop(self, pending: _Task) -> bool:
+        """Forgets a task, if no worker has begun it; returns whether it is forgotten."""
         if pending in self._waiting:
             self._waiting.remove(pending)
-        elif pending.future is not None:
-            pending.future.cancel()
+            return True
+        return pending.future is None or pending.future.cancel()
+
+    def prepare(self, function: Callable[[], object]) -> None:
+        """Lets all workers begin a function, so that they start while this process does other work."""
+        if self.renewed is not None or isinstance(self.executor, ProcessPoolExecutor):
+            for _ in range(self.count):
+                self.begin(lambda: None, function)
 
     def lose(self, error: Exception) -> None:
         """Notes that a worker has not computed what it had; says so once."""

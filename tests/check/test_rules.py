@@ -141,6 +141,18 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
   return %0 : tensor<16x4xf32>
 }
 """,
+    "SDY015": """
+module @jit_f attributes {mhlo.num_partitions = 8 : i32} {
+sdy.mesh @mesh = <["a"=2, "b"=4]>
+sdy.mesh @mesh_0 = <["x"=2, "y"=2, "z"=2]>
+func.func public @main(%arg0: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {"b"}]>})
+    -> (tensor<16x16xf32>, tensor<16x16xf32> {jax.result_info = "result[1]"}) {
+  %0 = stablehlo.constant dense<1.0> : tensor<16x16xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh_0, [{"x"}, {"y", "z"}]> : tensor<16x16xf32>
+  return %arg0, %1 : tensor<16x16xf32>, tensor<16x16xf32>
+}
+}
+""",
     "SDY013": """
 sdy.mesh @mesh = <["x"=4]>
 func.func @main(%x: tensor<2x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},

@@ -26,7 +26,7 @@ from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import Axes, CollectiveUse, collect_collectives
 from shardy_py.report.communication.scattered import cost_of, is_scattered
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_collective
-from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
+from shardy_py.xla.spmd.from_program import SpmdProgram, entered_operand, source_op
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.walk import Rematerialized, Sent
 
@@ -153,10 +153,11 @@ class PlannedUses:
         if sent.step is None:
             reason = "a result of the program has another sharding"
             return Cause(name, sent.operand, reason, *place, made_for=made_for)
-        if sent.operand >= 0:
-            reason = f"operand {sent.operand} of {name} requires another sharding"
+        operand = sent.operand if sent.operand < 0 else entered_operand(sent.step, sent.operand)
+        if operand >= 0:
+            reason = f"operand {operand} of {name} requires another sharding"
         elif sent.collective.kind in ("all_reduce", "reduce_scatter"):
             reason = f"{name} reduces a sharded dimension"
         else:
             reason = f"the result of {name} is made in another sharding"
-        return Cause(name, sent.operand, reason, *place, made_for=made_for)
+        return Cause(name, operand, reason, *place, made_for=made_for)

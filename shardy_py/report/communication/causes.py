@@ -17,6 +17,7 @@ from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.ir import written_name
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.movements import Copies, Insertion, Movement
+from shardy_py.mlir.record import row_of_op
 from shardy_py.mlir.text.source import position_of
 from shardy_py.ops import TABLE, Collective
 
@@ -73,7 +74,7 @@ class Causes:
 
         asked: the reshards and collectives that were made for it; an op among them is its own cause.
         """
-        collective = TABLE[op.name].collective
+        collective = row_of_op(op).collective
         while (copied := self._copied.get(id(op.results[0]))) is not None and copied.op is not op:
             op = copied.op
         if collective is not None and collective.names_devices and id(op) not in self._inserted:

@@ -19,9 +19,10 @@ from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.ir import op_names, operands_of
 from shardy_py.mlir.loops import run_counts
 from shardy_py.mlir.plain import plain, tensor_type
+from shardy_py.mlir.record import row_of_op
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.mlir.value_table import ValueEntry, ValueTable
-from shardy_py.ops import TABLE, Collective, TensorType
+from shardy_py.ops import CALL, TABLE, Collective, TensorType
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.halos import KIND as HALO
 from shardy_py.report.communication.halos import Halo, Halos
@@ -106,8 +107,9 @@ def collect_collectives(
 
 
 def _is_written(op_name: str) -> bool:
+    """Returns whether ops of a name list their devices; custom calls may."""
     collective = TABLE[op_name].collective
-    return collective is not None and collective.names_devices
+    return op_name == CALL or (collective is not None and collective.names_devices)
 
 
 def collectives_by_op(
@@ -149,8 +151,10 @@ class _CollectiveCollector:
         for entry in self.table.entries:
             if entry.role != "intermediate" or entry.index or entry.value not in entry.op.results:
                 continue  # each op once, by its first result
-            collective = TABLE[entry.op.name].collective
             if only_written and not _is_written(entry.op.name):
+                continue
+            collective = row_of_op(entry.op).collective
+            if only_written and collective is None:
                 continue
             if collective is None:
                 yield from ((entry.op, self._exchange(entry, halo)) for halo in self.halos.of(entry.op))
@@ -161,7 +165,7 @@ class _CollectiveCollector:
         op, kind = entry.op, collective.kind
         value = operands_of(op)[0]
         sides = self.reader.of(value), self.reader.of(op.results[0])
-        held = sum(map(self._held, operands_of(op))) if collective.names_devices else self._held(value)
+        held = self._held_by_all(op) if collective.names_devices else self._held(value)
         axes = self._axes(op, collective, *sides)
         if kind == "all_slice":
             cost = Cost()
@@ -189,6 +193,14 @@ class _CollectiveCollector:
         return CollectiveUse(
             kind, axes, entry.name, entry.function, *tensor, *cost, times, not is_known, cause
         )
+
+    def _held_by_all(self, op: Operation) -> int:
+        """The bytes of the operands of a collective of StableHLO on each device.
+
+        Of a ragged one the smaller of data and buffer: no more is sent, or received, on average.
+        """
+        sizes = [*map(self._held, operands_of(op))]
+        return min(sizes[:2]) if op.name == CALL else sum(sizes)
 
     def _held(self, value: SSAValue) -> int:
         """Returns the bytes of a value on each device; 0 for tokens."""

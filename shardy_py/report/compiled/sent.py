@@ -12,6 +12,7 @@ from shardy_py.hardware.cost import AxisSize, Cost, CostModel
 from shardy_py.hlo.collectives import HloCollective, SentValue, element_count
 from shardy_py.hlo.text import NO_ORIGIN
 from shardy_py.hlo.text.record import tensor_type
+from shardy_py.ops import RAGGED
 from shardy_py.report.join import SentItem, sizes_of
 from shardy_py.sharding import Mesh
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_collective
@@ -87,4 +88,5 @@ def _item(collective: HloCollective, value: SentValue, along: tuple[AxisSize, ..
 def cost_of(collective: HloCollective, along: tuple[AxisSize, ...], model: CostModel) -> Cost:
     """Returns the bytes that each device receives in one run, and the seconds it takes."""
     priced = getattr(model, collective.kind, model.all_to_all)
-    return priced(along, collective.held_bytes)
+    held = collective.held_bytes
+    return priced(along, min(held, collective.made_bytes) if collective.kind == RAGGED else held)

@@ -17,7 +17,7 @@ from shardy_py.hardware import Hardware
 from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.ir import written_name
 from shardy_py.mlir.location_names import location_text
-from shardy_py.ops import TABLE, Control, Storage
+from shardy_py.ops import TABLE, Control, Storage, row_of
 from shardy_py.report.communication.as_compiled import IssuedUses
 from shardy_py.report.communication.by_xla import PlannedUses, is_written
 from shardy_py.report.communication.collect import CollectiveUse, collectives_by_op
@@ -263,7 +263,7 @@ def _copied(block: StoredBlock, step: PlannedOp, last: Mapping[Name, object]) ->
 
 
 def _is_collective(step: PlannedOp) -> bool:
-    return TABLE[step.record.name].collective is not None
+    return row_of(step.record).collective is not None
 
 
 def collective_node(use: CollectiveUse, times: float) -> TimedNode:

@@ -7,8 +7,9 @@ that are alike: of one name, types and axes. Not here: what to change (`shardy_p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from xdsl.ir import Operation
 
@@ -23,6 +24,7 @@ from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.communication.report import by_cause
 from shardy_py.report.explain import Side
 from shardy_py.report.tables import type_text
+from shardy_py.report.training_step import FORWARD
 from shardy_py.report.verdict.model import CostCause
 from shardy_py.report.verdict.repeats import family_name, layer_count, module_of, phases
 
@@ -50,11 +52,17 @@ class CostGroup:
         """The cost of all runs of all."""
         return sum((use.total for use in self.uses), Cost())
 
-    def described(self, total: Cost, sides: Sequence[Side], sources: SourceFiles | None) -> CostCause:
+    def described(
+        self,
+        total: Cost,
+        sides: Sequence[Side],
+        sources: SourceFiles | None,
+        passes: Mapping[Operation, str] = MappingProxyType({}),
+    ) -> CostCause:
         """Returns the cause in words.
 
         total: of the program. sides: the annotations that meet at the most expensive. sources: the files of
-        its lines, None if they are not at hand.
+        its lines, None if they are not at hand. passes: of ops that have no names, by their structure.
         """
         first, cost = self.first, self.cost
         scopes = [_scope(use) for use in self.uses]
@@ -70,12 +78,22 @@ class CostGroup:
             dict(kinds.most_common()),
             len(self.uses),
             layer_count(scopes),
-            phases(scopes),
+            phases(scopes) or _passes_of((use.cause.made_for for use in self.uses), passes),
             cost,
             own / whole if whole else 0.0,
             first.cause.reason,
             origins_of(sides),
         )
+
+
+def _passes_of(ops: Iterable[Operation | None], passes: Mapping[Operation, str]) -> dict[str, int]:
+    """Returns how many ops are of each pass, that of the op around counts; {} if they are all forward."""
+    found: Counter[str] = Counter()
+    for op in ops if passes else ():
+        while op is not None and op not in passes:
+            op = op.parent_op()
+        found[FORWARD if op is None else passes[op]] += 1
+    return dict(found) if set(found) != {FORWARD} else {}
 
 
 def cost_groups(report: CommunicationReport) -> tuple[CostGroup, ...]:

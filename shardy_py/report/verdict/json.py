@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
 from shardy_py.base.errors import Position
 from shardy_py.base.json_values import JsonObject
 from shardy_py.report.difference import Figures
+from shardy_py.report.verdict.effects import CollectiveEffect, CollectivePlace
 from shardy_py.report.verdict.model import CostCause, TriedChange, Verdict
 
 
@@ -37,7 +41,29 @@ def change_json(change: TriedChange) -> JsonObject:
             {"file": f.start.file, "start": _place(f.start), "end": _place(f.end), "new": f.new}
             for f in change.fixes
         ],
+        "purpose": "memory" if change.is_for_memory else "communication",
+        "effects": [*_effects(change.effects)],
     }
+
+
+def _effects(effects: Iterable[CollectiveEffect]) -> Iterator[JsonObject]:
+    """The effects of a change in their order, those that differ in scopes only together."""
+    found: dict[CollectivePlace, tuple[int, int, int]] = {}
+    for effect in effects:
+        place = replace(effect.place, scope="")
+        count, before, after = found.get(place, (0, 0, 0))
+        found[place] = count + 1, before + effect.before, after + effect.after
+    for place, (count, before, after) in found.items():
+        yield {
+            "kind": place.kind,
+            "axes": [*place.axes],
+            "op": place.op,
+            "operand": place.operand,
+            "location": place.location,
+            "count": count,
+            "before_bytes": before,
+            "after_bytes": after,
+        }
 
 
 def _figures(figures: Figures) -> JsonObject:

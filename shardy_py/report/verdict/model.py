@@ -54,7 +54,8 @@ class TriedChange:
     kept: the bytes of arguments and results on each device, without and with it.
     fixes: of the source, if all of the change is expressions of files. code: lines to paste; "" if the words
     say it all. annotations: the change in a program of MLIR, if annotations are all of it. effects: the
-    collectives that it removes, makes cheaper or adds.
+    collectives that it removes, makes cheaper or adds. is_for_memory: it saves memory and no more time: what
+    it adds is gone, or hidden, once XLA has made reduce-scatters of the sums that it partitions.
     """
 
     words: str
@@ -65,6 +66,7 @@ class TriedChange:
     code: str = ""
     annotations: tuple[SuggestedSharding, ...] = ()
     effects: tuple[CollectiveEffect, ...] = ()
+    is_for_memory: bool = False
 
     @property
     def saved_bytes(self) -> int:

@@ -30,10 +30,13 @@ def headline(verdict: Verdict) -> str:
     if not figures.bytes:
         return "Verdict: the program needs no communication."
     received = f"Verdict: each device receives {bytes_text(figures.bytes)} in {seconds_text(figures.seconds)}"
-    if verdict.changes:
-        after = verdict.after
-        times = counted(len(verdict.changes), "change")
+    sending = [change for change in verdict.changes if not change.is_for_memory]
+    if sending:
+        after, times = sending[-1].after, counted(len(sending), "change")
         received += f"; {bytes_text(after.bytes)} in {seconds_text(after.seconds)} with {times}"
+    for change in verdict.changes[len(sending) :]:
+        saved = _sizes(change.before.memory_bytes, change.after.memory_bytes)
+        received += f"; memory {saved} with {'another' if sending else 'a change'}"
     return f"{received}."
 
 

@@ -112,6 +112,35 @@ class Resizing:
         results = (self._variables[value] for value in self._variables if isinstance(value, OpResult))
         return sum(prod(solution[variable] for variable in variables) for variables in results)
 
+    def following(self, value: SSAValue, dimension: int, size: int) -> Mapping[SSAValue, Shape] | None:
+        """Returns the shapes of all values after a dimension of one gets another size; None: it cannot.
+
+        Sizes are related by ops only: those that happen to be equal need not stay so.
+        """
+        solution = self._problem.following(self._variables[value][dimension], size)
+        if solution is None:
+            return None
+        return {each: tuple(solution[v] for v in names) for each, names in self._variables.items()}
+
+    def apply(
+        self,
+        value: SSAValue,
+        dimension: int,
+        size: int,
+        copy: ModuleOp,
+        into: Mapping[SSAValue, SSAValue],
+    ) -> bool:
+        """Gives a copy of the program the sizes of `following`; returns whether all its ops are valid then.
+
+        into: from the values of the program to those of the copy.
+        """
+        solution = self._problem.following(self._variables[value][dimension], size)
+        if solution is None:
+            return False
+        ops = list(zip(walk_pre_order(self._module), walk_pre_order(copy), strict=True))
+        self._resize(into, ops, solution, {})
+        return all(_is_valid(new) for _, new in ops)
+
     def pin(self, op: Operation) -> None:
         """The sizes of an op stay."""
         self._problem.pin(*self._of_op(op))

@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import islice
 
+from typing_extensions import override
+
 from shardy_py.run.proof.size_relations import ProductOfSizes, SizeRelation
 
 KEPT = 8
@@ -110,6 +112,21 @@ class Problem:
         """
         return _Solver(self, least, least if whole is None else whole).solve()
 
+    def following(self, variable: int, size: int) -> tuple[int, ...] | None:
+        """Returns the size of each variable after one changed, with those that must follow.
+
+        Only tied dimensions count as equal. None: a relation cannot follow.
+
+        >>> problem = Problem()
+        >>> rows, columns, both = (problem.variable(size) for size in (6, 64, 384))
+        >>> problem.relate(ProductOfSizes(both, (rows, columns)))
+        >>> problem.following(rows, 8)
+        (8, 64, 512)
+        """
+        return _Following(self, [self._root(each) for each in range(len(self.sizes))]).solve_for(
+            variable, size
+        )
+
     def _root(self, variable: int) -> int:
         while self._parents[variable] != variable:
             self._parents[variable] = variable = self._parents[self._parents[variable]]
@@ -151,8 +168,8 @@ class Problem:
 
 
 class _Solver:
-    def __init__(self, problem: Problem, least: int, whole: int) -> None:
-        self._classes = problem.classes()
+    def __init__(self, problem: Problem, least: int, whole: int, classes: list[int] | None = None) -> None:
+        self._classes = problem.classes() if classes is None else classes
         self._old = problem.sizes
         self._least, self._whole = least, whole
         self._parts = problem.parts_of(self._classes)
@@ -219,3 +236,25 @@ class _Solver:
                     return repaired
             return None
         return changes
+
+
+class _Following(_Solver):
+    """Sizes that follow one that is given, larger or smaller, however they are sharded."""
+
+    def __init__(self, problem: Problem, classes: list[int]) -> None:
+        super().__init__(problem, 0, 0, classes)
+
+    def solve_for(self, variable: int, size: int) -> tuple[int, ...] | None:
+        """Returns all sizes; None if a relation cannot follow."""
+        name, self._steps = self._classes[variable], STEPS
+        if not self._fits(name, size):
+            return None
+        changes = self._repaired({name: size}, list(self._relations.get(name, ())))
+        if changes is None:
+            return None
+        sizes = self._sizes | changes
+        return tuple(sizes[each] for each in self._classes)
+
+    @override
+    def _fits(self, variable: int, size: int) -> bool:
+        return variable not in self._pinned and size > 0

@@ -23,12 +23,19 @@ class SuggestedRewrite:
 
     name: equal for rewrites that do the same to an op. words: of it, as an instruction. apply: changes a
     program that has the op. code: what to write instead of an expression of the source; "" if the words do.
+    definition: a function that the code calls.
     """
 
     name: str
     words: Callable[[Operation], str] = field(compare=False)
     apply: Callable[[Operation], None] = field(compare=False)
     code: Callable[[str], str] = field(default=_no_code, compare=False)
+    definition: str = field(default="", compare=False)
+
+    def pasted(self, text: str) -> str:
+        """Returns the code for an expression with the function that it calls; "" if there is none."""
+        code = self.code(text)
+        return f"{self.definition}{code}" if code else ""
 
 
 def replace_op(op: Operation, *new: Operation) -> None:

@@ -56,6 +56,30 @@ class Budget:
         return not self.spent
 
 
+def first_changes(
+    start: Choice, moves: Sequence[AnnotationMove], is_valid: Callable[[Choice], bool], seed: int = 0
+) -> Iterator[Choice]:
+    """Returns the choices that `search` scores first from a start."""
+    changed = (move.applied(start) for move in _ordered(moves, seed))
+    return (each for each in dict.fromkeys(changed) if each != start and is_valid(each))
+
+
+def most_seconds(cost: StepCost, memory_limit: int | None) -> float:
+    """Returns the most seconds that a step may take to be better than one with a cost."""
+    return _most_seconds(rank(cost, memory_limit))
+
+
+def _most_seconds(held: Rank) -> float:
+    return held[1] if held[0] == 0 else float("inf")
+
+
+def _ordered(moves: Sequence[AnnotationMove], seed: int) -> list[AnnotationMove]:
+    order = list(moves)
+    if seed:
+        Random(seed).shuffle(order)
+    return order
+
+
 Ahead = Callable[[Iterator[Choice], float], None]
 """Called with the choices to be scored if none of them is better, and the seconds they may take."""
 Score = Callable[[Choice, float], StepCost | None]
@@ -80,9 +104,7 @@ def search(
     """
     best, held = start, rank(cost, memory_limit)
     known = {start}
-    order = list(moves)
-    if seed:
-        Random(seed).shuffle(order)
+    order = _ordered(moves, seed)
     since = 0
     while since < len(order):
         move = order.pop(0)
@@ -93,7 +115,7 @@ def search(
             continue
         if not budget.take():
             break
-        at_most = held[1] if held[0] == 0 else float("inf")
+        at_most = _most_seconds(held)
         if ahead is not None:
             left = order[: len(order) - since]  # those after it have been tried since the last that helped
             following = (each for move in left if is_valid(each := move.applied(best)) and each not in known)

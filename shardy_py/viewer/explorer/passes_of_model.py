@@ -1,15 +1,18 @@
 """The passes of a training step among the ops of a function: forward, backward and update.
 
 JAX names what it derives (`transpose(jvp(layer_0))`); the rest goes by the flow of data: an op that needs a
-gradient and is not part of its computation is of the update, and so is what only the update needs.
-Not here: how ops are grouped (`scopes.py`), passes in reports (`report/verdict/repeats.py`).
+gradient and is not part of its computation is of the update, and so is what only the update needs. Not here:
+passes of programs without such names (`report/training_step.py`), in reports (`report/verdict/repeats.py`),
+how ops are grouped (`scopes.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-PASSES = FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
+from shardy_py.report.training_step import BACKWARD, FORWARD, UPDATE
+
+PASSES = FORWARD, BACKWARD, UPDATE
 """In their order."""
 _BACKWARD = "transpose("
 _FORWARD = "jvp("

@@ -14,11 +14,13 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.location_names import name_stack
+from shardy_py.report.training_step import passes_by_structure
 from shardy_py.viewer.explorer.items import Item, Items, ValueUse, scope_of
-from shardy_py.viewer.explorer.passes_of_model import PASSES, passes_of_model
+from shardy_py.viewer.explorer.passes_of_model import FORWARD, PASSES, passes_of_model
 
 LEAST_RUN = 6
 """The least number of ops in a run that counts as a layer."""
@@ -134,7 +136,15 @@ class _Folder:
             at: [position[user] for user in self.users.get(child, ()) if user in position]
             for at, child in enumerate(children)
         }
-        return passes_of_model(names, users)
+        return passes_of_model(names, users) or self._passes_by_structure([found[c].op for c in children])
+
+    def _passes_by_structure(self, ops: Sequence[Operation | None]) -> list[str]:
+        """The pass of each op of a function, by its structure; [] if it is no training step."""
+        block = next((op.parent_block() for op in ops if op is not None), None)
+        if block is None or not isinstance(block.parent_op(), FuncOp):
+            return []
+        passes = passes_by_structure(block)
+        return [FORWARD if op is None else passes.get(op, FORWARD) for op in ops] if passes else []
 
     def _around(self, children: Sequence[int], inside: set[int]) -> tuple[list[int], list[int]]:
         """The other ops that use nothing of those inside scopes, and those used by none of them.

@@ -21,9 +21,8 @@ from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import find_ops, operands_of
 from shardy_py.mlir.record import record_of
 from shardy_py.ops import BY_MAPS, TABLE, OpRecord, Policy, call_target, row_of
-from shardy_py.propagation.rules import derive_from_maps
+from shardy_py.propagation.rules import derive_from_maps, ragged_dot_rule
 from shardy_py.sharding import ShardingRule
-from shardy_py.xla.prepare.ragged_dot_rule import ragged_dot_rule
 
 
 def populate_expanded_op_rules(module: ModuleOp) -> None:

@@ -11,8 +11,8 @@ from itertools import combinations
 from math import prod
 from typing import Any, cast
 
-from xdsl.dialects.builtin import SymbolRefAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import DictionaryAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.deferred import np
 from shardy_py.hardware.cost import AxisSize
@@ -32,11 +32,18 @@ def axes_of_devices(op: Operation, meshes: Mapping[str, Mesh]) -> tuple[AxisSize
     pairs = op.properties.get("source_target_pairs")
     if pairs is not None:
         return _permuted_axes(listed_groups(pairs), tuple(meshes.values()))
-    named = getattr(op.properties["replica_groups"], "data", None)
+    groups = op.properties.get("replica_groups") or _configured_groups(op)
+    named = getattr(groups, "data", None)
     if isinstance(named, ReplicaGroupMeshAxes):
         return _named_axes(named, meshes)
-    rows = listed_groups(op.properties["replica_groups"])
+    rows = () if groups is None else listed_groups(groups)
     return _axes_of_groups(rows, tuple(meshes.values())) if rows else ()
+
+
+def _configured_groups(op: Operation) -> Attribute | None:
+    """The groups in the configuration of a custom call."""
+    config = op.properties.get("backend_config")
+    return config.data.get("replica_groups") if isinstance(config, DictionaryAttr) else None
 
 
 def axes_of_collective(

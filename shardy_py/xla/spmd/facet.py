@@ -63,6 +63,7 @@ SENT = Facet(
         "stablehlo.rng": SentRow(plans.rng),
         "stablehlo.dot_general": SentRow(plans.dot_general, is_product=True),
         "stablehlo.dot": SentRow(plans.dot, is_product=True),
+        "chlo.ragged_dot": SentRow(plans.ragged_dot),
         "stablehlo.convolution": SentRow(plans.convolution, is_product=True),
         "stablehlo.transpose": SentRow(plans.transpose),
         "stablehlo.reshape": SentRow(plans.reshape),

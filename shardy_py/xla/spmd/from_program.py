@@ -20,6 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.mlir.dialects.chlo import RaggedDotOp
 from shardy_py.mlir.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatterOp, ReshardOp
 from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes
 from shardy_py.mlir.dialects.traits import is_constant
@@ -38,18 +39,26 @@ from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.xla.spmd.device_groups import axes_of_devices
 from shardy_py.xla.spmd.planned import the_tiling
+from shardy_py.xla.spmd.ragged_products import agreement
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, StepPlans, TiledValue, plan_program
 
 _RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
 """Ops with these run their regions; those of others combine elements."""
 _REDUCTIONS = (AllReduceOp, ReduceScatterOp)
-_REDUCTION_NAMES = frozenset(op.name for op in _REDUCTIONS)
+_OTHERS = frozenset(op.name for op in (*_REDUCTIONS, RaggedDotOp))
+"""The ops without regions whose steps need more than their records."""
 
 
 def source_op(step: PlannedOp | None) -> Operation | None:
     """Returns the op of the program that a step is made from; None if there is none."""
     return None if step is None or step.source is None else of_kind(step.source, Operation)
+
+
+def entered_operand(step: PlannedOp, operand: int) -> int:
+    """Returns the operand of the source of a step: that of a reshard before the op is the one it reshards."""
+    name = step.results[0] if step.results else None
+    return name[1] if isinstance(name, tuple) and isinstance(name[1], int) else operand
 
 
 @releases.following
@@ -135,8 +144,8 @@ class SpmdProgram:
 
 
 def _is_plain(op_name: str) -> bool:
-    """True if ops of a name run no regions, and sum along no unreduced axes."""
-    return TABLE[op_name].control is Control.NONE and op_name not in _REDUCTION_NAMES
+    """True if ops of a name run no regions, and their records say all."""
+    return TABLE[op_name].control is Control.NONE and op_name not in _OTHERS
 
 
 def block_of(function: FuncOp, meshes: Mapping[str, Mesh]) -> Block:
@@ -214,9 +223,12 @@ class _Reader:
 
     def _steps(self, op: Operation) -> Iterator[PlannedOp]:
         control = TABLE[op.name].control
+        if isinstance(op, RaggedDotOp):
+            yield from self._ragged_product(op)
+            return
         names = self._named(operands_of(op))
         if isinstance(op, ManualComputationOp):
-            entering = tuple(self._entering(op))
+            entering = tuple(self._entering(op, op.in_shardings.data))
             yield from entering
             names = tuple(step.results[0] for step in entering)
         targets = tuple(map(self._own, op.results))
@@ -270,9 +282,31 @@ class _Reader:
             has_results = control in (Control.LOOP, Control.BRANCHES) and not is_condition
             yield self._block(block, targets if has_results else None)
 
-    def _entering(self, op: ManualComputationOp) -> Iterator[PlannedOp]:
+    def _ragged_product(self, op: Operation) -> Iterator[PlannedOp]:
+        """The op with operands that agree, and the reshard of its result."""
+        given, made = ([*map(self.shardings.of, values)] for values in (operands_of(op), op.results))
+        agreed = agreement(record_of(op), tuple(given), tuple(made), self.meshes)
+        if agreed is None:
+            yield self._plain_step(op)
+            return
+        targets = [own if new is None else new for own, new in zip(given, agreed.operands, strict=True)]
+        entering = tuple(self._entering(op, targets))
+        yield from entering
+        names = tuple(step.results[0] for step in entering)
+        record = replace(record_of(op), attributes={**record_of(op).attributes, "group": agreed.group})
+        (result,), (sharding,) = op.results, made
+        named, target = self._named(op.results), self._tiling(result, sharding)
+        if agreed.result is None:
+            yield PlannedOp(record, names, named, (target,), source=op)
+            return
+        between: Name = (op, "made")
+        yield PlannedOp(record, names, (between,), (self._tiling(result, agreed.result),), source=op)
+        copied = OpRecord(ReshardOp.name, record.results, record.results)
+        yield PlannedOp(copied, (between,), named, (target,), source=op)
+
+    def _entering(self, op: Operation, shardings: Sequence[TensorSharding | None]) -> Iterator[PlannedOp]:
         """The reshards of operands to the shardings with which their parts go in."""
-        for i, (value, sharding) in enumerate(zip(operands_of(op), op.in_shardings.data, strict=True)):
+        for i, (value, sharding) in enumerate(zip(operands_of(op), shardings, strict=True)):
             type_ = tensor_type(type_of(value))
             record = OpRecord(ReshardOp.name, (type_,), (type_,))
             (name,) = self._named((value,))

@@ -77,6 +77,14 @@ def explicit(application: Application) -> list[HeldTensor]:
     return found
 
 
+def ragged_dot(application: Application) -> list[HeldTensor]:
+    """Operands agree; parts of a sharded contracted dimension are summed."""
+    shape, (target,) = application.shape(), application.targets
+    made = result_of(application.operands, shape, target, application.element())
+    group: Sequence[int] = application.attributes.get("group") or ()
+    return [made.sent("all_reduce", group, local=made.local) if group else made]
+
+
 def constant(application: Application) -> list[HeldTensor]:
     """Its number is known if it is a scalar of integers."""
     made = HeldTensor.of(application.shape(), application.targets[0], application.element())

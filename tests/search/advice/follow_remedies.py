@@ -98,6 +98,43 @@ SAMPLED = "def f(w, x):\n    v, i = lax.top_k(x @ w['up'], 8)\n    return jax.nn
 SPECTRA = "def f(w, x):\n    s = jnp.fft.rfft(x * w['up'])\n    return jnp.abs(s)\n"
 DEPTHWISE = GROUPED.replace("feature_group_count=8", "feature_group_count=32").replace("relu", "tanh")
 
+PADDED = (
+    "N = 6\ndef f(w, x):\n    b, t, _ = x.shape\n"
+    "    q, k, v = ((x @ w[n]).reshape(b, t, N, -1) for n in 'qkv')\n"
+    "    p = jax.nn.softmax(jnp.einsum('bqhk,bthk->bhqt', q, k), -1)\n"
+    "    o = jnp.einsum('bhqt,bthk->bqhk', p, v)\n    return o.reshape(b, t, -1) @ w['o']\n"
+)
+RESIDUAL = (
+    "def norm(x):\n    return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)\n"
+    "def loss(w, x):\n    for i in range(3):\n        h = jax.nn.gelu(norm(x) @ w['up'][i])\n"
+    "        x = x + h @ w['down'][i]\n    return (norm(x)**2).mean()\n"
+)
+REDUCED = "def f(w, x):\n    z = jnp.tanh(x @ w['up'])\n    return z.sum(0), jnp.exp(z).max(-1)\n"
+SCORES = (
+    "def f(w, x):\n    z = x @ w['up']\n    p = jax.nn.log_softmax(z, -1)\n"
+    "    return (p * z).sum(-1).mean()\n"
+)
+LINEAR = (
+    "def f(w, x):\n    def linear(x, weight):\n        return x @ weight.T\n"
+    "    gate = jax.nn.silu(linear(x, w['gate']))\n    h = gate * linear(x, w['up'])\n"
+    "    return x + linear(h, w['down'])\n"
+)
+GROUPED_HEADS = (
+    "def f(w, x):\n    b, t, _ = x.shape\n    q = (x @ w['q'].T).reshape(b, t, 8, -1)\n"
+    "    k, v = ((x @ w[n].T).reshape(b, t, 2, -1) for n in 'kv')\n"
+    "    k, v = (jnp.repeat(each, 4, axis=2) for each in (k, v))\n"
+    "    p = jax.nn.softmax(jnp.einsum('bqhd,bkhd->bhqk', q, k), -1)\n"
+    "    o = jnp.einsum('bhqk,bkhd->bqhd', p, v).reshape(b, t, -1)\n    return o @ w['o'].T\n"
+)
+REPEATED = (
+    "def f(w, x):\n    h = jnp.concatenate([x] * 8)\n    h = h.reshape(8, *x.shape)\n"
+    "    return jnp.einsum('emk,ekn->emn', h, w['up'])\n"
+)
+EXPERTS = (
+    "def f(w, x):\n    h = jax.nn.relu(lax.ragged_dot(x, w['up'], w['sizes']))\n"
+    "    return lax.ragged_dot(h, w['down'], w['sizes'])\n"
+)
+
 UP, DOWN = (128, 512), (512, 128)
 Spec = tuple[Any, ...]
 
@@ -168,6 +205,52 @@ def programs() -> dict[
         found[f"depthwise_{name}"] = DEPTHWISE, depthwise, ((16, 32, 16, 16), (None, *axes))
         found[f"sampled_{name}"] = SAMPLED, {"up": (UP, ())}, ((512, 128), axes)
         found[f"spectra_{name}"] = SPECTRA, {"up": ((128,), ())}, ((512, 128), axes)
+    for dimension in (16, 32):
+        columns = ((128, 6 * dimension), (None, "x"))
+        attention = {**dict.fromkeys("qkv", columns), "o": ((6 * dimension, 128), ("x",))}
+        found[f"padded_{dimension}"] = PADDED, attention, ((16, 256, 128), ("y",))
+        found[f"padded_rows_{dimension}"] = (
+            PADDED,
+            {**attention, "o": ((6 * dimension, 128), ())},
+            (
+                (16, 256, 128),
+                ("y",),
+            ),
+        )
+    layers = {"up": ((3, *UP), (None, None, "x")), "down": ((3, *DOWN), (None, "x"))}
+    wide = {"up": ((3, 512, 1024), (None, None, "x")), "down": ((3, 1024, 512), (None, "x"))}
+    found["memory"] = RESIDUAL + "f = loss\n", wide, ((8, 512, 512), ("y",))
+    found["sequence"] = RESIDUAL + "f = loss\n", layers, ((16, 256, 128), ("y",))
+    found["sequence_train"] = RESIDUAL + TRAIN[TRAIN.index("def f") :], layers, ((16, 256, 128), ("y",))
+    for style, (rows, columns) in {
+        "rows": (("x",), ()),
+        "both": (("x",), ("x",)),
+        "cross": ((), ("x",)),
+    }.items():
+        reduced = {"up": (UP, (*columns,) if style != "cross" else (None, "y"))}
+        found[f"reduced_{style}"] = (
+            REDUCED,
+            reduced,
+            ((4096, 128), (*rows, "y") if style == "cross" else rows),
+        )
+        found[f"scores_{style}"] = SCORES, reduced, ((4096, 128), rows or (None, "x"))
+    for style, (outer, inner) in {"rows": ("x", None), "columns": (None, "x"), "mixed": ("y", "x")}.items():
+        gated = dict.fromkeys(("gate", "up"), ((512, 128), (outer, inner)))
+        gated["down"] = (DOWN[::-1], (outer, inner))
+        found[f"linear_{style}"] = LINEAR, gated, ((16, 64, 128), ("y",))
+        shared = {"q": ((256, 128), (outer,)), "o": ((128, 256), (inner,))}
+        shared |= dict.fromkeys("kv", ((64, 128), (outer, inner)))
+        found[f"grouped_heads_{style}"] = GROUPED_HEADS, shared, ((16, 64, 128), ("y",))
+    for axes in ("x", "y"):
+        repeated = {"up": ((8, *UP), (axes,))}
+        found[f"repeated_{axes}"] = REPEATED, repeated, ((64, 128), ())
+    for name, rows in {"": ("x",), "_of_data": (("y", "x"),), "_whole": ()}.items():
+        experts = {
+            "up": ((8, 128, 256), ("x",)),
+            "down": ((8, 256, 128), ("x",)),
+            "sizes": ((8,), ()),
+        }
+        found[f"experts{name}"] = EXPERTS, experts, ((4096, 128), rows)
     return found
 
 
@@ -193,6 +276,7 @@ class Function:
     weights: dict[str, Any]
     data: Any
     results: dict[str, Any] = field(default_factory=dict[str, Any])
+    platform: str = "cpu"
 
     def lowered(self, folder: Path) -> Any:
         """Returns what `jax.jit` lowers, with locations in a file of the source."""
@@ -201,7 +285,8 @@ class Function:
         names: dict[str, Any] = {}
         exec(compile(self.source, str(file), "exec"), names)
         given = {"out_shardings": {k: self.results.get(k) for k in self.weights}} if self.results else {}
-        return jax.jit(names["f"], **given).lower(self.weights, self.data)
+        traced = jax.jit(names["f"], **given).trace(self.weights, self.data)
+        return traced.lower(lowering_platforms=(self.platform,))
 
     def after(self, edit: Edit) -> Function | None:
         """Returns the function after an edit; None if this script cannot follow it."""
@@ -234,11 +319,24 @@ class Function:
         stretch = stretch_of(edit.values[0].location)
         if stretch is None or edit.rewrite is None:
             return None
+        if edit.rewrite.name.startswith("pad "):
+            return self._padded(edit.words("jax"))
         (start, end), lines = stretch, self.source.splitlines(keepends=True)
         line = lines[start.line - 1]
         code = edit.rewrite.code(line[start.column : end.column])
         lines[start.line - 1] = f"{line[: start.column]}{code}{line[end.column :]}"
-        return replace(self, source="".join(lines)) if code else None
+        return replace(self, source="".join((*lines, edit.rewrite.definition))) if code else None
+
+    def _padded(self, words: str) -> Function:
+        """Makes the number `N` of the source, and weights, as large as the remedy says."""
+        (sizes,) = re.findall(r"pad (\d+) to (\d+)", words)
+        weights = dict(self.weights)
+        for name, _, new in re.findall(r"w\['(\w+)'\] ([\dx]+) -> ([\dx]+)", words):
+            like = weights[name]
+            shape = tuple(map(int, new.split("x")))
+            weights[name] = jax.ShapeDtypeStruct(shape, like.dtype, sharding=like.sharding)
+        source = self.source.replace(f"N = {sizes[0]}\n", f"N = {sizes[1]}\n")
+        return replace(self, source=source, weights=weights)
 
     def _changed(self, constraint: ValueEntry, spec: str | None) -> Function | None:
         """Changes or removes a constraint of the source."""
@@ -281,14 +379,21 @@ def array(like: Any, spec: P) -> Any:
     return jax.ShapeDtypeStruct(like.shape, like.dtype, sharding=NamedSharding(mesh(), spec))
 
 
-def followed(name: str, folder: Path) -> Iterator[Followed]:
-    """Returns the remedies of a program's report, each once, followed."""
+def made(name: str) -> Function:
+    """Returns the function of a program."""
     source, weights, (shape, spec), *given = programs()[name]
     kind = jnp.int32 if name.startswith("embedding") else jnp.float32
-    w = {k: array(jax.ShapeDtypeStruct(s, jnp.float32), P(*p)) for k, (s, p) in weights.items()}
+    kinds = {"sizes": jnp.int32}
+    w = {k: array(jax.ShapeDtypeStruct(s, kinds.get(k, jnp.float32)), P(*p)) for k, (s, p) in weights.items()}
     data = array(jax.ShapeDtypeStruct(shape, kind), P(*spec))
     results = {k: NamedSharding(mesh(), P(*p)) for each in given for k, p in each.items()}
-    function = Function(HEAD + source, w, data, results)
+    platform = "tpu" if "ragged_dot" in source else "cpu"  # which other compilers get as a dense product
+    return Function(HEAD + source, w, data, results, platform)
+
+
+def followed(name: str, folder: Path) -> Iterator[Followed]:
+    """Returns the remedies of a program's report, each once, followed."""
+    function = made(name)
     before = function.lowered(folder)
     result = propagate(Program.from_jax(before))
     report = result.communication(partitioner="xla")
@@ -304,6 +409,26 @@ def followed(name: str, folder: Path) -> Iterator[Followed]:
                 edited = None if edited is None else edited.after(edit)
             after = "" if edited is None else edited.lowered(folder).as_text()
             yield Followed(name, use, remedy, before.as_text(), after)
+
+
+def memory_saved(name: str, folder: Path) -> tuple[int, int] | None:
+    """Returns the temporary bytes that XLA allocates without and with the change for memory of the verdict.
+
+    None: the verdict has none.
+    """
+    function = made(name)
+    before = function.lowered(folder)
+    verdict = propagate(Program.from_jax(before)).verdict(partitioner="xla")
+    (*_, change) = verdict.changes or (None,)
+    if change is None or not change.is_for_memory or len(verdict.changes) > 1:
+        return None
+    lines = function.source.splitlines(keepends=True)
+    for fix in sorted(change.fixes, key=lambda each: -each.start.column):
+        line = lines[fix.start.line - 1]
+        lines[fix.start.line - 1] = f"{line[: fix.start.column]}{fix.new}{line[fix.end.column :]}"
+    after = replace(function, source="".join(lines)).lowered(folder)
+    sizes = [each.compile().memory_analysis().temp_size_in_bytes for each in (before, after)]
+    return sizes[0], sizes[1]
 
 
 def _name(axis: AxisRef) -> str:
@@ -371,7 +496,13 @@ def main(names: Sequence[str]) -> int:
     )
     print(f"{good} of {total} remedies of {of} programs help in what XLA compiles", end="; ")
     print(f"{rewritten} of them rewrites; {len(rows) - total} not followed")
-    return int(good < len(rows))
+    saved = True
+    if "memory" in (names or ["memory"]):
+        with tempfile.TemporaryDirectory() as folder, jax.set_mesh(mesh()):
+            sizes = memory_saved("memory", Path(folder))
+        saved = sizes is not None and sizes[1] < 0.9 * sizes[0]
+        print(f"{'ok ' if saved else 'BAD'} memory: temporaries {sizes}")
+    return int(good < len(rows) or not saved)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-SAMPLE = ("mlp_wrong_down_4096", "results_64", "embedding", "router_64", "grouped_x")
+SAMPLE = (
+    "mlp_wrong_down_4096",
+    "results_64",
+    "embedding",
+    "router_64",
+    "grouped_x",
+    "experts",
+    "padded_16",
+    "memory",
+)
 
 
 def test_remedies_help_in_what_xla_compiles() -> None:
@@ -18,3 +27,4 @@ def test_remedies_help_in_what_xla_compiles() -> None:
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     assert f"of {len(SAMPLE)} programs help" in run.stdout
+    assert "ok  memory: " in run.stdout

@@ -6,6 +6,7 @@ import pytest
 
 from shardy_py.api import Program, propagate
 from shardy_py.search.advice.rewrites import _tiled  # pyright: ignore[reportPrivateUsage]
+from shardy_py.search.advising import ResultAdvice
 
 PARTS = ", ".join(["tensor<16x64xf32>"] * 8)
 EXPERTS = f"""
@@ -120,3 +121,66 @@ def test_code_to_paste(call: str, code: str) -> None:
 )
 def test_the_code_of_a_repeat(text: str, code: str) -> None:
     assert _tiled(text, (1, 8)) == code
+
+
+HEADS = """
+module @jit_f attributes {mhlo.num_partitions = 8 : i32} {
+sdy.mesh @mesh = <["data"=2, "model"=4]>
+func.func public @main(
+    %x: tensor<32x1024x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}, {}]>} loc("x"),
+    %w: tensor<128x96xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>} loc("w['q']"),
+    %o: tensor<96x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {}]>} loc("w['o']"))
+    -> (RESULT {jax.result_info = "result"}) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0]
+    : (tensor<32x1024x128xf32>, tensor<128x96xf32>) -> tensor<32x1024x96xf32>
+  %1 = stablehlo.reshape %0 : (tensor<32x1024x96xf32>) -> tensor<32x1024x6x16xf32> loc("model.py":3:5)
+  %2 = stablehlo.dot_general %1, %1, batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3]
+    : (tensor<32x1024x6x16xf32>, tensor<32x1024x6x16xf32>) -> tensor<32x6x1024x1024xf32>
+  %s = OP
+  %3 = stablehlo.dot_general %s, %1, batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1]
+    : (tensor<32x6x1024x1024xf32>, tensor<32x1024x6x16xf32>) -> tensor<32x6x1024x16xf32>
+  %4 = stablehlo.transpose %3, dims = [0, 2, 1, 3] : (tensor<32x6x1024x16xf32>) -> tensor<32x1024x6x16xf32>
+  %5 = stablehlo.reshape %4 : (tensor<32x1024x6x16xf32>) -> tensor<32x1024x96xf32>
+  %6 = stablehlo.dot_general %5, %o, contracting_dims = [2] x [0]
+    : (tensor<32x1024x96xf32>, tensor<96x128xf32>) -> tensor<32x1024x128xf32>
+  return %RETURNED : RESULT
+}
+}
+"""
+TANH = "stablehlo.tanh %2 : tensor<32x6x1024x1024xf32>"
+OVER_HEADS = """stablehlo.constant dense<0.0> : tensor<f32>
+  %m = stablehlo.reduce(%2 init: %s_0) applies stablehlo.maximum across dimensions = [1, 2, 3]
+    : (tensor<32x6x1024x1024xf32>, tensor<f32>) -> tensor<32xf32>
+  %b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<32xf32>) -> tensor<32x6x1024x1024xf32>
+  %s = stablehlo.subtract %2, %b : tensor<32x6x1024x1024xf32>"""
+
+
+def padded(op: str, returned: str = "6", result: str = "tensor<32x1024x128xf32>") -> list[str]:
+    """What is said of rewrites that pad and help."""
+    text = HEADS.replace("OP", op).replace("RESULT", result).replace("RETURNED", returned)
+    propagated = propagate(
+        Program.parse(text.replace("%s = stablehlo.constant", "%s_0 = stablehlo.constant"))
+    )
+    report = propagated.communication(partitioner="xla")
+    adviser = propagated.kept(ResultAdvice).adviser(report)
+    assert adviser is not None
+    for use in report.sending:
+        adviser.explore(use, 8)
+    return [
+        edit.words("jax")
+        for proposal, _ in adviser.helpful()
+        for edit in proposal
+        if "pad" in edit.words("jax")
+    ]
+
+
+def test_heads_that_axes_do_not_divide_are_padded() -> None:
+    assert padded(TANH) == [
+        'pad 6 to 8, which "model" of size 4 divides at model.py:3:5: '
+        "w['q'] 128x96 -> 128x128, w['o'] 96x128 -> 128x128 (with 0 in what is added)"
+    ]
+
+
+def test_heads_are_not_padded_where_that_changes_what_is_computed() -> None:
+    assert padded(OVER_HEADS) == []
+    assert padded(TANH, "s", "tensor<32x6x1024x1024xf32>") == []

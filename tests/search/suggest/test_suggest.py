@@ -161,7 +161,7 @@ def test_it_explains_by_bills_and_changes(program: Program) -> None:
     assert lines[1].split()[:3] == ["yours", "plan", "1"]
     assert seconds_text(suggestion.best.cost.serial) in lines[2]
     assert "all_reduce" in bills
-    assert changes.splitlines()[2].split("  ")[0] == "1024x2048xbf16"
+    assert changes.splitlines()[2].split("  ")[0] == "%arg0 of 1024x2048xbf16"
     assert "P(None, ('data', 'model'))" in changes
 
 
@@ -393,7 +393,9 @@ def test_constraints_that_a_plan_cannot_say_stay_or_go_together(spec: str) -> No
 def test_the_first_line_says_what_to_change(program: Program) -> None:
     suggestion = program.suggest(tries=14, progress=False)
     first, second, title = str(suggestion).splitlines()[:3]
-    assert first.startswith("Change 1024x2048xbf16: P(None, ('data', 'model')) -> P(('data', 'model'))")
+    assert first.startswith(
+        "Change %arg0 of 1024x2048xbf16: P(None, ('data', 'model')) -> P(('data', 'model'))"
+    )
     assert second.startswith(f"a step takes {seconds_text(suggestion.best.cost.serial)} instead of ")
     assert title.startswith("Suggested shardings for tpu-v5p")
     assert f"plan 1: {suggestion.changes()}:" in str(suggestion)
@@ -508,3 +510,30 @@ def test_schemes_that_do_not_apply_are_named(program: Program) -> None:
         "sequence parallel",
         "expert parallel",
     } <= names
+
+
+SUB_AXES = """
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2}, {}]>},
+    %b: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>},
+    %c: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}) -> tensor<64x64xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+    : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = stablehlo.dot_general %0, %c, contracting_dims = [1] x [0]
+    : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %1 : tensor<64x64xf32>
+}
+"""
+
+
+def test_changes_name_arguments_without_labels() -> None:
+    line = Program.parse(SUB_AXES).suggest(tries=6, progress=False).changes()
+    assert line.startswith("%arg0 of 64x64xf32: P('x:(1)2') -> ")
+    assert "; %arg1, %arg2 of 64x64xf32: P('y') -> " in line
+
+
+def test_several_meshes_are_an_error_with_its_place() -> None:
+    other = SUB_AXES.replace("\nfunc", '\nsdy.mesh @other = <["z"=8]>\nfunc', 1)
+    with pytest.raises(ShardyError, match=r"got 2 meshes \(@mesh, @other\); write the shardings") as raised:
+        Program.parse(other, "two.mlir").suggest(progress=False)
+    assert str(raised.value).startswith("two.mlir:3:")

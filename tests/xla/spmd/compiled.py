@@ -204,6 +204,7 @@ OPCODES = {
     "all-reduce": "all_reduce",
     "all-to-all": "all_to_all",
     "collective-permute": "collective_permute",
+    "ragged-all-to-all": "ragged_all_to_all",
     "reduce-scatter": "reduce_scatter",
 }
 _INSTRUCTION = re.compile(r"^\s+(ROOT )?%([\w.-]+) = (\(.*?\)|\S+) ([\w-]+)\((.*?)\)(.*)$")
@@ -313,6 +314,8 @@ class Hlo:
         if kind == "all_to_all" and len(arrays) > 1:  # one operand for each device of the group
             element, shape = arrays[0]
             arrays = [(element, (len(arrays), *shape))]
+        if kind == "ragged_all_to_all":  # the rows of the data or of the buffer, whichever are fewer
+            arrays = [min(arrays[:2], key=lambda array: prod(array[1]))]
         groups = tuple(device for group in groups_of(line.attributes) for device in group)
         yield from (
             PlannedCollective(kind, size, element, shape, reason, times, group=groups)
