@@ -151,7 +151,7 @@ class StoredBlock:
         operands = [each.operand for each in sent]
         read = self._in_layouts(step)
         own = (self.types.get(self.stored_name(name)) for name in read.operands)
-        is_product = on_host and STORED.of(read.record.name).is_product
+        is_product = on_host and self.kinds.of(read.record).row.is_product
         held = held_types(read.record, own, self.types.get(read.results[0]), sent) if is_product else ()
         found = canonical(read, operands, held, on_host=on_host, is_entry=self.is_entry)
         wide = 1 + (on_host and is_narrowed_after(read, held))
