@@ -10,6 +10,7 @@ axis. Not here: the interpreter (`run/interpret/`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Set as AbstractSet
 from dataclasses import field
 from typing import Any, TypedDict, cast
 
@@ -39,6 +40,7 @@ from shardy_py.run.interpret.values import expanded, is_array
 
 Inputs = Mapping[str, object] | Mapping[int, object] | Sequence[object]
 """Arrays by the argument's name, label or position; or in order."""
+_INPUTS = "arrays in order, or by argument"
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,12 +274,14 @@ def arrays_of(
 def _check_token(argument: Value) -> None:
     text = attribute_text(argument.entry.type)
     if text != "!stablehlo.token":
-        raise ShardyError.unsupported(f"argument {argument.name}: an input of type {text}")
+        raise ShardyError.unsupported(f"{_name(argument)}: an input of type {text}")
 
 
 def _by_argument(arguments: Sequence[Value], inputs: Inputs) -> dict[int, object]:
     tensors = [n for n, argument in enumerate(arguments) if tensor_type(argument.entry.type) is not None]
-    expect(inputs, Sized, "arrays in order, or by argument", what="inputs")
+    expect(inputs, Sized, _INPUTS, what="inputs")
+    if isinstance(inputs, (str, bytes, AbstractSet)):
+        raise ShardyError.unexpected("inputs", expected=_INPUTS, got=shown(inputs))
     if not isinstance(inputs, Mapping):
         if len(inputs) != len(tensors):
             raise ShardyError.unexpected("", expected=f"{len(tensors)} inputs", got=str(len(inputs)))
@@ -302,14 +306,14 @@ def _by_argument(arguments: Sequence[Value], inputs: Inputs) -> dict[int, object
         if key not in names:
             raise ShardyError.unknown(
                 *("argument", str(key)),
-                [arguments[n].label or arguments[n].file_name or arguments[n].name for n in tensors],
+                [arguments[n].label or _own_name(arguments[n]) for n in tensors],
             )
         if names[key] in given:
-            raise ShardyError(f"argument {arguments[names[key]].name} has two inputs")
+            raise ShardyError(f"{_name(arguments[names[key]])} has two inputs")
         given[names[key]] = value
     missing = [arguments[n] for n in tensors if n not in given]
     if missing:
-        listed = ", ".join(f"{a.name} ({a.label})" if a.label else a.name for a in missing[:12])
+        listed = ", ".join(_name(argument).removeprefix("argument ") for argument in missing[:12])
         raise ShardyError(f"expected an input for each argument, got none for {listed}")
     return given
 
@@ -353,7 +357,12 @@ def _check(argument: Value, type_: TensorType, array: Array | StoredArray, devic
 
 
 def _name(argument: Value) -> str:
-    return f"argument {argument.name}" + (f" ({argument.label})" if argument.label else "")
+    return f"argument {_own_name(argument)}" + (f" ({argument.label})" if argument.label else "")
+
+
+def _own_name(argument: Value) -> str:
+    """The name that the file gives, else the one that is printed."""
+    return argument.file_name or argument.name
 
 
 def _fits(shape: tuple[int, ...], expected: Sequence[int | None]) -> bool:
@@ -379,7 +388,7 @@ def random_inputs(
             check_elements([size or 1 for size in type_.shape], max_elements)
             inputs[argument.name] = random_array(rng, type_)
         except ShardyError as error:
-            raise ShardyError(f"argument {argument.name} {error.first.message}") from None
+            raise ShardyError(f"{_name(argument)} {error.first.message}") from None
         except MemoryError:
-            raise ShardyError(f"argument {argument.name} needs more memory than there is") from None
+            raise ShardyError(f"{_name(argument)} needs more memory than there is") from None
     return inputs

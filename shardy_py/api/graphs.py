@@ -16,9 +16,9 @@ from xdsl.ir import Operation
 from shardy_py.api.arguments import expect_one_of
 from shardy_py.base.errors import ShardyError
 from shardy_py.indexing.layout import TARGETS
-from shardy_py.passes.propagate.propagating import rule_deriver
 from shardy_py.propagation.graph.from_module import op_graph
 from shardy_py.propagation.op_graph import OpGraph, plain
+from shardy_py.propagation.rules import rule_of
 from shardy_py.report.time.by_op import local_work_by_op, work_of_op
 from shardy_py.report.time.local_work import DeviceWork
 
@@ -45,7 +45,7 @@ def graph_of_program(
         return found
 
     values = program.values.table
-    graph = op_graph(program.module, rule_deriver(), target=target, values=values, work_of=work_of)
+    graph = op_graph(program.module, rule_of, target=target, values=values, work_of=work_of)
     return plain(graph) if is_plain else graph
 
 

@@ -274,12 +274,12 @@ def _proof(evidence: Evidence, seed: str) -> FlagReport:
 
 def _check_proof(text: str) -> None:
     if text != _FLOATS:
-        _seed(text)
+        _seed(text, f", or {_FLOATS}")
 
 
-def _seed(text: str) -> int:
+def _seed(text: str, instead: str = "") -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _SEED_DIGITS):
-        expected = f"the seed, a number from 0 with at most {_SEED_DIGITS} digits"
+        expected = f"the seed, a number from 0 with at most {_SEED_DIGITS} digits{instead}"
         raise ShardyError.unexpected("", expected=expected, got=f"'{text[:60]}'")
     return int(text)
 

@@ -18,12 +18,15 @@ from typing import Any
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.narrowing import is_iterable
 from shardy_py.frontends.jax import INSTALL
 from shardy_py.ops.compute import Array
 
 Types = tuple[tuple[tuple[int, ...], str], ...]
 """The local shape and numpy type of each tensor."""
 AXIS = "devices"
+_SHOWN = 60
+"""The characters of an invalid device that a message shows."""
 LAPACK = "@lapack_"
 """Prefixes of targets of custom calls to LAPACK: on CPUs, these crash unless it is loaded."""
 
@@ -56,9 +59,8 @@ def run_on_devices(
 def _devices(count: int, given: Sequence[object] | None) -> list[object]:
     """The devices of JAX that run the program, in the order of its own."""
     every = _jax().devices()
-    if given is not None and (len(set(given)) != len(given) or len(given) != count):
-        got = f"{len(given)}, {len(set(given))} of them different"
-        raise ShardyError.unexpected("devices", expected=f"{count} different devices", got=got)
+    if given is not None:
+        given = _distinct(given, count)
     if given is None and len(every) < count:
         expected, got = f"{count} devices", f"{len(every)} ({every[0].platform})"
         remedy = "for CPU devices, set jax.config.update('jax_num_cpu_devices', n) before JAX starts"
@@ -72,6 +74,22 @@ def _devices(count: int, given: Sequence[object] | None) -> list[object]:
             "devices", expected="some in each process of JAX", got=got, remedy=remedy
         )
     return chosen
+
+
+def _distinct(given: object, count: int) -> list[object]:
+    """The devices that a user gave. Raises `ShardyError` unless they are so many, of JAX and different."""
+    expected = f"{count} different devices of JAX, as in jax.devices()"
+    if not is_iterable(given) or isinstance(given, str):
+        raise ShardyError.unexpected("devices", expected=expected, got=repr(given)[:_SHOWN])
+    listed = list(given)
+    kind = _jax().Device
+    wrong = next((device for device in listed if not isinstance(device, kind)), None)
+    if wrong is not None:
+        raise ShardyError.unexpected("devices", expected=expected, got=f"{wrong!r}"[:_SHOWN])
+    if len(set(listed)) != len(listed) or len(listed) != count:
+        got = f"{len(listed)}, {len(set(listed))} of them different"
+        raise ShardyError.unexpected("devices", expected=expected, got=got)
+    return listed
 
 
 def _process(device: object) -> int:

@@ -31,7 +31,7 @@ from shardy_py.passes.import_.constants import constant_or_scalar_splitter
 from shardy_py.passes.import_.data_flow_edges import add_data_flow_edges, sink_data_flow_edges
 from shardy_py.passes.options import SinkDataFlowEdgesOptions, UserPriorityPropagateOptions
 from shardy_py.passes.propagate.propagating import user_priority_propagate
-from shardy_py.propagation.rules import derive_rule
+from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import meshes_with_axes
 
@@ -64,7 +64,7 @@ def propagate_through_expanded_ops(module: ModuleOp) -> None:
 
 def _stops(op: Operation, reader: ShardingReader) -> bool:
     """True if Shardy's propagation stopped at an op: it has no rule there, and tensors without a sharding."""
-    if RULE not in op.attributes or op.name.startswith("sdy.") or derive_rule(record_of(op)) is not None:
+    if RULE not in op.attributes or op.name.startswith("sdy.") or rule_of(record_of(op)) is not None:
         return False
     values = [value for value in (*operands_of(op), *op.results) if rank_of(value.type)]
     sharded = [(s := reader.of(value)) is not None and not s.is_fully_replicated for value in values]

@@ -64,11 +64,10 @@ def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptio
     is_shardy = not options.device_id_arithmetic
     if isinstance(main, FuncOp) and Behaviour.MAIN_SHARDINGS_ARE_METADATA.holds and is_shardy:
         write_module_shardings(module, main, local.meshes)
-    keeps_empty = Behaviour.GROUPS_ARE_AXES.holds and is_shardy
     for site in LocalTypes(local).assign(module):
         row = local_row(site.op)
         is_empty = row.is_collective and 0 in site.results[0].shape
-        form = empty_collective if is_empty and not keeps_empty else row.form
+        form = empty_collective if is_empty and not is_shardy else row.form
         assert form is not None
         try:
             with inserting_for(site.op):

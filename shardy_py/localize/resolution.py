@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from functools import cached_property
 
 from xdsl.ir import Attribute, Operation
@@ -19,9 +18,8 @@ from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, shape_of
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.value_shardings import ShardingReader
-from shardy_py.ops import OpRecord
 from shardy_py.passes.options import ResolvePermutationFactorsOptions
-from shardy_py.propagation.rules import derive_rule
+from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 
@@ -34,9 +32,6 @@ class Resolution:
     reader: ShardingReader
     devices: DeviceNumbers
     options: ResolvePermutationFactorsOptions
-    _rules: dict[int, tuple[OpRecord, ShardingRule | None]] = field(
-        default_factory=dict[int, "tuple[OpRecord, ShardingRule | None]"]
-    )
 
     @property
     def has_reversals_only(self) -> bool:
@@ -44,15 +39,11 @@ class Resolution:
         return not (Behaviour.PARTS_ARE_EXCHANGED.holds or self.options.enable_windowed_halo_exchange)
 
     def rule(self, op: Operation) -> ShardingRule | None:
-        """The sharding rule of an op, derived once for equal ops unless it has one as an attribute."""
+        """The sharding rule of an op, derived unless it has one as an attribute."""
         given = op.attributes.get(RULE)
         if isinstance(given, OpShardingRuleAttr):
             return given.data
-        record = record_of(op)
-        known = self._rules.get(id(record))
-        if known is None:
-            known = self._rules[id(record)] = record, derive_rule(record)
-        return known[1]
+        return rule_of(record_of(op))
 
     @cached_property
     def meshes(self) -> dict[str, Mesh]:

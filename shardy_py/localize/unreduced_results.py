@@ -26,7 +26,7 @@ from shardy_py.mlir.stablehlo_builder import element_of
 from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
 from shardy_py.ops import Identity
 from shardy_py.passes.export.communication_ops import chain_after_result, chain_before_use
-from shardy_py.propagation.rules import derive_rule
+from shardy_py.propagation.rules import rule_of
 from shardy_py.reshard.steps import ReplicatedToUnreduced, reducing_steps
 from shardy_py.sharding import Axes, Mesh
 from shardy_py.sharding.axis_lists import difference
@@ -69,7 +69,7 @@ def _summed_axes(op: Operation, wanted: Axes, reader: ShardingReader, mesh: Mesh
     """The axes among `wanted` along which devices compute terms of the results."""
     operands = tuple(map(reader.of, operands_of(op)))
     given = op.attributes.get(RULE)
-    rule = given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record_of(op))
+    rule = given.data if isinstance(given, OpShardingRuleAttr) else rule_of(record_of(op))
     found = () if rule is None else common_axes(wanted, reduced_axes(rule, operands), mesh)
     for axis in difference(wanted, found, mesh):
         unreduced = [

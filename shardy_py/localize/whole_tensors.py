@@ -46,7 +46,7 @@ from shardy_py.mlir.symbols import meshes_of
 from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
 from shardy_py.passes.export.communication_ops import chain_after_result, chain_before_use, sizes_of
 from shardy_py.passes.options import GatherWholeTensorsOptions
-from shardy_py.propagation.rules import derive_rule, pointwise_rule
+from shardy_py.propagation.rules import pointwise_rule, rule_of
 from shardy_py.reshard.compound_dimensions import Shardings, compound_factors, evenly_divided
 from shardy_py.reshard.reshard_plan import OpShardings, reshard_plan
 from shardy_py.reshard.steps import Reshard
@@ -210,7 +210,7 @@ class _Gathering:
                 rule = given.data
             else:
                 with errors_at(op):
-                    rule = derive_rule(record)
+                    rule = rule_of(record)
             if rule is None and (own := pointwise_rule(record)) is not None:
                 found = replace(cast(_Rule, _Rule.of(own, row)), attribute=OpShardingRuleAttr(own))
             else:

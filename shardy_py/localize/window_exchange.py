@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
+import numpy as np
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
 from shardy_py.base.records import dataclass
+from shardy_py.localize.arithmetic.slots import Slot
 from shardy_py.localize.arithmetic.windows import Start, WindowExchange, WindowReads, window_exchange
 from shardy_py.localize.halo_exchange import (
     LocalBuilder,
@@ -189,7 +191,10 @@ def _buffer(
     for piece in exchange.pieces:
         sizes = shape_of(local)
         value = local
-        if (piece.start, piece.stop) != (0, sizes[dimension]):
+        if isinstance(piece, Slot):
+            start = Start.by_part(np.array(piece.starts))
+            value = cut_from(inner, build, local, dimension, axes, start, piece.size)
+        elif (piece.start, piece.stop) != (0, sizes[dimension]):
             starts, limits = [0] * len(sizes), list(sizes)
             starts[dimension], limits[dimension] = piece.start, piece.stop
             value = build.slice(local, starts, limits)

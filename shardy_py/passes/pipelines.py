@@ -50,8 +50,8 @@ _IMPORT, _EXPORT, _PROPAGATION, _PARTITIONER = (
     PropagationPipelineOptions(),
     PartitionerPipelineOptions(),
 )
-_RESHARD_LABELS = ("sdy-reshard", "sdy-equal-reshard")
-"""The rewrites by which tensors are gathered once for several ops, as XLA's partitioner does."""
+_RESHARD_LABELS = ("sdy-reshard", "sdy-equal-reshard", "sdy-made-reshard")
+"""The rewrites by which tensors are gathered once for several ops, or not at all, as by XLA's partitioner."""
 
 
 def import_passes(options: ImportPipelineOptions = _IMPORT) -> Calls:

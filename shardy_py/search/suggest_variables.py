@@ -18,9 +18,9 @@ from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.typed import dictionaries_of, of_kind
-from shardy_py.passes.propagate.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
 from shardy_py.propagation.graph.build import build_program
+from shardy_py.propagation.rules import rule_of
 from shardy_py.search.advice import Sites, is_backward
 from shardy_py.search.suggest import (
     AnnotatedTensor,
@@ -49,7 +49,7 @@ def variables_of(
     before = Options().passes()
     until = next(i for i, call in enumerate(before) if call.row.propagates)
     run_passes(copy.module, before[:until], verify="never")
-    flat = build_program(copy.module, rule_deriver())
+    flat = build_program(copy.module, rule_of)
     links = links_of(flat.flat)
     main = Symbols(copy.module).main()
     returned = flat.slots.function_results[id(main)]

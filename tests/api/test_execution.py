@@ -57,8 +57,8 @@ def test_random_inputs_fit() -> None:
     [
         ({"z": X, "x": X}, {}, "unknown argument 'z': expected one of 'x', '%arg1'"),
         ({"x": X}, {}, "expected an input for each argument, got none for %arg1"),
-        ({"x": X, "0": X}, {}, "argument %arg0 has two inputs"),
-        ({"x": X, 0: X}, {}, "argument %arg0 has two inputs"),
+        ({"x": X, "0": X}, {}, r"argument %arg0 \(x\) has two inputs"),
+        ({"x": X, 0: X}, {}, r"argument %arg0 \(x\) has two inputs"),
         ({"x": X, 2: X}, {}, "unknown argument '2': expected one of 'x', '%arg1'"),
         ([X], {}, "expected 2 inputs, got 1"),
         ([X, Y[:1]], {}, r"argument %arg1: expected tensor<2xf32> \(float32\), got an array 1xfloat32"),

@@ -21,14 +21,14 @@ from shardy_py.localize.facet import LOCAL, Form
 from shardy_py.localize.identities import identity
 from shardy_py.localize.padded_ops import Padded
 from shardy_py.mlir.dialects import parse_module, print_module
-from shardy_py.mlir.dialects.stablehlo import ConvolutionOp, ReshapeOp
+from shardy_py.mlir.dialects.stablehlo import ConvolutionOp, GatherOp, ReshapeOp
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, shape_of
 from shardy_py.mlir.symbols import meshes_of
 from shardy_py.mlir.text.builtin_attributes import is_integer
 from shardy_py.mlir.text.dense import store_integer
 from shardy_py.mlir.text.float_formats import FORMATS
-from shardy_py.mlir.typed import integer_of, of_kind
+from shardy_py.mlir.typed import integer_of, integers_of, of_kind
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.passes.import_.constants import constant_or_scalar_splitter
 from shardy_py.reshard.divisible import divisible_shape
@@ -38,11 +38,12 @@ from tests.differential.cut_padding import cutting
 from tests.differential.messages import (
     CHECKS,
     MessageCause,
+    is_half_sharded_window,
     message_cause,
     with_agreeing_results,
     without_second_mesh,
 )
-from tests.differential.removal import dead_in, without_ops
+from tests.differential.removal import dead_in, through_ops, without_ops
 
 SEVERAL, UNKNOWN = "several of these", "unknown"
 _MESH = re.compile(r'"(\w+)"=(\d+)')
@@ -97,6 +98,18 @@ def _is_reshape_of_carried(op: Operation) -> bool:
     return isinstance(op, ReshapeOp) and not isinstance(op.operands[0].owner, Operation)
 
 
+def _is_permute_of_carried(op: Operation) -> bool:
+    return op.name == "sdy.collective_permute" and not isinstance(op.operands[0].owner, Operation)
+
+
+def _is_gather_along_sharded(op: Operation) -> bool:
+    """Whether a gather reads single elements of a sharded dimension."""
+    if not isinstance(op, GatherOp):
+        return False
+    axes, sizes = _axes_by_dimension(op.operand), integers_of(op, "slice_sizes")
+    return any(axes[dim] and size == 1 for dim, size in enumerate(sizes))
+
+
 def _is_uneven(op: Operation) -> bool:
     """Whether an op has an operand or result whose sharding does not divide its sizes."""
     module = op
@@ -119,6 +132,11 @@ CRASH_CAUSES: tuple[CrashCause, ...] = (
     CrashCause("priority of a dimension whose axes have size one", _without_priorities_of_nothing),
     CrashCause("padding of a convolution without spatial dimensions", without_ops(_is_plain_convolution)),
     CrashCause("padding of a reshape of what a loop carries", without_ops(_is_reshape_of_carried)),
+    CrashCause("a collective_permute of what a loop carries", through_ops(_is_permute_of_carried)),
+    CrashCause("a pad or slice of which one side has a sharding", without_ops(is_half_sharded_window)),
+    CrashCause(
+        "single elements of a sharded dimension that a gather reads", without_ops(_is_gather_along_sharded)
+    ),
     CrashCause("padding of complex numbers, of which it makes no zero", without_ops(_is_complex)),
     CrashCause("slices of sharded dimensions", without_ops(lambda op: op.name == "stablehlo.slice")),
     CrashCause("results of CHLO that it does not pad", without_ops(lambda op: op.name.startswith("chlo."))),

@@ -121,6 +121,11 @@ def _is_sharded_window(op: Operation) -> bool:
     return isinstance(op, (PadOp, SliceOp)) and _is_sharded(op)
 
 
+def is_half_sharded_window(op: Operation) -> bool:
+    """Whether one side of a pad or slice has a sharding, and not the other."""
+    return isinstance(op, (PadOp, SliceOp)) and _has_sharding(op.operands[0]) != _has_sharding(op.results[0])
+
+
 def _is_half_sharded_reshape(op: Operation) -> bool:
     """Whether one side of a reshape is sharded, or has a sharding, and not the other."""
     if not isinstance(op, ReshapeOp):
@@ -132,6 +137,10 @@ def _is_half_sharded_reshape(op: Operation) -> bool:
 def _is_turned_reshape(op: Operation) -> bool:
     """Whether operand and result of a reshape are sharded along other axes."""
     return isinstance(op, ReshapeOp) and _axes(op.operands[0]) != _axes(op.results[0])
+
+
+def _moves_nothing(op: Operation) -> bool:
+    return op.name == "sdy.collective_permute" and _sharding(op.operands[0]) == _sharding(op.results[0])
 
 
 def _sums(op: Operation) -> bool:
@@ -179,6 +188,11 @@ CHECKS = (
         without_ops(_is_half_sharded_reshape),
     ),
     MessageCause(
+        "a pad of which only the result has a sharding, which explicit reshards left",
+        r"Check failed: isFullyReplicated\(outSharding\)",
+        without_ops(is_half_sharded_window),
+    ),
+    MessageCause(
         "a reshape whose operand and result are sharded along other axes, which explicit reshards left",
         r"getOrderedNormalizedAxes\(inSharding\) == getOrderedNormalizedAxes\(outSharding\)",
         without_ops(_is_turned_reshape),
@@ -209,6 +223,11 @@ CHECKS = (
         without_ops(_sums),
     ),
     MessageCause(
+        "a collective_permute that moves nothing, which only the canonicalizer removes",
+        "should have removed no-op collective-permute",
+        through_ops(_moves_nothing),
+    ),
+    MessageCause(
         "a contraction of a tensor that the program pads",
         "Padding value must be zero for sharded contracting",
         without_ops(lambda op: isinstance(op, PadOp)),
@@ -221,7 +240,7 @@ CHECKS = (
     MessageCause(
         "its padding takes its own slice after a collective for another one",
         "isCommunicationFreeSliceDim",
-        through_ops(named(*_GATHERING)),
+        through_ops(named(*_GATHERING, *_REDUCING)),
     ),
 )
 """Checks that end C++ for good."""
@@ -234,8 +253,8 @@ INVALID = (
     ),
     MessageCause(
         "its padding slices what a collective takes, without a sharding",
-        "op collective on operand without sharding",
-        through_ops(named(*_GATHERING)),
+        "op collective on operand without sharding|op operand and result shardings are not equivalent",
+        through_ops(named(*_GATHERING, *_REDUCING)),
     ),
     MessageCause(
         "its exchange of parts makes a manual computation that does not verify",

@@ -67,7 +67,7 @@ _FLAG = re.compile(r"""--?(sdy-[\w-]+)(?:=(?:"([^"]*)"|'([^']*)'))?""")
 _GATHERED = re.compile(
     r"(%\w+) = sdy\.all_(?:gather|to_all) [^\n]*\n(?:[^\n]*\n)*?[^\n]*stablehlo\.slice \1 \[[^\n]*\{\""
 )
-_PLAIN_MASK = re.compile(r"stablehlo\.compare LT, %\w+, %\w+ : ")
+_PLAIN_MASK = re.compile(r"stablehlo\.compare LT, %\w+, %\w+ : \(tensor<[\dx]+xi\d+>")
 
 
 @dataclass(frozen=True)

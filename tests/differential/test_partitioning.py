@@ -41,6 +41,33 @@ def test_calls_lose_their_shardings(process: ReferenceProcess) -> None:
     assert compare(Mode(LOCAL, lambda rng: "", (step,)), CALL, process) == Outcome(SAME)
 
 
+EMPTY = """sdy.mesh @mesh = <["a"=3, "c"=2, "d"=3]>
+func.func @main(%a: tensor<9x0xi32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"a"}}]>}}) {{
+  %0 = sdy.{0} : tensor<9x0xi32>
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    "collective",
+    [
+        'all_slice [{}, {"c"}] %a out_sharding=<@mesh, [{}, {"a", "c"}]>',
+        'all_gather [{}, {"a"}] %a out_sharding=<@mesh, [{}, {}]>',
+        'all_reduce {"c"} %a out_sharding=<@mesh, [{}, {"a"}]>',
+        'collective_permute %a out_sharding=<@mesh, [{}, {"d"}]>',
+        'all_to_all [{"a"}: 1->0] %a out_sharding=<@mesh, [{"a"}, {}]>',
+        'reduce_scatter [{}, {"c"}] %a out_sharding=<@mesh, [{}, {"a", "c"}]>',
+    ],
+)
+def test_collectives_of_nothing(collective: str, process: ReferenceProcess) -> None:
+    """They stay; those along the dimension of size zero are refused by both."""
+    mode = Mode(LOCAL, lambda rng: "", ((LOCAL, ""),))
+    outcome = compare(mode, EMPTY.format(collective), process).kind
+    is_along_nothing = collective.startswith(("all_gather", "reduce_scatter"))
+    assert outcome == (REFUSED if is_along_nothing else SAME)
+
+
 def test_causes() -> None:
     def outcome(ours: str, theirs: str, program: str = "") -> Outcome:
         return Outcome(DIFFERENT, "", program, f"ours: {ours}\ntheirs: {theirs}")

@@ -105,7 +105,7 @@ def test_inputs_are_named_as_in_the_file(program: Program) -> None:
     np.testing.assert_array_equal(by_file.probes["%last"][0], printed["result 0"])
     with pytest.raises(ShardyError, match="unknown argument '%w': expected one of '%q', '%my_name'"):
         program.run({"%w": ones})
-    with pytest.raises(ShardyError, match=r"argument %arg0 has two inputs"):
+    with pytest.raises(ShardyError, match=r"argument %q has two inputs"):
         program.run({"%q": ones, "%arg0": ones})
 
 

@@ -7,11 +7,11 @@ import pytest
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.passes.import_.constraints import synchronize_groups
 from shardy_py.passes.pipelines import import_passes, inline_passes
-from shardy_py.passes.propagate.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
 from shardy_py.propagation.graph.build import build_program
 from shardy_py.propagation.journal import Arrivals, Journal
 from shardy_py.propagation.propagate import propagate
+from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorSharding
 from tests.propagation.notation import changes
 from tests.propagation.random_programs import random_program
@@ -27,7 +27,7 @@ def axes(sharding: TensorSharding | None) -> set[tuple[int, str]]:
 def test_random_program(seed: int) -> None:
     module = run_passes(parse_module(random_program(seed)), import_passes() + inline_passes())
     synchronize_groups(module)
-    program = build_program(module, rule_deriver())
+    program = build_program(module, rule_of)
     journal = Journal()
     propagator = propagate(program.flat, program.meshes, journal=journal)
     new_axes = {
@@ -55,7 +55,7 @@ def test_sources_had_the_axis(seed: int) -> None:
     """At the entry of an arrival its sources had the axis: from the start, or by an earlier arrival."""
     module = run_passes(parse_module(random_program(seed)), import_passes() + inline_passes())
     synchronize_groups(module)
-    program = build_program(module, rule_deriver())
+    program = build_program(module, rule_of)
     journal = Journal()
     propagate(program.flat, program.meshes, journal=journal)
     arrivals = Arrivals(program.flat, journal)
@@ -86,7 +86,7 @@ def test_an_axis_that_grows_does_not_come_from_itself() -> None:
         '%arg1: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {\n'
         "  %0 = stablehlo.add %arg0, %arg1 : tensor<8xf32>\n  return %0 : tensor<8xf32>\n}\n"
     )
-    program = build_program(parse_module(text), rule_deriver())
+    program = build_program(parse_module(text), rule_of)
     journal = Journal()
     propagate(program.flat, program.meshes, journal=journal)
     first, second = (program.slots.of[id(value)] for value in program.step_ops[0].operands)
@@ -101,7 +101,7 @@ def test_stages() -> None:
         "-> tensor<8xf32> {\n  %0 = stablehlo.abs %arg0 : tensor<8xf32>\n  return %0 : tensor<8xf32>\n}\n"
     )
     module = parse_module(text)
-    program = build_program(module, rule_deriver())
+    program = build_program(module, rule_of)
     journal = Journal()
     propagate(program.flat, program.meshes, journal=journal)
     (arrival,) = Arrivals(program.flat, journal).at(program.slots.of[id(program.step_ops[0].results[0])])

@@ -9,7 +9,6 @@ import pytest
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.passes.import_.constraints import synchronize_groups
 from shardy_py.passes.pipelines import import_passes, inline_passes
-from shardy_py.passes.propagate.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import StepOptions, Strategy, basic
@@ -17,6 +16,7 @@ from shardy_py.propagation.flat import UNSHARDABLE, Direction
 from shardy_py.propagation.graph.build import build_program
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate
+from shardy_py.propagation.rules import rule_of
 from shardy_py.propagation.step import Step
 from shardy_py.propagation.stops import Stop, StopKind, stop
 from shardy_py.sharding import (
@@ -132,7 +132,7 @@ def test_random_programs(strategy: str) -> None:
     for seed in range(40):
         module = run_passes(parse_module(random_program(seed)), import_passes() + inline_passes())
         synchronize_groups(module)
-        program = build_program(module, rule_deriver())
+        program = build_program(module, rule_of)
         journal = Journal()
         propagate(program.flat, program.meshes, PropagationOptions(strategy), journal=journal)
         tables = journal.stages[-1].tables

@@ -6,11 +6,11 @@ import pytest
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects import parse_module
-from shardy_py.passes.propagate.propagating import rule_deriver
 from shardy_py.propagation import textbook
 from shardy_py.propagation.graph.build import build_program
 from shardy_py.propagation.graph.from_module import op_graph
 from shardy_py.propagation.propagate import PropagationOptions
+from shardy_py.propagation.rules import rule_of
 from tests.mlir.programs import DEAD, MANUAL, WHILE
 from tests.propagation.textbook import difference, imported, programs, random_case, text_of
 
@@ -43,7 +43,7 @@ def _differences(seeds: range) -> list[tuple[int, str]]:
         text, options, importing = random_case(seed)
         try:
             module = imported(text, importing)
-            build_program(module, rule_deriver())
+            build_program(module, rule_of)
         except ShardyError:  # no side takes it
             continue
         found.append((seed, difference(module, options)))
@@ -73,7 +73,7 @@ func.func @main(%a: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x",
 
 
 def test_shardings_and_local_shapes_are_pushed_along() -> None:
-    graph = op_graph(parse_module(PRODUCT), rule_deriver())
+    graph = op_graph(parse_module(PRODUCT), rule_of)
     found = textbook.propagate(graph)
     edges = {(maker, user): data for maker, user, data in found.edges(data=True)}
     product = edges["%0", "result 0"]

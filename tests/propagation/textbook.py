@@ -10,6 +10,7 @@ import argparse
 import gzip
 import random
 import sys
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from time import process_time
@@ -21,13 +22,13 @@ from shardy_py.mlir.dialects import parse_module
 from shardy_py.passes.import_.constraints import synchronize_groups
 from shardy_py.passes.pipeline_options import ImportPipelineOptions
 from shardy_py.passes.pipelines import import_passes, inline_passes
-from shardy_py.passes.propagate.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
 from shardy_py.propagation import textbook
 from shardy_py.propagation.graph.build import build_program
 from shardy_py.propagation.graph.from_module import op_graph
 from shardy_py.propagation.op_graph import OpGraph
 from shardy_py.propagation.propagate import STRATEGIES, PropagationOptions, propagate
+from shardy_py.propagation.rules import rule_of
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 from tests.passes.programs import ProgramWriter
@@ -85,13 +86,13 @@ def shown(graph: OpGraph) -> list[str]:
 
 def difference(module: ModuleOp, options: PropagationOptions = _USUAL) -> str:
     """The first node that the fast engine shards differently; "" if there is none. The module changes."""
-    rule_of = rule_deriver(conservative_propagation=options.conservative_propagation)
-    graph = op_graph(module, rule_of)
+    deriver = partial(rule_of, conservative_propagation=options.conservative_propagation)
+    graph = op_graph(module, deriver)
     found = textbook.propagate(graph, options)
-    program = build_program(module, rule_of)
+    program = build_program(module, deriver)
     fast = propagate(program.flat, program.meshes, options)
     program.write([fast.interner.values[number] for number in fast.shardings])
-    pairs = zip_longest(found, shown(found), shown(op_graph(module, rule_of)))
+    pairs = zip_longest(found, shown(found), shown(op_graph(module, deriver)))
     return next((f"{key}: textbook {ours}, engine {its}" for key, ours, its in pairs if ours != its), "")
 
 
@@ -110,7 +111,7 @@ def main() -> int:
         text, options, importing = random_case(seed)
         try:
             module = imported(text, importing)
-            build_program(module, rule_deriver())
+            build_program(module, rule_of)
         except ShardyError:
             refused += 1
             continue

@@ -3,6 +3,7 @@
 | folder | files | taken |
 |---|---|---|
 | of `--xla_dump_to` | `module_0003.jit_f/module.mlir`, `module_0003.jit_f.STAGE.txt` | the largest module |
+| of snapshots | `module_0003.jit_f.execution_0000.hlo_unoptimized_snapshot.pb` | that of the largest module |
 | of one module in it | `module.mlir`, `compile_options.pb` | `module.mlir` |
 | of Shardy's stages | `03.after_propagation.mlir` | the first one |
 | of folders of Shardy's stages | `module_0003.jit_f/00.input_module.mlir` | that of the largest first stage |
@@ -27,13 +28,14 @@ from shardy_py.base.records import dataclass
 _MOST_FILES = 200_000
 _MOST_SHOWN = 4
 _MODULE = re.compile(
-    r"(?:\d+\.)?(module_(\d+)\.(.+?))\.(before_optimizations|(?:sm_\d+\.\w+_)?[^.]*after_optimizations|\d{4}\..+?)\Z"
+    r"(?:\d+\.)?(module_(\d+)\.(.+?))\.(before_optimizations|(?:sm_\d+\.\w+_)?[^.]*after_optimizations|\d{4}\..+?"
+    r"|execution_\d{4})\Z"
 )
 _MODULE_FOLDER = re.compile(r"module_(\d+)\.(.+)\Z")
 _GIVEN = "module.mlir"
 """The program as it was given to XLA, in a folder of its module."""
 _STAGE = re.compile(r"(\d+)\.(.+)\.mlir\Z")
-_SUFFIXES = (".txt", ".hlo", ".hlo.pb", ".pb", ".pbtxt")
+_SUFFIXES = (".txt", ".hlo", ".hlo.pb", ".hlo_unoptimized_snapshot.pb", ".hlo_snapshot.pb", ".pb", ".pbtxt")
 _GZIP = ".gz"
 _PROGRAMS = (".mlir", ".mlirbc", ".hlo", ".hlo.pb", ".pb", ".pbtxt", ".pt2", ".gz")
 _ORDER = ("given", "before_optimizations")

@@ -5,7 +5,8 @@
 
 Positions count from the start of a part. The elements that some part reads are the buffer, a range of them
 the same for all parts. What a part reads starts at a position linear in its number, so it is cut out of the
-buffer at such an offset. Where parts read only some of that range, it has only that (`_without_gaps`).
+buffer at such an offset. Where parts read only some of that range, it has only that (`_without_gaps`); where
+each part reads another part of it, other ranges are sent (`slots.py`).
 Not here: the exchanges of whole parts that Shardy makes (`halo.py`).
 
 >>> conv = window_exchange(WindowReads(parts=4, size_in=8, size_out=8, window=Window(3, low=1, high=1)))
@@ -15,11 +16,14 @@ Not here: the exchanges of whole parts that Shardy makes (`halo.py`).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.halo import Integers, Piece, SplitDimension, device_pairs
+from shardy_py.localize.arithmetic.slots import Slot, elements_sent, slots_of
 from shardy_py.ops.dimensions import Window
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import Axes
@@ -123,7 +127,7 @@ class WindowExchange:
     """
 
     source: WindowReads
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Piece | Slot, ...]
     reads: Integers
     is_masked: bool
     pads: tuple[int, int, int]
@@ -134,12 +138,14 @@ class WindowExchange:
     @property
     def first(self) -> int:
         """The position of the first element of the buffer."""
-        return self.pieces[0].hop * self.source.part_in + self.pieces[0].start
+        piece = self.pieces[0]
+        assert isinstance(piece, Piece)
+        return piece.hop * self.source.part_in + piece.start
 
     @property
     def length(self) -> int:
         """The number of elements of the buffer."""
-        return sum(piece.stop - piece.start for piece in self.pieces)
+        return sum(map(size_of, self.pieces))
 
     @property
     def is_cut(self) -> bool:
@@ -150,12 +156,12 @@ class WindowExchange:
     @property
     def permutes(self) -> int:
         """The number of pieces that come from other parts."""
-        return sum(bool(self._receives(piece).any()) for piece in self.pieces)
+        return sum(not self.is_still(piece) for piece in self.pieces)
 
     @property
     def received(self) -> int:
         """The largest number of elements that a part gets from others."""
-        got = [self._receives(piece) * (piece.stop - piece.start) for piece in self.pieces]
+        got = [self._receives(piece) * size_of(piece) for piece in self.pieces]
         return int(np.sum(got, axis=0).max())
 
     @property
@@ -165,20 +171,29 @@ class WindowExchange:
         permutes = self.permutes
         return permutes <= 2 or (permutes <= MOST_PERMUTES and self.received < whole)
 
-    def is_own(self, piece: Piece) -> bool:
+    def is_own(self, piece: Piece | Slot) -> bool:
         """True if every part has the piece itself."""
+        if isinstance(piece, Slot):
+            return self.is_still(piece)
         hop = piece.hop % self.source.parts if self.source.is_ring else piece.hop
         return hop == 0 and not self.source.is_mirrored
 
-    def pairs(self, piece: Piece, mesh: Mesh, axes: Axes) -> Integers:
+    def is_still(self, piece: Piece | Slot) -> bool:
+        """True if no part sends the piece to another."""
+        return not self._receives(piece).any()
+
+    def pairs(self, piece: Piece | Slot, mesh: Mesh, axes: Axes) -> Integers:
         """[pairs, 2]: the devices between which a piece moves, from and to."""
         source, reads = self._sources(piece)
         targets = np.full(self.source.parts, -1)
         targets[source[reads]] = np.flatnonzero(reads)
         return device_pairs(mesh, axes, targets)
 
-    def _sources(self, piece: Piece) -> tuple[Integers, NDArray[np.bool_]]:
+    def _sources(self, piece: Piece | Slot) -> tuple[Integers, NDArray[np.bool_]]:
         """[parts] each: the part that a piece comes from, and whether elements of it are read."""
+        if isinstance(piece, Slot):
+            sources = np.array(piece.sources)
+            return sources, sources >= 0
         part = listed(self.source.parts)
         source = (part[::-1] if self.source.is_mirrored else part) + piece.hop
         first, last = self.reads[:, 0], self.reads[:, 1]
@@ -186,7 +201,7 @@ class WindowExchange:
         reads = (first <= last) & (first < start + piece.stop) & (last >= start + piece.start)
         return source % len(part) if self.source.is_ring else source, reads
 
-    def _receives(self, piece: Piece) -> NDArray[np.bool_]:
+    def _receives(self, piece: Piece | Slot) -> NDArray[np.bool_]:
         source, reads = self._sources(piece)
         return reads & (source != np.arange(len(source)))
 
@@ -215,15 +230,9 @@ def window_exchange(source: WindowReads) -> WindowExchange:
     behind = int(positions.max()) + size - (highest * step + 1)
     at = part * own
     beyond = (np.maximum(first, at + lowest) < 0) | (np.minimum(last, at + highest) >= source.size_in)
-    if step == 1 and not (source.is_mirrored or source.is_ring):
-        is_complete = np.array_equal(reads[is_used], np.stack([first, last], axis=1)[is_used])
-        if is_complete or source.limits is not None:
-            pieces, begins = _without_gaps(reads, part * (own + slope) + offset, own)
-            if sum(piece.stop - piece.start for piece in pieces) < highest + 1 - lowest:
-                return _cut_out(source, pieces, reads, begins, size, local)
     if source.is_mirrored:
         reads = reads[::-1]
-    return WindowExchange(
+    made = WindowExchange(
         source,
         pieces_between(lowest, highest, own),
         reads,
@@ -233,6 +242,35 @@ def window_exchange(source: WindowReads) -> WindowExchange:
         size,
         local,
     )
+    if step > 1 or source.is_mirrored or source.is_ring:
+        return made
+    is_complete = np.array_equal(reads[is_used], np.stack([first, last], axis=1)[is_used])
+    if not is_complete and source.limits is None:
+        return made
+    given = part * (own + slope) + offset
+    pieces, begins = _without_gaps(reads, given, own)
+    if sum(map(size_of, pieces)) < made.length:
+        made = _cut_out(made, pieces, begins)
+    return _in_slots(made, given)
+
+
+def _in_slots(exchange: WindowExchange, given: Integers) -> WindowExchange:
+    """The exchange, or one in slots if less is sent by it.
+
+    given: [parts], the element that each part begins with.
+    """
+    reads, own = exchange.reads, exchange.source.part_in
+    first, last = reads[:, 0], reads[:, 1]
+    start = listed(exchange.source.parts) * own
+    has = np.maximum(np.minimum(last, start + own - 1) - np.maximum(first, start) + 1, 0)
+    sent = sum(size_of(piece) for piece in exchange.pieces if not exchange.is_still(piece))
+    if sent <= int((last - first + 1 - has).max()):  # what a part lacks
+        return exchange
+    found = slots_of(reads, own)
+    if found is None or elements_sent(found[0]) >= sent:
+        return exchange
+    slots, at = found
+    return _cut_out(exchange, slots, np.where(first <= last, at - (first - given), 0))
 
 
 def _without_gaps(reads: Integers, begins: Integers, own: int) -> tuple[tuple[Piece, ...], Integers]:
@@ -262,19 +300,17 @@ def _without_gaps(reads: Integers, begins: Integers, own: int) -> tuple[tuple[Pi
     return tuple(pieces) or (Piece(0, 0, 1),), found
 
 
-def _cut_out(
-    source: WindowReads,
-    pieces: tuple[Piece, ...],
-    reads: Integers,
-    begins: Integers,
-    size: int,
-    window: Window,
-) -> WindowExchange:
-    """The exchange of pieces with gaps: each part begins where its elements are."""
-    length = sum(piece.stop - piece.start for piece in pieces)
+def size_of(piece: Piece | Slot) -> int:
+    """The elements of a piece."""
+    return piece.size if isinstance(piece, Slot) else piece.stop - piece.start
+
+
+def _cut_out(exchange: WindowExchange, pieces: tuple[Piece | Slot, ...], begins: Integers) -> WindowExchange:
+    """The exchange with other pieces: each part begins where its elements are."""
+    size, length = exchange.size, sum(map(size_of, pieces))
     before, behind = max(0, -int(begins.min())), max(0, int(begins.max()) + size - length)
-    start = Start.by_part(begins + before)
-    return WindowExchange(source, pieces, reads, False, (before, behind, 0), start, size, window)
+    start, pads = Start.by_part(begins + before), (before, behind, 0)
+    return replace(exchange, pieces=pieces, is_masked=False, pads=pads, start=start)
 
 
 def range_read(reads: Integers, at: Integers) -> tuple[int, int]:

@@ -24,7 +24,7 @@ from shardy_py.passes.import_.meshes import inline_replica_group_meshes, replica
 from shardy_py.passes.options import DropShardingAndMeshOptions
 from shardy_py.passes.propagate.debug_trail import NOTES
 from shardy_py.passes.propagate.rule_attributes import derived_rule_attributes
-from shardy_py.propagation.rules import derive_rule
+from shardy_py.propagation.rules import rule_of
 from shardy_py.reshard.boundary import closed_like
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 
@@ -104,7 +104,7 @@ def _underivable(rules: Mapping[Operation, OpShardingRuleAttr]) -> dict[Operatio
         record = record_of(op)
         key = id(record), id(rule)
         if key not in known:
-            ways = (derive_rule(record, conservative_propagation=way) for way in (False, True))
+            ways = (rule_of(record, conservative_propagation=way) for way in (False, True))
             known[key] = rule.data in ways
         return known[key]
 

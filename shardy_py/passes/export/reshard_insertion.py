@@ -53,7 +53,7 @@ from shardy_py.passes.export.body_reductions import body_reduction, reduction_af
 from shardy_py.passes.export.communication_ops import RESHARDING, chain_after_result, chain_before_use
 from shardy_py.passes.export.kept_reductions import keep_reductions
 from shardy_py.passes.options import InsertExplicitReshardsOptions
-from shardy_py.propagation.rules import derive_rule
+from shardy_py.propagation.rules import rule_of
 from shardy_py.reshard import reshard_plan as plans
 from shardy_py.reshard.reshape_groups import has_same_parts
 from shardy_py.reshard.steps import (
@@ -268,7 +268,7 @@ class ReshardInsertion:
         known = self._plans.get(key)
         if known is None:
             with located(position_of(op.location)):
-                rule = given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record)
+                rule = given.data if isinstance(given, OpShardingRuleAttr) else rule_of(record)
             is_custom = rule is not None and rule.is_custom
             plan = (
                 plans.NOTHING

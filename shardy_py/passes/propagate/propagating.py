@@ -5,17 +5,16 @@ Not here: propagation on plain data (`propagation/propagate.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from shardy_py.base import releases
 from shardy_py.base.errors import located, warn
 from shardy_py.base.files import write_whole
-from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects import print_module
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp
 from shardy_py.mlir.dialects.traits import is_terminator
@@ -44,26 +43,9 @@ from shardy_py.propagation.graph.run_record import Propagation
 from shardy_py.propagation.graph.slots import FlatModule
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate
-from shardy_py.propagation.rules import derive_rule
+from shardy_py.propagation.rules import rule_of
 from shardy_py.propagation.rules.derive import unknown_warning
-from shardy_py.sharding import ShardingRule, TensorSharding
-
-_RULES: dict[tuple[int, bool, releases.Release], ShardingRule | None] = SESSION.table("derived rules")
-
-
-def rule_deriver(*, conservative_propagation: bool = False) -> Callable[[OpRecord], ShardingRule | None]:
-    """A function that derives the rule of a record, once per record (`record_of` keeps records alive)."""
-
-    release = releases.current()
-
-    def rule_of(record: OpRecord) -> ShardingRule | None:
-        key = (id(record), conservative_propagation, release)
-        if key in _RULES:
-            return _RULES[key]
-        rule = derive_rule(record, conservative_propagation=conservative_propagation)
-        return _RULES.setdefault(key, rule)
-
-    return rule_of
+from shardy_py.sharding import TensorSharding
 
 
 def _propagate(
@@ -73,7 +55,7 @@ def _propagate(
     debug = DebugTrail.asked_for(module, options)
     synchronize_groups(module)
     conservative = options.conservative_propagation
-    program = build_program(module, rule_deriver(conservative_propagation=conservative))
+    program = build_program(module, partial(rule_of, conservative_propagation=conservative))
     journal = Journal() if debug is not None or is_recording() else None
     if journal is not None:
         note(Propagation.of(program, journal))
@@ -189,13 +171,12 @@ def populate_op_sharding_rules(module: ModuleOp, options: ConservativeOptions) -
     before: %0 = stablehlo.negate %arg0 : tensor<8xf32>
     after:  %0 = stablehlo.negate %arg0 {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=8}>} : ...
     """
-    rule_of = rule_deriver(conservative_propagation=options.conservative_propagation)
     without_rule: list[tuple[Operation, OpRecord]] = []
     for inner in walk_pre_order(module, include_root=False):
         if RULE not in inner.attributes:
             record = record_of(inner)
             with located(place_of(inner)):
-                rule = rule_of(record)
+                rule = rule_of(record, conservative_propagation=options.conservative_propagation)
             if rule is not None:
                 inner.attributes[RULE] = derived_rule_attribute(rule)
             else:

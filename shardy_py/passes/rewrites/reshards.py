@@ -3,6 +3,7 @@
 reshard of reshard                                  the last reshard
 reshard of a value that an earlier one gave the     the result of the earlier one
 same sharding, or of another view of it
+reshard of a constant, iota or broadcast scalar     the same op with that sharding
 
 Not here: rewrites of collectives (`communication.py`).
 """
@@ -17,8 +18,9 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.cloning import clone
-from shardy_py.mlir.dialects.sdy import ReshardOp
+from shardy_py.mlir.dialects.sdy import ConstantOp, ReshardOp
 from shardy_py.mlir.dialects.stablehlo import op_class
+from shardy_py.mlir.holders import write_only_results
 from shardy_py.mlir.ir import build_operation, erase, operands_of, place_after, place_after_value
 from shardy_py.mlir.movements import note_copies, note_moved, replace_by_values, replace_op
 from shardy_py.mlir.plain import plain
@@ -31,9 +33,11 @@ from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 
 Reshape, Transpose = op_class("reshape"), op_class("transpose")
+Iota, Broadcast = op_class("iota"), op_class("broadcast_in_dim")
 
 
-EQUAL = "sdy-equal-reshard"
+EQUAL, MADE = "sdy-equal-reshard", "sdy-made-reshard"
+"""The labels of rewrites that Shardy does not have; they apply only if they are named."""
 Key = tuple[Block | None, *tuple[Hashable, ...]]
 """The block of reshards of which one suffices, and what they have in common."""
 
@@ -135,6 +139,24 @@ class _Earlier:
         return op.parent, root, is_direct, sharding.mesh, sharding.replicated_axes, tuple(steps)
 
 
+def reshard_of_made(op: Operation) -> bool:
+    """Makes a value in the sharding that it is needed in, if that takes no communication."""
+    (source,) = operands_of(op)
+    if not isinstance(source, OpResult) or not _is_made_anywhere(source.op):
+        return False
+    made = clone(source.op, {operand: operand for operand in operands_of(source.op)})
+    write_only_results([(made, _sharding(op))])
+    place_after(made, source.op)
+    replace_by_values(op, made.results)
+    return True
+
+
+def _is_made_anywhere(op: Operation) -> bool:
+    """True if every device can make any part of the result."""
+    is_scalar = all(not sizes_of(operand) for operand in operands_of(op))
+    return isinstance(op, ConstantOp | Iota) or (isinstance(op, Broadcast) and is_scalar)
+
+
 def _task(op: Operation) -> Key:
     """A key of a reshard, equal for those of which one suffices."""
     return op.parent, operands_of(op)[0], op.properties["sharding"], frozenset(op.attributes.items())
@@ -190,13 +212,11 @@ def _replayed(root: SSAValue, target: SSAValue, start: SSAValue) -> SSAValue:
 
 
 def reshard_rewrites() -> tuple[Rewrite, ...]:
-    """Returns the rewrites of reshards, for one module; that of equal ones applies only if it is named.
-
-    Shardy has no such rewrite.
-    """
+    """Returns the rewrites of reshards, for one module."""
     known = _Earlier()
     return (
         Rewrite(ReshardOp, known.reshard_of_reshard, "sdy-reshard", known.begin),
         Rewrite(ReshardOp, known.repeated_reshard),
         Rewrite(ReshardOp, known.equal_reshard, EQUAL),
+        Rewrite(ReshardOp, reshard_of_made, MADE),
     )

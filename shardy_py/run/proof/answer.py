@@ -11,13 +11,12 @@ from xdsl.ir import SSAValue
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
 from shardy_py.base.records import dataclass
-from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.op_errors import place_of
-from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.composition import Composition
 from shardy_py.run.proof.exactness import Exactness
 from shardy_py.run.proof.findings import Tally, Wrong
+from shardy_py.run.proof.names import names_in_file, printed_names
 from shardy_py.run.proof.rounding import ROUNDINGS
 
 
@@ -87,10 +86,7 @@ def fault_of(
     sources: from values of `whole` to those that it is a copy of.
     """
     first = wrong.counterpart.whole[0]
-    names = [
-        ValueNames(module, syntax_table()).of.get(id(value), "a value")
-        for module, value in ((local, wrong.counterpart.value), (whole, first))
-    ]
+    names = printed_names(local)(wrong.counterpart.value), names_in_file(whole)(first)
     source = first.owner
     op = wrong.op
     place = place_of(op)
@@ -254,7 +250,8 @@ class Answer:
 
     def _composed(self) -> list[str]:
         """The pieces that were proven op by op, and how the local program is made of it."""
-        text, composition = f"  {self.parts:,} ops, each as a program of its own", self.composition
+        count = "1 op" if self.parts == 1 else f"{self.parts:,} ops, each"
+        text, composition = f"  {count} as a program of its own", self.composition
         if composition is None:
             return [f"{text}; no loops, calls and order of ops"]
         made = f"{text}; the local program is made of them: {composition.pieces:,} computations"

@@ -9,20 +9,17 @@ Not here: which runs are made, and what the answer says (`exact.py`), the elemen
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.base.records import dataclass
-from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.ir import type_of
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import function_name
-from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.lanes import TOKEN
 from shardy_py.passes.partitioned import Partitioned
@@ -51,6 +48,7 @@ from shardy_py.run.proof.field.facet import MEANINGS
 from shardy_py.run.proof.field.hashing import Hash
 from shardy_py.run.proof.field.residues import ORDERS, Order, Residues
 from shardy_py.run.proof.findings import Tally, WrongValue
+from shardy_py.run.proof.names import names_in_file, printed_names
 from shardy_py.run.proof.options import ProofOptions
 from shardy_py.run.proof.origins import KnownElements
 from shardy_py.run.proof.returned import returned
@@ -180,12 +178,10 @@ class ExactPrograms:
             got, right = float(fault.got), float(fault.expected)
         except ValueError:  # integers, or complex numbers
             return fault
-        names, arguments = ValueNames(self.case.whole, syntax_table()).of, arguments_of(self.case.whole)
-        values = [(names.get(id(value), ""), seen[-1].array) for value, seen in expected.seen.items()]
+        names, arguments = names_in_file(self.case.whole), arguments_of(self.case.whole)
+        values = [(names(value), seen[-1].array) for value, seen in expected.seen.items()]
         inputs = [
-            (names.get(id(value), ""), part)
-            for value, part in zip(arguments, parts, strict=True)
-            if is_array(part)
+            (names(value), part) for value, part in zip(arguments, parts, strict=True) if is_array(part)
         ]
         tensor = series[0].array if series else np.zeros(0)
         return replace(fault, origin=KnownElements(self.field, values, inputs).origin_of(got, right, tensor))
@@ -244,7 +240,7 @@ class ExactPrograms:
     def _one_sided(self) -> tuple[str, ...]:
         """The conditions that came out one way, by name and line."""
         found = self._coverage.one_sided()
-        names = _names(self.case.whole, [value for value, _ in found])
+        names = _listed([value for value, _ in found], names_in_file(self.case.whole))
         return tuple(
             sorted(
                 f"{'always' if was_true else 'never'} {name}"
@@ -268,7 +264,12 @@ class ExactPrograms:
             self._coverage.both,
             self._one_sided(),
             sum(kind.nan_bits > 0 for kind in kinds),
-            tuple(_names(self.case.local, [value for value in doubtful if isinstance(value, OpResult)])),
+            tuple(
+                _listed(
+                    [value for value in doubtful if isinstance(value, OpResult)],
+                    printed_names(self.case.local),
+                )
+            ),
         )
 
 
@@ -276,16 +277,13 @@ def _unseen(op: Operation, devices: Devices, results: list[Value]) -> None:
     """Compares nothing."""
 
 
-def _names(module: ModuleOp, values: Sequence[OpResult]) -> list[str]:
+def _listed(values: Sequence[OpResult], name_of: Callable[[SSAValue], str]) -> list[str]:
     """The values with their ops and lines."""
-    if not values:
-        return []
-    names = ValueNames(module, syntax_table()).of
     texts: list[str] = []
     for value in values:
         place = place_of(value.op)
         line = "" if place is None else f" (line {place.line})"
-        texts.append(f"{names.get(id(value), 'a value')} = {value.op.name}{line}")
+        texts.append(f"{name_of(value)} = {value.op.name}{line}")
     return texts
 
 

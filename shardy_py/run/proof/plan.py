@@ -23,19 +23,20 @@ from shardy_py.run.proof.case import Case
 from shardy_py.run.proof.options import DEFAULT, ProofOptions
 from shardy_py.run.proof.shrinking import Shrunk, shrunk
 from shardy_py.run.proof.signatures import prove_ops, repeats_ops
-from shardy_py.run.proof.work import work_of
+from shardy_py.run.proof.work import ProofWork, work_of
 
 LARGER = 8
 """The factor for more with smaller sizes, or with its own if its local program has other ops then."""
 
 
-def is_large(partitioned: Partitioned, times: int = 1) -> bool:
-    """Returns whether a program is too large to be proven on its own shapes, unless that is asked for.
+def largest_work(partitioned: Partitioned) -> ProofWork:
+    """Returns the work of a run of either program, whichever is more.
 
-    times: how much more work than usual it may be.
+    What exceeds it is too large to be proven on its own shapes, unless that is asked for.
     """
     sides = (partitioned.whole, 1), (partitioned.local, partitioned.grid.size)
-    return any(work_of(*side).exceeds(times) for side in sides)
+    works = [work_of(*side) for side in sides]
+    return ProofWork(max(work.elements for work in works), max(work.operations for work in works))
 
 
 def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Sequence[Array] = ()) -> Answer:
@@ -50,25 +51,27 @@ def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Seq
     shapes = options.shapes
     if inputs and shapes in ("small", "ops"):
         raise ShardyError.unexpected("inputs", expected="none for smaller shapes", got=f"{len(inputs)}")
-    if shapes == "own" or inputs or (shapes == "auto" and not is_large(partitioned)):
+    work = largest_work(partitioned) if shapes == "auto" else None
+    if shapes == "own" or inputs or (work is not None and not work.exceeds(1)):
         return _with_branches(prove_as_is(partitioned, options, inputs), options)
-    case = Case.of(partitioned)
+    case, may_run = Case.of(partitioned), work is not None and not work.exceeds(LARGER)
     by_ops: Answer | None = None
     if shapes == "ops" or (shapes == "auto" and repeats_ops(case)):
         by_ops = prove_ops(case, options, lambda part: _prove_part(part, options))
         if by_ops.is_complete:
             return by_ops
-    if shapes == "auto" and not is_large(partitioned, LARGER) and not is_as_made(partitioned):
+    if may_run and not is_as_made(partitioned):
         return _with_branches(prove_as_is(partitioned, options), options)
     check_as_made(partitioned)
     if shapes != "ops":
         smaller = shrunk(case)
         is_same = smaller is not None and smaller.same_ops
-        if shapes == "auto" and not is_same and not is_large(partitioned, LARGER):
+        if may_run and not is_same:
             return _with_branches(prove_as_is(partitioned, options), options)
-        if smaller is not None and (shapes == "small" or not is_large(smaller.partitioned, LARGER)):
+        is_asked = shapes == "small"
+        if smaller is not None and (is_asked or not largest_work(smaller.partitioned).exceeds(LARGER)):
             return _with_branches(_prove_smaller(smaller, options), options)
-        if shapes == "small":
+        if is_asked:
             raise ShardyError.unsupported("a proof on smaller shapes: no size can be smaller")
     return by_ops or prove_ops(case, options, lambda part: _prove_part(part, options))
 

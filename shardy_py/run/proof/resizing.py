@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation, OpResult, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.mlir.cloning import clone
@@ -44,7 +45,7 @@ from shardy_py.mlir.text.dense import element_size, elements_type, is_splat, mak
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.mlir.typed import of_kind
 from shardy_py.ops import OpRecord, row_name
-from shardy_py.propagation.rules import derive_rule
+from shardy_py.propagation.rules import rule_of
 from shardy_py.run.interpret.constants import array_of
 from shardy_py.run.proof.correspondences import all_values
 from shardy_py.run.proof.facet import EXACT
@@ -69,7 +70,6 @@ class Resizing:
         self._module = module
         self._problem = Problem()
         self._variables: dict[SSAValue, Variables] = {}
-        self._rules: dict[int, tuple[OpRecord, ShardingRule | None]] = {}
         self._factors: dict[Operation, Variables] = {}
         for value in all_values(module):
             tensor = tensor_type(type_of(value))
@@ -135,6 +135,12 @@ class Resizing:
         self._resize(into, ops, solution, {})
         return all(_is_valid(new) for _, new in ops)
 
+    def elements(self, least: int = KEPT, whole: int | None = None) -> int:
+        """Returns the elements of all results with smaller sizes, once for each op."""
+        solution = self._problem.solution(least, whole)
+        results = (self._variables[value] for value in self._variables if isinstance(value, OpResult))
+        return sum(prod(solution[variable] for variable in variables) for variables in results)
+
     def pin(self, op: Operation) -> None:
         """The sizes of an op stay."""
         self._problem.pin(*self._of_op(op))
@@ -182,10 +188,7 @@ class Resizing:
         record, given = record_of(op), op.attributes.get(RULE)
         if isinstance(given, OpShardingRuleAttr):
             return record, given.data
-        known = self._rules.get(id(record))
-        if known is None:
-            known = self._rules[id(record)] = record, derive_rule(record)
-        return known
+        return record, rule_of(record)
 
     def _of_op(self, op: Operation) -> list[int]:
         values = [*operands_of(op), *op.results, *(arg for block in blocks_of(op) for arg in block.args)]

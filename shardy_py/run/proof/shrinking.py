@@ -23,15 +23,14 @@ from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.case import Case
 from shardy_py.run.proof.resizing import Resizing
 from shardy_py.run.proof.sizes import KEPT
-from shardy_py.run.proof.work import work_of
 from shardy_py.sharding import AxisRef, Mesh
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import resolve
 
-LEAST = (KEPT, 2 * KEPT, 4 * KEPT)
+LEAST = tuple(KEPT * times for times in (1, 2, 3, 4))
 """The smallest sizes of dimensions, in the order in which they are tried."""
-WHOLE = KEPT // 2
-"""The smallest size of dimensions that are sharded nowhere, in a program that is large with those."""
+WHOLE = (KEPT // 2, KEPT // 2 - 1)
+"""The smallest sizes of dimensions that are sharded nowhere, tried while the program stays large."""
 LARGE = 1 << 22
 """The elements of a program that is large though its sizes are small, as images that are halved often."""
 
@@ -69,13 +68,14 @@ def shrunk(case: Case) -> Shrunk | None:
 
 def _resized(resizing: Resizing) -> Iterator[tuple[ModuleOp, Mapping[int, int]]]:
     """The program with smaller sizes, those that are better first."""
+    if resizing.elements(KEPT) > LARGE:
+        small = (whole for whole in WHOLE if resizing.elements(KEPT, whole) <= LARGE)
+        resized = resizing.resized(KEPT, next(small, WHOLE[-1]))
+        yield from () if resized is None else (resized,)
     for least in LEAST:
         resized = resizing.resized(least)
         if resized is None:
             return
-        if least == KEPT and work_of(resized[0]).elements > LARGE:
-            smaller = resizing.resized(least, WHOLE)
-            yield from () if smaller is None else (smaller,)
         yield resized
 
 

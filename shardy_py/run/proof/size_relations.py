@@ -130,20 +130,21 @@ class SumOfSizes(_OfFields):
 
 @dataclass(frozen=True)
 class AtMost(_OfFields):
-    """`part` is the size of a slice at any offset of `whole`."""
+    """`part` is the size of a slice at any offset of `whole`; one that leaves no choice stays such."""
 
     part: int
     whole: int
     _named = ("part", "whole")
 
     def holds(self, old: SizeOf, new: SizeOf) -> bool:
-        """Returns whether the slice fits."""
-        return new(self.part) <= new(self.whole)
+        """Returns whether the slice fits, at several offsets if it did."""
+        rooms = [sizes(self.whole) - sizes(self.part) for sizes in (old, new)]
+        return rooms[1] >= 0 and (rooms[0] == 0) == (rooms[1] == 0)
 
     def repairs(self, old: SizeOf, new: SizeOf) -> Iterator[tuple[int, int]]:
-        """Yields slices in proportion, and as large as the whole."""
+        """Yields slices in proportion, and the largest one."""
         yield self.part, max(1, new(self.whole) * old(self.part) // old(self.whole))
-        yield self.part, new(self.whole)
+        yield self.part, new(self.whole) - (old(self.part) < old(self.whole))
 
 
 @dataclass(frozen=True)

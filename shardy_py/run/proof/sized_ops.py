@@ -236,8 +236,12 @@ def _relate_windows(
         padding = row.low + row.high
         relation = (row.size, row.stride, padding, row.base_dilation, row.dilation)
         problem.relate(Windows(operand, window, result, *relation))
+        covered = (row.size - 1) * row.dilation + 1
         for variable in (operand, result):
-            problem.reach(variable, min((row.size - 1) * row.dilation + 1, _FARTHEST))
+            problem.reach(variable, min(covered, _FARTHEST))
+        if window is None and covered < problem.sizes[operand]:
+            # All elements are in all windows of smaller ones: it does not matter where these begin.
+            problem.at_least(operand, covered // 2 + 1)
 
 
 _FARTHEST = 8

@@ -61,6 +61,7 @@ class Problem:
         self._pinned: set[int] = set()
         self._parts: dict[int, set[int]] = {}
         self._reach: dict[int, int] = {}
+        self._floors: dict[int, int] = {}
 
     def variable(self, size: int) -> int:
         """Returns a new variable."""
@@ -98,6 +99,10 @@ class Problem:
     def reach(self, variable: int, elements: int) -> None:
         """An op reads so many neighbours along the dimension: smaller parts are exchanged in other ways."""
         self._reach[variable] = max(elements, self._reach.get(variable, 0))
+
+    def at_least(self, variable: int, size: int) -> None:
+        """The size becomes no smaller than that."""
+        self._floors[variable] = max(size, self._floors.get(variable, 0))
 
     def solution(self, least: int = KEPT, whole: int | None = None) -> tuple[int, ...]:
         """Returns the new size of each variable.
@@ -146,15 +151,20 @@ class Problem:
         """Returns the classes whose sizes stay."""
         return {classes[variable] for variable in self._pinned}
 
-    def over_classes(self, classes: list[int]) -> tuple[Mapping[int, set[int]], Mapping[int, int]]:
-        """Returns the numbers of parts, and the reach, of each class."""
+    def parts_of(self, classes: list[int]) -> Mapping[int, set[int]]:
+        """Returns the numbers of parts of each class."""
         parts: dict[int, set[int]] = {}
-        reach: dict[int, int] = {}
         for variable, numbers in self._parts.items():
             parts.setdefault(classes[variable], set()).update(numbers)
-        for variable, elements in self._reach.items():
-            reach[classes[variable]] = max(elements, reach.get(classes[variable], 0))
-        return parts, reach
+        return parts
+
+    def bounds_of(self, classes: list[int]) -> tuple[Mapping[int, int], Mapping[int, int]]:
+        """Returns the reach of each class, and the size that it becomes no smaller than."""
+        found: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        for known, bounds in zip((self._reach, self._floors), found, strict=True):
+            for variable, size in known.items():
+                bounds[classes[variable]] = max(size, bounds.get(classes[variable], 0))
+        return found
 
 
 class _Solver:
@@ -162,7 +172,8 @@ class _Solver:
         self._classes = problem.classes() if classes is None else classes
         self._old = problem.sizes
         self._least, self._whole = least, whole
-        self._parts, self._reach = problem.over_classes(self._classes)
+        self._parts = problem.parts_of(self._classes)
+        self._reach, self._floors = problem.bounds_of(self._classes)
         self._pinned = problem.pinned_classes(self._classes)
         self._sizes = {name: problem.sizes[name] for name in self._classes}
         self._relations: dict[int, list[SizeRelation]] = {}
@@ -199,9 +210,9 @@ class _Solver:
 
     def _smallest(self, variable: int) -> int:
         """The smallest size of a variable that may change."""
-        if self._old[variable] <= self._least:
-            return self._old[variable]
-        return self._least if variable in self._parts else self._whole
+        least = self._least if variable in self._parts else self._whole
+        size = self._old[variable]
+        return size if size <= self._least else min(size, max(least, self._floors.get(variable, 0)))
 
     def _repaired(self, changes: dict[int, int], queue: list[SizeRelation]) -> dict[int, int] | None:
         """Returns the changes with those that follow; None if no relation can follow."""

@@ -12,7 +12,7 @@ from shardy_py.mlir.loops import run_counts
 from shardy_py.mlir.record import record_of
 from shardy_py.ops import OpRecord
 from shardy_py.ops.reads import shape_of
-from shardy_py.propagation.rules import derive_rule
+from shardy_py.propagation.rules import rule_of
 
 MOST_ELEMENTS = 1 << 24
 """The limit for all results of the whole program, and for those of all devices: 128 MB a run."""
@@ -52,5 +52,5 @@ def work_of(module: ModuleOp, devices: int = 1) -> ProofWork:
 
 def _of_one(record: OpRecord) -> ProofWork:
     results = [prod(shape_of(tensor)) for tensor in record.results if tensor is not None]
-    rule = derive_rule(record)
+    rule = rule_of(record)
     return ProofWork(sum(results), max([0, *results] if rule is None else [prod(rule.factor_sizes)]))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
@@ -26,13 +27,14 @@ from shardy_py.mlir.symbols import functions_of
 from shardy_py.ops import TABLE, Control, Storage
 from shardy_py.passes.options import UserPriorityPropagateOptions
 from shardy_py.passes.pipelines import propagation_passes
-from shardy_py.passes.propagate.propagating import rule_deriver, user_priority_strategy
+from shardy_py.passes.propagate.propagating import user_priority_strategy
 from shardy_py.passes.registration import PassCall
 from shardy_py.passes.runner import run_passes
 from shardy_py.propagation.fixpoint import StepTables
 from shardy_py.propagation.graph.build import build_program
 from shardy_py.propagation.graph.slots import FlatModule
 from shardy_py.propagation.propagate import PropagationOptions, propagate
+from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorSharding
 
 
@@ -101,7 +103,7 @@ class Base:
         if options is not UserPriorityPropagateOptions:
             raise Unsupported(f"{propagating.row.name} propagates")
         given = cast(Any, UserPriorityPropagateOptions)(**dict(propagating.options))
-        deriver = rule_deriver(conservative_propagation=given.conservative_propagation)
+        deriver = partial(rule_of, conservative_propagation=given.conservative_propagation)
         program = build_program(module, deriver)
         return Base(
             program,

@@ -181,6 +181,16 @@ def dumped(folder: Path, names: dict[str, str]) -> Path:
             "1795791896035737.module_0000.jit_f.before_optimizations.hlo.pb.gz",
             "read 1795791896035737.module_0000.jit_f.before_optimizations.hlo.pb.gz",
         ),
+        (
+            {
+                "module_0002.jit_f.execution_0001.hlo_unoptimized_snapshot.pb": HLO,
+                "module_0002.jit_f.execution_0000.hlo_unoptimized_snapshot.pb": HLO,
+                "module_0003.jit_g.execution_0000.hlo_snapshot.pb": "HloModule s",
+            },
+            "module_0002.jit_f.execution_0000.hlo_unoptimized_snapshot.pb",
+            "read module_0002.jit_f.execution_0000.hlo_unoptimized_snapshot.pb, the largest of 2 modules; "
+            "pass a file of another: module_0003.jit_g",
+        ),
         ({"model.hlo": HLO, "notes.md": ""}, "model.hlo", "read model.hlo, the only program"),
     ],
 )

@@ -6,6 +6,10 @@
 | scan.hlo.pb | of scan.hlo beside it, which JAX 0.11 reads; scan.pbtxt is its text |
 | ops.hlo.pb | the `HloProto` of filecheck/hlo/ops.hlo |
 | ops.snapshot.pb | the `HloSnapshot` of it |
+
+`run.hlo_unoptimized_snapshot.pb` is what XLA dumped when JAX 0.12 ran
+`jax.jit(lambda x, y: jnp.tanh(x @ y).sum())` on the host with `--xla_dump_hlo_unoptimized_snapshots`: the
+module, and the arguments that it ran with.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ import networkx
 import pytest
 
 from shardy_py.mlir.dialects import parse_module
-from shardy_py.passes.propagate.propagating import rule_deriver
 from shardy_py.propagation.graph.from_module import op_graph
 from shardy_py.propagation.op_graph import OpGraph, dependents, plain
+from shardy_py.propagation.rules import rule_of
 from tests.mlir.programs import MANUAL, WHILE
 
 LOOP = WHILE.replace("  %2 = sdy.data_flow_edge %0#0 : tensor<8x8xf32>\n", "").replace(
@@ -18,7 +18,7 @@ LOOP = WHILE.replace("  %2 = sdy.data_flow_edge %0#0 : tensor<8x8xf32>\n", "").r
 
 
 def graph_of(text: str) -> OpGraph:
-    return op_graph(parse_module(text), rule_deriver())
+    return op_graph(parse_module(text), rule_of)
 
 
 def edges(graph: OpGraph, *kinds: str) -> list[tuple[str, str]]:

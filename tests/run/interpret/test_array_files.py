@@ -115,7 +115,7 @@ BAD = {
     "dimensions": (header(shape=f"({'1,' * 100})"), "its shape is invalid"),
     "order": (header(order="(3)"), "its header is invalid"),
     "type": (header("'<f8'"), "got an array 2x3xfloat64 in 'x.npz'"),
-    "shape": (header(shape="(3, 2)"), "argument %arg0: expected tensor<2x3xf32> (float32), got an array 3x2"),
+    "shape": (header(shape="(3, 2)"), "argument %a: expected tensor<2x3xf32> (float32), got an array 3x2"),
     "other name": (archive(npy(), "b.npy"), "unknown argument 'b'"),
 }
 
@@ -156,6 +156,6 @@ def test_large_inputs_are_limited(tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(header(shape="(1000000000000,)"))
     with (
         array_file(tmp_path / "x.npz") as arrays,
-        pytest.raises(ShardyError, match="argument %arg0 has 1000"),
+        pytest.raises(ShardyError, match="argument %a has 1000"),
     ):
         program.run(arrays)

@@ -59,10 +59,8 @@ def test_a_run_names_argument_value_and_type() -> None:
     text = "func.func @main(%a: tensor<2xi8>) -> tensor<2xi8> {\n return %a : tensor<2xi8>\n}"
     program = Program.parse(text)
     assert program.run([[1, 2.0]])[0].tolist() == [1, 2]
-    message = (
-        r"argument %arg0: expected numbers of tensor<2xi8> \(int8\), got .*; 300 \(int\) at \[1\] does not"
-    )
+    message = r"argument %a: expected numbers of tensor<2xi8> \(int8\), got .*; 300 \(int\) at \[1\] does not"
     with pytest.raises(ShardyError, match=message):
         program.run({"%arg0": [1, 300]})
-    with pytest.raises(ShardyError, match=r"argument %arg0: .*str is not a number"):
+    with pytest.raises(ShardyError, match=r"argument %a: .*str is not a number"):
         program.run([["1", "2"]])

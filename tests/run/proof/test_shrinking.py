@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,14 +12,17 @@ from shardy_py import Program, propagate
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.ir import walk_pre_order
-from shardy_py.run.proof import ProofOptions, Shapes, plan, prove
+from shardy_py.passes.partitioned import Partitioned
+from shardy_py.run.proof import ProofOptions, Shapes, plan, prove, shrinking
 from shardy_py.run.proof.as_made import check_as_made
 from shardy_py.run.proof.case import Case
-from shardy_py.run.proof.plan import is_large, work_of
+from shardy_py.run.proof.plan import largest_work
 from shardy_py.run.proof.resizing import Resizing
-from shardy_py.run.proof.shrinking import shrunk
+from shardy_py.run.proof.shrinking import WHOLE, shrunk
+from shardy_py.run.proof.work import MOST_ELEMENTS, ProofWork, work_of
 from tests.run.interpret.custom_functions import register
 from tests.run.proof.mutations.broken import Subject
+from tests.run.proof.mutations.campaign import PROOFS
 
 MESH = 'sdy.mesh @mesh = <["x"=4, "y"=2]>\n'
 ROWS = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}'
@@ -152,9 +155,9 @@ def test_large_programs_are_proven_with_smaller_sizes_unless_asked_not_to() -> N
     text = program("%1 = stablehlo.tanh %a : tensor<1024x768xf32>", T)
     partitioned = propagate(Program.parse(text)).partition().partitioned
     assert work_of(partitioned.whole).elements == 1024 * 768
-    assert not is_large(partitioned)
+    assert not largest_work(partitioned).exceeds(1)
     large = propagate(Program.parse(text.replace("768", "1048576"))).partition()
-    assert is_large(large.partitioned)
+    assert largest_work(large.partitioned).exceeds(1)
     answer = large.prove()
     assert answer.is_equal
     assert dict(answer.sizes)[1048576] <= 16
@@ -200,7 +203,7 @@ def test_a_program_whose_ops_change_with_its_sizes_runs_as_it_is(
     local = propagate(Program.parse(program("%1 = stablehlo.tanh %a : tensor<1024x768xf32>", T))).partition()
     smaller = shrunk(Case.of(local.partitioned))
     assert smaller is not None
-    monkeypatch.setattr(plan, "is_large", lambda partitioned, times=1: times == 1)
+    monkeypatch.setattr(plan, "largest_work", lambda partitioned: ProofWork(MOST_ELEMENTS + 1, 0))
     monkeypatch.setattr(plan, "shrunk", lambda case: replace(smaller, same_ops=same_ops))
     answer = local.prove()
     assert answer.is_equal
@@ -222,6 +225,61 @@ def test_smaller_sizes_are_no_proof_of_a_local_program_that_was_changed(kind: st
     assert mutant is not None
     with pytest.raises(ShardyError, match="the local program is not what its passes make"):
         prove(mutant.partitioned, ProofOptions(shapes=shapes))
+
+
+WINDOWS = f"""{MESH}func.func @main(%x: tensor<16x40xf32> {ROWS}, %i: tensor<i32>, %w: tensor<40x4xf32>)
+    -> (tensor<16x20xf32>, tensor<16x43xf32>, tensor<16x4xf32>) {{
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%x, %low) <{{window_dimensions = array<i64: 1, 7>,
+      window_strides = array<i64: 1, 2>, padding = dense<[[0, 0], [3, 2]]> : tensor<2x2xi64>}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }}) : (tensor<16x40xf32>, tensor<f32>) -> tensor<16x20xf32>
+  %1 = stablehlo.dynamic_slice %x, %zero, %j, sizes = [16, 20] :
+      (tensor<16x40xf32>, tensor<i32>, tensor<i32>) -> tensor<16x20xf32>
+  %2 = stablehlo.add %0, %1 : tensor<16x20xf32>
+  %3 = stablehlo.slice %x [0:16, 37:40] : (tensor<16x40xf32>) -> tensor<16x3xf32>
+  %4 = stablehlo.concatenate %3, %x, dim = 1 : (tensor<16x3xf32>, tensor<16x40xf32>) -> tensor<16x43xf32>
+  %5 = stablehlo.dot %x, %w : (tensor<16x40xf32>, tensor<40x4xf32>) -> tensor<16x4xf32>
+  return %2, %4, %5 : tensor<16x20xf32>, tensor<16x43xf32>, tensor<16x4xf32>
+}}"""
+
+
+@dataclass(frozen=True, eq=False)
+class Smallest(Subject):
+    """A program with the smallest sizes that a large one gets, to be broken there."""
+
+    def partitioned(self) -> Partitioned:
+        smaller = shrunk(Case.of(super().partitioned()))
+        assert smaller is not None
+        return smaller.partitioned
+
+
+@pytest.mark.parametrize("whole", WHOLE)
+def test_faults_along_dimensions_that_are_sharded_nowhere_show_at_the_smallest_sizes(
+    monkeypatch: pytest.MonkeyPatch, whole: int
+) -> None:
+    """A fault of a pass is one at all sizes: with windows larger than the dimension, too."""
+    monkeypatch.setattr(shrinking, "LARGE", 0)
+    monkeypatch.setattr(shrinking, "WHOLE", (whole,))
+    smallest = Smallest("windows", WINDOWS)
+    assert not PROOFS["exact"](smallest.whole)
+    places = {
+        "slice start": 0,
+        "dynamic slice start": 4,
+        "concatenation": 0,
+        "order of parts": 0,
+        "attribute": 21,
+    }
+    mutants = [smallest.broken(kind, number) for kind, number in places.items() if smallest.sites(kind)]
+    assert len(mutants) >= len(places) - 1
+    for mutant in mutants:
+        assert mutant is not None
+        assert PROOFS["exact"](mutant.partitioned), mutant.what
 
 
 def test_a_local_program_is_what_its_passes_make() -> None:

@@ -131,6 +131,16 @@ def test_a_relation_that_the_sizes_do_not_satisfy_pins_them() -> None:
     assert problem.solution() == (65, 32)
 
 
+def test_a_slice_that_may_be_elsewhere_still_may() -> None:
+    """A slice as large as the whole is at offset 0, whatever a program computes."""
+    problem = Problem()
+    whole, half = problem.variable(1024), problem.variable(512)
+    problem.relate(AtMost(half, whole))
+    for least in (8, 4, 2):
+        sizes = problem.solution(least)
+        assert least <= sizes[half] < sizes[whole] <= 2 * least
+
+
 def test_a_reach_keeps_parts_as_large() -> None:
     problem = Problem()
     rows = problem.variable(1024)
@@ -146,4 +156,6 @@ def test_dimensions_that_are_sharded_nowhere_may_be_smaller_than_others() -> Non
     problem.split(sharded, 2)
     problem.reach(whole, 7)
     assert problem.solution(whole=4) == (4, 8)
+    problem.at_least(whole, 6)
+    assert problem.solution(whole=4) == (6, 8)
     assert problem.solution() == (9, 8)

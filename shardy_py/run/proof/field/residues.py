@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from math import isfinite
+from math import isfinite, prod
 from typing import Literal
 
 import numpy as np
@@ -234,26 +234,44 @@ class Residues:
             left, right = (np.where(np.isfinite(array), array, 0) for array in (left, right))
         if self.order != "middle":
             left, right = self._near(left), self._near(right)
-        terms = left.shape[-1]
-        high: Array = np.array(0.0)
-        low: Array = np.array(0.0)
-        for start in range(0, max(terms, 1), _TERMS):
-            chosen = slice(start, start + _TERMS)
-            above, below = self._digits(left[..., chosen], right[..., chosen, :])
-            high, low = self._near(above + high), self._near(below + low)
-        high *= _DIGIT
+        is_right = right.size <= left.size
+        high, low = self._digits(right if is_right else left)
+        # Both digits in one product: a matrix of few columns, or rows, is slow.
+        if is_right:
+            product = self._sums(left, np.concatenate((high, low), -1))
+            high, low = np.split(product, 2, -1)
+        else:
+            product = self._sums(np.concatenate((high, low), -2), right)
+            high, low = np.split(product, 2, -2)
+        high = high * _DIGIT
         high += low
         result = self._placed(high)
         return result if finite else np.where(np.isfinite(plain), result, plain)
 
-    def _digits(self, left: Array, right: Array) -> tuple[Array, Array]:
-        """The products with both digits of the smaller matrix: sums of 2^7 products of 30 and 15 bits."""
-        split = right if right.size <= left.size else left
-        high: Array = np.rint(split * (1 / _DIGIT))
-        low: Array = split - high * _DIGIT
-        if split is right:
-            return np.matmul(left, high), np.matmul(left, low)
-        return np.matmul(high, right), np.matmul(low, right)
+    def _digits(self, array: Array) -> tuple[Array, Array]:
+        """Both digits of integers."""
+        high: Array = np.rint(array * (1 / _DIGIT))
+        return high, array - high * _DIGIT
+
+    def _sums(self, left: Array, right: Array) -> Array:
+        """The products of matrices of which one has digits: sums of 2^7 products of 30 and 15 bits."""
+        shape = *np.broadcast_shapes(left.shape[:-2], right.shape[:-2]), left.shape[-2], right.shape[-1]
+        terms, step = left.shape[-1], _TERMS * max(1, _BLOCK // max(1, prod(shape)))
+        total: Array | None = None
+        start = 0
+        while start < terms or total is None:
+            several = min(step, (terms - start) // _TERMS * _TERMS)
+            end = start + (several or _TERMS)
+            lhs, rhs = left[..., start:end], right[..., start:end, :]
+            if several > _TERMS:  # many products of few elements at once
+                lhs = np.moveaxis(lhs.reshape(*lhs.shape[:-1], -1, _TERMS), -2, -3)
+                rhs = rhs.reshape(*rhs.shape[:-2], -1, _TERMS, rhs.shape[-1])
+                part = np.add.reduce(self._near(np.matmul(lhs, rhs)), -3)
+            else:
+                part = np.matmul(lhs, rhs)
+            total = self._near(part if total is None else total + part)
+            start = end
+        return total
 
     def encoded(self, array: Array) -> Array:
         """Returns the residues of floats: m * 2^e for each, exactly.
