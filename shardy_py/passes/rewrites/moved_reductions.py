@@ -126,7 +126,7 @@ def _with_dimension(sharding: TensorSharding, number: int, axes: Axes) -> Tensor
 
 
 def _whole_source(value: SSAValue, axes: Axes, reader: ShardingReader) -> SSAValue | None:
-    """What a value was resharded from, if only by taking parts along axes."""
+    """The value that one was resharded from, if only by taking parts along axes."""
     if not isinstance(value, OpResult) or not isinstance(value.op, ReshardOp):
         return None
     source, sharding = operands_of(value.op)[0], _target(value.op)
