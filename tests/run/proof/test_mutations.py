@@ -74,7 +74,8 @@ SOLVE = """sdy.mesh @mesh = <["x"=2]>
 func.func @main(%a: tensor<2x2xf32>,
                 %b: tensor<2x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<2x4xf32> {
   %0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, unit_diagonal = false,
-      transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<2x2xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+      transpose_a = #stablehlo<transpose NO_TRANSPOSE>}>
+      : (tensor<2x2xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   return %0 : tensor<2x4xf32>
 }"""
 
