@@ -12,7 +12,7 @@ sdy.mesh @mesh = <["x"=4]>
 // JSON-SAME: "seed": 7
 // OPS: 2 ops, each as a program of its own
 // ALONE: for the --bisect option: requires --prove
-// SEED: --prove:1:1: error: expected the seed, a number from 0 with at most 18 digits, got 'x'
+// SEED: --prove:1:1: error: expected the seed, a number from 0 with at most 18 digits, or floats, got 'x'
 func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<4x5xf32>) -> tensor<8x5xf32> {
   %0 = stablehlo.dot %a, %b : (tensor<8x4xf32>, tensor<4x5xf32>) -> tensor<8x5xf32>
   %1 = stablehlo.tanh %0 : tensor<8x5xf32>

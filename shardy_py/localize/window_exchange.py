@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
 from shardy_py.base.records import dataclass
-from shardy_py.localize.arithmetic.slots import Slot
+from shardy_py.localize.arithmetic.slots import BufferSlot
 from shardy_py.localize.arithmetic.windows import Start, WindowExchange, WindowReads, window_exchange
 from shardy_py.localize.halo_exchange import (
     LocalBuilder,
@@ -191,7 +191,7 @@ def _buffer(
     for piece in exchange.pieces:
         sizes = shape_of(local)
         value = local
-        if isinstance(piece, Slot):
+        if isinstance(piece, BufferSlot):
             start = Start.by_part(np.array(piece.starts))
             value = cut_from(inner, build, local, dimension, axes, start, piece.size)
         elif (piece.start, piece.stop) != (0, sizes[dimension]):

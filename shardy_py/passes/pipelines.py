@@ -50,7 +50,7 @@ _IMPORT, _EXPORT, _PROPAGATION, _PARTITIONER = (
     PropagationPipelineOptions(),
     PartitionerPipelineOptions(),
 )
-_RESHARD_LABELS = ("sdy-reshard", "sdy-equal-reshard", "sdy-made-reshard")
+_RESHARD_LABELS = ("sdy-reshard", "sdy-equal-reshard", "sdy-made-reshard", "sdy-moved-reduction")
 """The rewrites by which tensors are gathered once for several ops, or not at all, as by XLA's partitioner."""
 
 

@@ -142,7 +142,7 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d
         ("--time-report=tpu-v5e,data=beyonf", 14, "did you mean 'beyond'?"),
         ("--time-report=tpu-v5e,dta=beyond", 9, "place of the hardware: unknown axis 'dta'"),
         ("--time-trace=step.json,h10", 11, "unknown hardware 'h10'"),
-        ("--prove=x", 1, "expected the seed, a number from 0 with at most 18 digits, got 'x'"),
+        ("--prove=x", 1, "expected the seed, a number from 0 with at most 18 digits, or floats, got 'x'"),
     ],
 )
 def test_errors_in_a_value_are_placed_in_the_flag(

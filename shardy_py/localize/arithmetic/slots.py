@@ -26,7 +26,7 @@ MOST_PARTS = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class BufferSlot:
     """A piece of the buffer.
 
     sources: for each part, the part that its elements come from; -1: it reads none of them. starts: for each
@@ -48,7 +48,7 @@ class _Move:
     size: int
 
 
-def slots_of(reads: Integers, own: int) -> tuple[tuple[Slot, ...], Integers] | None:
+def slots_of(reads: Integers, own: int) -> tuple[tuple[BufferSlot, ...], Integers] | None:
     """Returns the slots, and where in the buffer each part finds the first element that it reads.
 
     reads: [parts, 2], the first and the last element that a part reads; none if the first is larger. own: the
@@ -70,7 +70,7 @@ def slots_of(reads: Integers, own: int) -> tuple[tuple[Slot, ...], Integers] | N
 
 
 def _moves(target: int, first: int, last: int, own: int) -> tuple[_Move, ...]:
-    """What a part reads, by the parts that it is in."""
+    """The elements that a part reads, by the parts that they are in."""
     moves: list[_Move] = []
     for source in range(first // own, last // own + 1):
         start, stop = max(first - source * own, 0), min(last + 1 - source * own, own)
@@ -82,12 +82,12 @@ class _Buffer:
     """The slots so far, and where each part finds what it reads."""
 
     def __init__(self, parts: int, own: int) -> None:
-        self.slots: list[Slot] = []
+        self.slots: list[BufferSlot] = []
         self.found = [0] * parts
         self._own, self._length = own, 0
 
     def add_single(self, moves: Sequence[_Move]) -> None:
-        """What is read within one part is sent from where it begins."""
+        """Adds a slot of elements that are read within one part: they are sent from where they begin."""
         size = max(move.size for move in moves)
         starts = {move.source: min(move.start, self._own - size) for move in moves}
         for move in moves:
@@ -95,7 +95,7 @@ class _Buffer:
         self._add(moves, _starts(len(self.found), starts), size)
 
     def add_double(self, left: Sequence[_Move], right: Sequence[_Move]) -> None:
-        """What is read across the end of a part is at the end of one slot and the start of the next."""
+        """Adds two slots, of elements that are read across the end of a part."""
         size = max(move.size for move in left)
         for move in left:
             self.found[move.target] = self._length + size - move.size
@@ -106,11 +106,11 @@ class _Buffer:
         sources = [-1] * len(self.found)
         for move in moves:
             sources[move.target] = move.source
-        self.slots.append(Slot(tuple(sources), starts, size))
+        self.slots.append(BufferSlot(tuple(sources), starts, size))
         self._length += size
 
 
-def elements_sent(slots: Iterable[Slot]) -> int:
+def elements_sent(slots: Iterable[BufferSlot]) -> int:
     """Returns the elements of all permutes together."""
     return sum(slot.size for slot in slots if any(s not in (-1, t) for t, s in enumerate(slot.sources)))
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.halo import Integers, Piece, SplitDimension, device_pairs
-from shardy_py.localize.arithmetic.slots import Slot, elements_sent, slots_of
+from shardy_py.localize.arithmetic.slots import BufferSlot, elements_sent, slots_of
 from shardy_py.ops.dimensions import Window
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import Axes
@@ -127,7 +127,7 @@ class WindowExchange:
     """
 
     source: WindowReads
-    pieces: tuple[Piece | Slot, ...]
+    pieces: tuple[Piece | BufferSlot, ...]
     reads: Integers
     is_masked: bool
     pads: tuple[int, int, int]
@@ -171,27 +171,27 @@ class WindowExchange:
         permutes = self.permutes
         return permutes <= 2 or (permutes <= MOST_PERMUTES and self.received < whole)
 
-    def is_own(self, piece: Piece | Slot) -> bool:
+    def is_own(self, piece: Piece | BufferSlot) -> bool:
         """True if every part has the piece itself."""
-        if isinstance(piece, Slot):
+        if isinstance(piece, BufferSlot):
             return self.is_still(piece)
         hop = piece.hop % self.source.parts if self.source.is_ring else piece.hop
         return hop == 0 and not self.source.is_mirrored
 
-    def is_still(self, piece: Piece | Slot) -> bool:
+    def is_still(self, piece: Piece | BufferSlot) -> bool:
         """True if no part sends the piece to another."""
         return not self._receives(piece).any()
 
-    def pairs(self, piece: Piece | Slot, mesh: Mesh, axes: Axes) -> Integers:
+    def pairs(self, piece: Piece | BufferSlot, mesh: Mesh, axes: Axes) -> Integers:
         """[pairs, 2]: the devices between which a piece moves, from and to."""
         source, reads = self._sources(piece)
         targets = np.full(self.source.parts, -1)
         targets[source[reads]] = np.flatnonzero(reads)
         return device_pairs(mesh, axes, targets)
 
-    def _sources(self, piece: Piece | Slot) -> tuple[Integers, NDArray[np.bool_]]:
+    def _sources(self, piece: Piece | BufferSlot) -> tuple[Integers, NDArray[np.bool_]]:
         """[parts] each: the part that a piece comes from, and whether elements of it are read."""
-        if isinstance(piece, Slot):
+        if isinstance(piece, BufferSlot):
             sources = np.array(piece.sources)
             return sources, sources >= 0
         part = listed(self.source.parts)
@@ -201,7 +201,7 @@ class WindowExchange:
         reads = (first <= last) & (first < start + piece.stop) & (last >= start + piece.start)
         return source % len(part) if self.source.is_ring else source, reads
 
-    def _receives(self, piece: Piece | Slot) -> NDArray[np.bool_]:
+    def _receives(self, piece: Piece | BufferSlot) -> NDArray[np.bool_]:
         source, reads = self._sources(piece)
         return reads & (source != np.arange(len(source)))
 
@@ -300,12 +300,14 @@ def _without_gaps(reads: Integers, begins: Integers, own: int) -> tuple[tuple[Pi
     return tuple(pieces) or (Piece(0, 0, 1),), found
 
 
-def size_of(piece: Piece | Slot) -> int:
+def size_of(piece: Piece | BufferSlot) -> int:
     """The elements of a piece."""
-    return piece.size if isinstance(piece, Slot) else piece.stop - piece.start
+    return piece.size if isinstance(piece, BufferSlot) else piece.stop - piece.start
 
 
-def _cut_out(exchange: WindowExchange, pieces: tuple[Piece | Slot, ...], begins: Integers) -> WindowExchange:
+def _cut_out(
+    exchange: WindowExchange, pieces: tuple[Piece | BufferSlot, ...], begins: Integers
+) -> WindowExchange:
     """The exchange with other pieces: each part begins where its elements are."""
     size, length = exchange.size, sum(map(size_of, pieces))
     before, behind = max(0, -int(begins.min())), max(0, int(begins.max()) + size - length)

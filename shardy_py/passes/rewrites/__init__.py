@@ -12,7 +12,7 @@ from shardy_py.passes.options import CanonicalizeOptions
 from shardy_py.passes.rewrites.communication import collective_rewrites
 from shardy_py.passes.rewrites.driver import Rewrite, apply_rewrites
 from shardy_py.passes.rewrites.folds import FOLDS, REGION_REWRITES, put_constants_last
-from shardy_py.passes.rewrites.reshards import EQUAL, MADE, reshard_rewrites
+from shardy_py.passes.rewrites.reshards import EQUAL, MADE, MOVED, reshard_rewrites
 
 __all__ = ["FOLDS", "Rewrite", "apply_rewrites", "canonicalize", "put_constants_last"]
 
@@ -29,5 +29,5 @@ def canonicalize(module: ModuleOp, options: CanonicalizeOptions) -> None:
     """
     labels = options.enable_patterns
     rewrites = (*reshard_rewrites(), *collective_rewrites(), *REGION_REWRITES)
-    chosen = [r for r in rewrites if (r.label in labels if labels else r.label not in (EQUAL, MADE))]
+    chosen = [r for r in rewrites if (r.label in labels if labels else r.label not in (EQUAL, MADE, MOVED))]
     apply_rewrites(module, [*FOLDS, *chosen])

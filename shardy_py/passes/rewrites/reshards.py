@@ -28,6 +28,8 @@ from shardy_py.mlir.symbols import meshes_of, module_of
 from shardy_py.mlir.text.location_syntax import fuse
 from shardy_py.passes.export.communication_ops import sizes_of
 from shardy_py.passes.rewrites.driver import Rewrite
+from shardy_py.passes.rewrites.moved_reductions import LABEL as MOVED
+from shardy_py.passes.rewrites.moved_reductions import move_reduction
 from shardy_py.reshard.compare import strides
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
@@ -219,4 +221,5 @@ def reshard_rewrites() -> tuple[Rewrite, ...]:
         Rewrite(ReshardOp, known.repeated_reshard),
         Rewrite(ReshardOp, known.equal_reshard, EQUAL),
         Rewrite(ReshardOp, reshard_of_made, MADE),
+        Rewrite(ReshardOp, move_reduction, MOVED),
     )

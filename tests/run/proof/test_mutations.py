@@ -70,6 +70,26 @@ def test_equal_mutants_have_a_reason(name: str, kind: str, number: int, reason: 
     assert why_equal(runs(name), mutant).startswith(reason)
 
 
+SOLVE = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<2x2xf32>,
+                %b: tensor<2x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<2x4xf32> {
+  %0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, unit_diagonal = false,
+      transpose_a = #stablehlo<transpose NO_TRANSPOSE>}>
+      : (tensor<2x2xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}"""
+
+
+def test_functions_of_whole_operands_depend_on_their_attributes() -> None:
+    solve = Subject("solve", SOLVE)
+    mutants = [solve.broken("attribute", number) for number in range(solve.sites("attribute"))]
+    changed = [mutant for mutant in mutants if mutant is not None]
+    assert any("unit_diagonal" in mutant.what for mutant in changed)
+    assert not PROOFS["exact"](solve.whole)
+    for mutant in changed:
+        assert PROOFS["exact"](mutant.partitioned), mutant.what
+
+
 def test_right_programs_are_proven() -> None:
     for name in QUICK:
         assert not {proof: text for proof in PROOFS if (text := PROOFS[proof](subject(name).whole))}

@@ -23,15 +23,23 @@ def whole(rank_of: Callable[[OpRecord], int | None]) -> Meaning:
 
     def meaning(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
         arithmetic.whole.add(site.name)
+        label = _label(site)
 
         def compute(record: OpRecord, *operands: Array) -> Array | tuple[Array, ...]:
             core = rank_of(record)
             batch = 0 if core is None or not operands else max(0, operands[0].ndim - 1 - core)
-            return _hashed(arithmetic, site.label, record, operands, batch)
+            return _hashed(arithmetic, label, record, operands, batch)
 
         return compute
 
     return meaning
+
+
+def _label(site: FieldSite) -> str:
+    """The function: its name, the types of its operands, and its attributes but for layouts."""
+    attributes = site.original.attributes
+    listed = (f"{name}={attributes[name]!r}" for name in sorted(attributes) if not name.endswith("layouts"))
+    return f"{site.label} {' '.join(listed)}"
 
 
 def _hashed(
@@ -64,6 +72,7 @@ def _hashed(
 def triangular_solve(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """A function of the matrix and of each column, or each row if the matrix is on the right."""
     arithmetic.whole.add(site.name)
+    label = _label(site)
     is_left = bool(site.record.attributes.get("left_side", True))
 
     def compute(record: OpRecord, matrix: Array, right: Array) -> Array:
@@ -73,9 +82,9 @@ def triangular_solve(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
         bits: Array = np.array(0, np.uint64)
         for code in arithmetic.codes(np.ascontiguousarray(matrix)):
             rows = code.reshape(*code.shape[:-2], 1, -1)
-            bits = arithmetic.hashes.of(site.label, bits, arithmetic.hashes.of_rows(site.label, rows))
+            bits = arithmetic.hashes.of(label, bits, arithmetic.hashes.of_rows(label, rows))
         for code in arithmetic.codes(np.ascontiguousarray(columns)):
-            bits = arithmetic.hashes.of(site.label, bits, arithmetic.hashes.of_rows("columns", code))
+            bits = arithmetic.hashes.of(label, bits, arithmetic.hashes.of_rows("columns", code))
         places = np.arange(columns.shape[-1], dtype=np.uint64)
         values = arithmetic.hashes.of("solution", bits[..., None], places)
         made = arithmetic.residues(values)
