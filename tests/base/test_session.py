@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from xdsl.dialects.builtin import BytesAttr, StringAttr
+from xdsl.dialects.builtin import BytesAttr, ModuleOp, StringAttr
 
 import shardy_py
 from shardy_py import P, Program, propagate
@@ -172,7 +172,11 @@ def _refuse() -> Callable[[], object]:
 
 
 @pytest.mark.parametrize(
-    "work", [_propagate_text, _propagate_program, _report, _all_reports, _compare, _refuse]
+    "work",
+    [
+        *(_propagate_text, _propagate_program, _report, _compare, _refuse),
+        pytest.param(_all_reports, marks=pytest.mark.slow),
+    ],
 )
 def test_equal_work_adds_no_entries(work: Callable[[], Callable[[], object]]) -> None:
     SESSION.clear()
@@ -185,6 +189,17 @@ def test_equal_work_adds_no_entries(work: Callable[[], Callable[[], object]]) ->
         return SESSION.sizes
 
     assert sizes_after(3) == sizes_after(3)
+
+
+def _modules() -> int:
+    gc.collect()
+    return sum(type(each) is ModuleOp for each in gc.get_objects())
+
+
+def test_nothing_keeps_a_program_whose_reports_were_made() -> None:
+    before = _modules()
+    _all_reports()()
+    assert _modules() == before
 
 
 def test_data_of_programs_is_not_kept() -> None:
