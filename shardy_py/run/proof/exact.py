@@ -36,8 +36,7 @@ def prove_exactly(
 ) -> Answer:
     """Returns whether all devices compute what the whole program does, on its own shapes.
 
-    inputs: of the whole program; their integers are taken in one more run. rounds: of runs; 0: fewer than
-    one, as the program is large.
+    inputs: of the whole program; their integers are taken in one more run. rounds: of runs.
 
     Raises:
         ShardyError: one of the programs cannot run.
@@ -49,7 +48,7 @@ def prove_exactly(
             proof.make(kinds[0], inputs)
         for kind in kinds:
             proof.make(kind)
-        for kind in turned(kinds if rounds else (), bool(inputs), proof.programs.branches):
+        for kind in turned(kinds, bool(inputs), proof.programs.branches):
             proof.make(kind)
         if proof.doubtful:
             proof.search(search_of(rounds))

@@ -82,19 +82,17 @@ _WITHOUT_NAN = tuple(
     )
 )
 """The floats of runs that search, and how rarely functions are NaN in them."""
-_FEWER = 6
 _MOST_BRANCHES = 8
 _ROUND = len(ORDERS) * _EACH
 _TIED = {3: Floats.PAIR, 5: Floats.UNITS, 7: Floats.CONSTANTS}
-_FEW = {0: Floats.CONSTANTS}
-"""The runs of a round with equal elements: one of each order, or that in which zero is in the middle."""
-_ROUNDS = ((1 << 12, 4), (1 << 14, 2), (1 << 17, 1))
+"""The runs of a round with equal elements: one of each order."""
+_ROUNDS = ((1 << 12, 4), (1 << 14, 2))
 """Up to how many elements a program has how many rounds: a maximum shows but one of what it is taken of."""
 
 
 def rounds_of(elements: int) -> int:
-    """Returns how often all kinds of runs are made of a program with so many elements; 0: it is large."""
-    return next((rounds for most, rounds in _ROUNDS if elements <= most), 0)
+    """Returns how often all kinds of runs are made of a program with so many elements."""
+    return next((rounds for most, rounds in _ROUNDS if elements <= most), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,17 +129,14 @@ def runs_of(modules: Iterable[ModuleOp], rounds: int) -> tuple[RunKind, ...]:
     """Returns the runs of a whole and a local program.
 
     Each order has three runs in a round if what a run shows depends on its integers, its order or its
-    branches; one in large programs and in those of sums, products and functions alone; and one with few
-    integers where they are compared. Zero is the only residue whose magnitude is below that of 1. What
+    branches; one in programs of sums, products and functions alone; and one with few integers where they are
+    compared. Zero is the only residue whose magnitude is below that of 1. What
     cancels hides all but NaN.
     """
     needs = [_Needs.of(module) for module in modules]
-    depends, is_large = any(each.depends for each in needs), not rounds
-    has_ties = any(each.ties for each in needs)
-    if is_large or not depends:
-        tied, count, rounds = _FEW if has_ties else {}, len(ORDERS), 1
-    else:
-        tied, count = _TIED if has_ties else {}, _ROUND
+    tied, count = _TIED if any(each.ties for each in needs) else {}, _ROUND
+    if not any(each.depends for each in needs):
+        count, rounds = len(ORDERS), 1
     first_cut = min(len(ORDERS), count - 1)
     runs = [
         RunKind(
@@ -153,10 +148,10 @@ def runs_of(modules: Iterable[ModuleOp], rounds: int) -> tuple[RunKind, ...]:
         for number in range(count)
     ]
     if any(each.integers for each in needs):
-        runs += [RunKind(order, few=True) for order in ORDERS[: 1 if is_large else None]] * rounds
+        runs += [RunKind(order, few=True) for order in ORDERS] * rounds
     if any(each.cancels for each in needs):
-        runs += [RunKind(ORDERS[0], nan_bits=bits) for _, bits in _NAN[: 1 if is_large else len(ORDERS)]]
-    if any(each.magnitudes for each in needs) and not is_large:
+        runs += [RunKind(ORDERS[0], nan_bits=bits) for _, bits in _NAN[: len(ORDERS)]]
+    if any(each.magnitudes for each in needs):
         runs.append(RunKind("middle", Floats.ZERO))
     return tuple(runs)
 
@@ -184,7 +179,7 @@ def search_of(rounds: int) -> tuple[RunKind, ...]:
             pair for pairs in zip(_NAN * 2, _WITHOUT_NAN * 2, strict=True) for pair in pairs
         )
     ]
-    return tuple(kinds * min(rounds, 2) if rounds else kinds[:_FEWER])
+    return tuple(kinds * min(rounds, 2))
 
 
 def leaves_nan_open(op: Operation) -> bool:
