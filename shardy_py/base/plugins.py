@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from shardy_py.base.errors import Diagnostic, InternalError, ShardyError
+from shardy_py.base.session import SESSION
 
 T = TypeVar("T")
 
@@ -79,11 +80,12 @@ def load_installed_plugins() -> None:
 
 
 def claim(kind: str, name: str) -> None:
-    """Notes that the plugin being loaded registers a name; does nothing outside of plugins.
+    """Notes that a name is registered: what was derived without it is forgotten.
 
     Raises:
-        ShardyError: another plugin has registered it.
+        ShardyError: it is registered by a plugin, and another plugin has registered it.
     """
+    SESSION.clear()
     plugin = _loading.get()
     if plugin is None:
         return

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from shardy_py import Program, propagate
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.indexing import IndexMap, dim, parse_map
 from shardy_py.ops import TABLE, OpRecord, OpSpec, Reads, TensorType, reads_of, register
 from shardy_py.ops.reads import coordinates, domain_of, shape_of
-from shardy_py.propagation.rules import derive_from_maps, derive_rule, unknown_warning
+from shardy_py.propagation.rules import derive_from_maps, derive_rule, einsum_rule, unknown_warning
+from shardy_py.sharding import ShardingRule
 from tests.ops.examples import DOT, EXAMPLES, SCALAR, op, t
 
 
@@ -177,6 +179,25 @@ def test_an_op_of_the_users_needs_but_its_maps() -> None:
     register(OpSpec("mine.scale_tiles", tiled))
     record = op("mine.scale_tiles", [t(3, 32), t(8)], [t(3, 32)])
     assert rule_of(record) == "<([i, jk], [j])->([i, jk]) {i=3, j=8, k=4}>"
+
+
+LATE = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+  %0 = stablehlo.custom_call @scale_late(%a) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+"""
+
+
+def test_a_rule_that_is_registered_after_its_op_was_met() -> None:
+    program = Program.parse(LATE)
+    assert propagate(program).values.results()[0].sharding is None
+
+    def rule(record: OpRecord) -> ShardingRule:
+        return einsum_rule("i j -> i j", record.operands, record.results, is_custom=False)
+
+    register(OpSpec("stablehlo.custom_call@scale_late", rule=rule))
+    assert str(propagate(program).values.results()[0].sharding) == '<@mesh, [{"x"}, {}]>'
 
 
 def maps_of(*texts: str) -> tuple[IndexMap, ...]:
