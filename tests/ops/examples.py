@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shardy_py.indexing import IndexMap, dim
-from shardy_py.ops import OpRecord, TensorType, custom_calls, passing, row_name
+from shardy_py.ops import OpRecord, TensorType, collective, custom_calls, passing, row_name
 from shardy_py.ops.reads import names
 
 
@@ -195,4 +195,7 @@ _HLO = {
 EXAMPLES: dict[str, OpRecord] = {row_name(record): record for record in _ALL}
 EXAMPLES |= _HLO
 EXAMPLES |= {row_name(c): c for c in (call(target, (A,), (A,)) for target in custom_calls.WITHOUT_RULE)}
+_PLACES = t(2, element="i64")
+_RAGGED = call(collective.RAGGED, (A, A, *(_PLACES,) * 4), (A,))
+EXAMPLES[row_name(_RAGGED)] = _RAGGED
 EXAMPLES["stablehlo.custom_call"] = call("nobody.knows", (A,), (A,))

@@ -45,4 +45,7 @@ def test_two_processes_run_one_local_program() -> None:
         assert found["devices"] == PROCESSES * DEVICES
         assert max(found["errors"]) < 1e-5
         assert "expected some in each process of JAX, got none in process 1 of 2" in found["few"]
-        assert "expected 8 different devices, got 8, 1 of them different" in found["twice"]
+        assert (
+            "expected 8 different devices of JAX, as in jax.devices(), got 8, 1 of them different"
+            in found["twice"]
+        )

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.base.errors import ShardyError
@@ -28,12 +30,14 @@ from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.ops import TABLE, Control, Family
 from shardy_py.propagation.rules import derive_rule
 from shardy_py.report.verdict import family_name
-from shardy_py.run.proof.resizing import Resizing
 from shardy_py.search.advice.program import AdvisedProgram, family_tail, named_alike
 from shardy_py.search.advice.replacing import SuggestedRewrite, at
 from shardy_py.sharding import AxisRef, FactorType, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.spelling import string_literal
+
+if TYPE_CHECKING:
+    from shardy_py.run.proof.resizing import Resizing
 
 _Shapes = Mapping[SSAValue, tuple[int, ...]]
 
@@ -92,7 +96,7 @@ def padded_rewrite(
     """
     module = module_of(op)
     value, dimension = _place(op, split)
-    shapes = Resizing(module, {}).following(value, dimension, split.padded)
+    shapes = _resizing(module).following(value, dimension, split.padded)
     if shapes is None or not all(_may_grow(each, shapes) for each in walk_pre_order(module)):
         return None
     changed = [(entry, new) for entry in program.boundary if (new := _grown(entry, shapes)) is not None]
@@ -113,13 +117,20 @@ def _apply(op: Operation, split: IndivisibleSplit) -> None:
     before = clone(module, mapping)
     value, dimension = _place(op, split)
     into = {new: old for old, new in mapping.items()}
-    if not Resizing(before, {}).apply(mapping[value], dimension, split.padded, module, into):
+    if not _resizing(before).apply(mapping[value], dimension, split.padded, module, into):
         raise ShardyError(f"dimension {dimension} of size {split.size} cannot be {split.padded}")
 
 
 def _place(op: Operation, split: IndivisibleSplit) -> tuple[SSAValue, int]:
     tensor, dimension = split.place
     return (*operands_of(op), *op.results)[tensor], dimension
+
+
+def _resizing(module: ModuleOp) -> Resizing:
+    """Relates the sizes of a program; loads proofs, which most programs need nothing of."""
+    from shardy_py.run.proof.resizing import Resizing
+
+    return Resizing(module, {})
 
 
 def _may_grow(op: Operation, shapes: _Shapes) -> bool:

@@ -81,7 +81,7 @@ def test_programs_that_ask_for_too_much(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ([], "argument %arg0 has 1000000000000 " + TOO_MANY),
+        ([], "argument %x has 1000000000000 " + TOO_MANY),
         (["--devices", "999999x999999"], "devices: expected at most 1048576, got 999998000001"),
     ],
 )
