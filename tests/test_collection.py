@@ -8,8 +8,15 @@ from weakref import ref
 
 import pytest
 
+from shardy_py import Program
 from shardy_py.base import session
 from shardy_py.base.session import without_collection
+
+PROGRAM = """
+func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  return %a : tensor<8xf32>
+}
+"""
 
 
 class Cyclic:
@@ -62,6 +69,39 @@ def test_calls_that_make_little_leave_the_collection_to_others(monkeypatch: pyte
         kept = [Cyclic() for _ in range(10)]
     assert fresh._entered == 0
     assert len(kept) == 10
+
+
+def test_the_next_program_begins_with_a_collection_if_the_last_left_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fresh = session._OldGeneration()
+    monkeypatch.setattr(session, "_OLD", fresh)
+    monkeypatch.setattr(session._OldGeneration, "FEWEST_OF_ENDED", 10_000)
+    with without_collection():
+        gone = ref(Cyclic())
+    with without_collection(begins_program=True):
+        assert gone() is not None  # so little is not worth it
+    fresh._entered = 20_000
+    with without_collection():
+        assert gone() is not None  # no other program begins
+    with without_collection(begins_program=True):
+        assert gone() is None
+    assert fresh._alive > 10_000
+    fresh._entered = fresh._alive // 2
+    with without_collection():
+        gone = ref(Cyclic())
+    with without_collection(begins_program=True):
+        assert gone() is not None  # most of it may be alive
+
+
+def test_reading_a_program_frees_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "_OLD", session._OldGeneration())
+    monkeypatch.setattr(session._OldGeneration, "FEWEST_OF_ENDED", 0)
+    gone = ref(Program.parse(PROGRAM).module)
+    session._OLD._alive, session._OLD._entered = 0, 1
+    assert gone() is not None
+    Program.parse(PROGRAM)
+    assert gone() is None
 
 
 def test_frozen_objects_stay_frozen() -> None:

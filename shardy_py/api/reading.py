@@ -66,7 +66,7 @@ def read_module(
     if "\n" not in text and text.rstrip().endswith((*SUFFIXES, ".py")):
         got, remedy = f"the name of a file, {text!r}", "Program.load reads files"
         raise ShardyError.unexpected("", expected="the text of a program", got=got, remedy=remedy)
-    with without_collection(), releases.of(release or releases.current()):
+    with without_collection(begins_program=True), releases.of(release or releases.current()):
         module = parse_program(content, file)
         verify_module(module)
         if trip_counts is not None:

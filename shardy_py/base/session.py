@@ -28,7 +28,7 @@ from weakref import ref
 V = TypeVar("V")
 
 DEFAULT_LIMIT = 1 << 16
-"""Entries in all tables together, about 0.5 kB each: twice what a training step of 48 layers needs."""
+"""Entries in all tables together, up to 1 kB each: twice what a training step of 48 layers needs."""
 PARTS_PER_ENTRY = 16
 LARGE_TEXT = 1 << 8
 """Longer texts are not memoized: there are few in a program, and different ones in the next."""
@@ -146,17 +146,22 @@ SESSION = Session()
 
 
 @contextmanager
-def without_collection() -> Generator[None]:
+def without_collection(*, begins_program: bool = False) -> Generator[None]:
     """Disable the cyclic garbage collector within; restores its state afterwards.
 
     What was made within is mostly kept, so it enters the oldest generation at once: the collector does not
     traverse it in each younger one. It does when as many objects came this way as were alive before.
+
+    begins_program: whether a program is read within. Those before it may have ended, and their IR is cyclic:
+    it is collected first if it may be large, so that a process that reads many programs stays small.
 
     >>> with without_collection():
     ...     gc.isenabled()
     False
     """
     was_enabled = gc.isenabled()
+    if was_enabled and begins_program:
+        _OLD.begin_program()
     gc.disable()
     try:
         yield
@@ -178,11 +183,19 @@ class _OldGeneration:
     """Counts the objects that entered the oldest generation without being traversed."""
 
     FEWEST = 4_000_000
-    """Objects, of about 100 bytes, that may enter between two collections."""
+    """Objects, of about 100 bytes, that may enter between two collections while one program is worked on."""
+    FEWEST_OF_ENDED = 500_000
+    """Objects that may have entered, and be garbage, when the next program is read."""
 
     def __init__(self) -> None:
         self._entered = 0
+        self._alive = 0
         self._bound = self.FEWEST
+
+    def begin_program(self) -> None:
+        """Collects what earlier programs left, if that may be more than is alive."""
+        if self._entered > max(self.FEWEST_OF_ENDED, self._alive) and not gc.get_freeze_count():
+            self._collect()
 
     def take_young(self) -> None:
         """Moves all young objects to the oldest generation; collects that if it may have doubled."""
@@ -194,8 +207,12 @@ class _OldGeneration:
         gc.unfreeze()
         # A call that made little leaves the collection to one that makes much, unless there is none.
         if self._entered > self._bound * (1 if made * 4 > self._bound else 2):
-            gc.collect()
-            self._entered, self._bound = 0, max(self.FEWEST, _alive())
+            self._collect()
+
+    def _collect(self) -> None:
+        gc.collect()
+        self._entered, self._alive = 0, _alive()
+        self._bound = max(self.FEWEST, self._alive)
 
 
 _OLD = _OldGeneration()

@@ -76,7 +76,7 @@ def _program(content: str | bytes, *, as_written: bool) -> Program:
     """The program of a text or of bytecode that the installed JAX wrote."""
     release, remark = releases.installed(import_module("jaxlib").__version__)
     say((remark,) if remark else (), "<jax>")
-    with without_collection(), releases.of(release):
+    with without_collection(begins_program=True), releases.of(release):
         module = parse_program(content, "<jax>")  # MLIR verified it when JAX made it
         return Program(module, EVERYWHERE, take(module, as_compiled=not as_written))
 

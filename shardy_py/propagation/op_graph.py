@@ -106,7 +106,7 @@ class GraphValue:
         }
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def _stored(element: str, shape: Shape | None, target: str) -> tuple[str, int]:
     """An array with its layout as text, and its bytes; "" and 0 for a value that is none of static shape."""
     static = tuple(size for size in shape or () if size is not None)

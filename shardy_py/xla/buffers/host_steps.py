@@ -53,11 +53,11 @@ class HostSteps:
         if not planned and not again:
             compute(self.program, step, operands, others, step.results)
             return
-        sums = [each.collective for each in planned if each.collective.kind == "all_reduce"]
+        reduced = [each for each in planned if each.collective.kind == "all_reduce"]
         moved = [each for each in planned if each.collective.kind != "all_reduce"]
         before, after = self._split(step, moved)
         pieces = self._before(step, operands, [*self._halos(step, operands, again), *before])
-        sums = self._summed_before(step, operands, sums)
+        sums = self._summed_before(step, operands, reduced)
         self._reuse(operands, again)
         if TABLE[step.record.name].collective is not None and len(step.results) == 1:
             self._written(step, operands, sums)
@@ -176,20 +176,21 @@ class HostSteps:
         return {self.program.stored(name) for name in names}
 
     def _summed_before(
-        self, step: PlannedOp, operands: list[Name], sums: list[PlannedCollective]
+        self, step: PlannedOp, operands: list[Name], sums: Sequence[Sent]
     ) -> list[PlannedCollective]:
-        """Sums slices of the operand that only one device has, so that all have them; returns other sums."""
+        """Sums slices of an operand that only one device has, so that all have them; returns other sums."""
         if len(step.results) != 1 or not operands or TABLE[step.record.name].collective is not None:
-            return sums
+            return [each.collective for each in sums]
         size = self.program.sizes.get(step.results[0], 0)
         left: list[PlannedCollective] = []
-        for each in sums:
+        for reduced in sums:
+            each, of = reduced.collective, max(reduced.operand, 0)
             held = TensorType(each.held_shape, each.element_type)
             if self.program.measure(held) >= size:
                 left.append(each)
             else:
-                part = self.program.sliced(operands[0], held, "summed", step)
-                operands[0] = self._summed(part, (each,), step)
+                part = self.program.sliced(operands[of], held, "summed", step)
+                operands[of] = self._summed(part, (each,), step)
         return left
 
     def _summed(

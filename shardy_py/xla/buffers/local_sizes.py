@@ -51,7 +51,7 @@ def measured(type_: TensorType, target: Target) -> int:
     return _compact(type_.element, shape)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def _compact(element: str, shape: tuple[int, ...]) -> int:
     """The bytes with the two dimensions in tiles for which there is the least padding."""
     dimensions = range(len(shape))

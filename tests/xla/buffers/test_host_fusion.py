@@ -209,3 +209,16 @@ def test_a_far_user_is_followed_through_any_number_of_ops(between: str, stored: 
     ops = [HostOp("add", ("x", "y"), ("v0",)), *ops, HostOp("add", ("v0", "v3000"), ("r",))]
     types = dict.fromkeys((*names, "x", "y", "r"), TensorType((64, 64)))
     assert [group.root for group in HostFusion(ops, types, ("r",)).groups()] == stored
+
+
+def test_a_sum_replaces_the_operand_that_it_is_sent_for() -> None:
+    """A second operand that is padded and summed, since no other collective leads to the whole of it."""
+    body = """
+      %0 = stablehlo.tanh %w {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}]>]>}
+        : tensor<3x12xf32>
+      %r = stablehlo.dot_general %a, %0, contracting_dims = [2] x [0]
+        {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}, {"y":(2)4}]>]>}
+        : (tensor<8x8x3xf32>, tensor<3x12xf32>) -> tensor<8x8x12xf32>"""
+    mesh = 'sdy.mesh @mesh = <["x"=3, "y"=8]>\n'
+    arguments = "%a: tensor<8x8x3xf32>, %w: tensor<3x12xf32>"
+    assert temporaries(body, arguments, "tensor<8x8x12xf32>", mesh) == 4608
