@@ -70,6 +70,9 @@ def _broadcast(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shap
 
 def _factors(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
     """The dimensions of a product's operand that its result has, as the result has them."""
+    ranks = [0 if type_ is None else type_.rank for type_ in (record.operands[operand], record.results[0])]
+    if ranks != [len(held), len(made)]:
+        return held  # reshaped for what sends it
     numbers = DotDimensions.of(record.attributes)
     batch, contracting = numbers.batching[operand], numbers.contracting[operand]
     free = [i for i in range(len(held)) if i not in batch and i not in contracting]

@@ -248,11 +248,12 @@ def _is_own_part(transfer: Transfer, sliced: DeviceNode) -> bool:
     if type_ is None or prod(_shape(type_)) * collective.group_size != prod(collective.held_shape):
         return False
     held, made = collective.held_shape, _shape(type_)
-    if len(held) != len(made) or sliced.tiling is None or not collective.group:
+    tiling = sliced.tiling
+    if tiling is None or {len(held), len(tiling.dimensions)} != {len(made)} or not collective.group:
         return True
     if any(whole % size for whole, size in zip(held, made, strict=True)):
         return False
-    return _numbers(sliced.tiling, held, made, collective.group) == [*range(collective.group_size)]
+    return _numbers(tiling, held, made, collective.group) == [*range(collective.group_size)]
 
 
 def _is_large(transfer: Transfer, sliced: DeviceNode, most: float) -> bool:
