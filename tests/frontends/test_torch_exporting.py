@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
 from shardy_py import Mesh, P, Program, ShardyError
-from shardy_py.frontends.torch import from_module
+from shardy_py.frontends.torch import from_exported, from_module
 from tests.frontends import dtensor_collectives
 from tests.frontends.torch_models import MLP
 
@@ -188,6 +188,17 @@ def test_models_that_make_sparse_tensors() -> None:
         ShardyError, match=r"aten._to_sparse.default: sparse tensors are unsupported; compute"
     ):
         from_module(SparseInside(), (X,))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_exported_models_with_sparse_inputs() -> None:
+    class Sampled(torch.nn.Module):
+        def forward(self, kept: Any, x: Any) -> Any:
+            return torch.sparse.sampled_addmm(kept, x, x.t())
+
+    exported = torch.export.export(Sampled(), (torch.eye(X.shape[0]).to_sparse_csr(), X))
+    with pytest.raises(ShardyError, match=r"kept: a sparse tensor \(torch.sparse_csr\) is unsupported"):
+        from_exported(exported)
 
 
 def test_models_that_are_parallelized_already() -> None:

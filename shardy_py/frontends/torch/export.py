@@ -27,6 +27,7 @@ from shardy_py.api import Mesh, Program, ShardyError
 from shardy_py.base.narrowing import is_sequence
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten import Row, find_row
+from shardy_py.frontends.aten.elements import check_dense
 from shardy_py.frontends.builder import Argument, RankedTensorType, Tensor, build, ops
 from shardy_py.frontends.builder.insertion import current_block
 from shardy_py.frontends.torch.control import control_of
@@ -97,11 +98,19 @@ def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> P
     if not isinstance(exported, export.ExportedProgram):
         expected = "the result of torch.export.export(model, arguments)"
         raise ShardyError.unexpected("", expected=expected, got=type(exported).__name__)
+    _check_inputs(exported)
     graph = TorchGraph.of(decomposed(exported))
     program = build(graph.run, *graph.arguments, mesh=mesh, name=name)
     populate_expanded_op_rules(program.module)
     _label_results(program.module, graph.output_names)
     return program
+
+
+def _check_inputs(exported: Exported) -> None:
+    """Raises `ShardyError` for sparse inputs: torch's decompositions ask tensors for their strides."""
+    for node in exported.graph.nodes:
+        if node.op == "placeholder":
+            check_dense(node.meta["val"], node.name)
 
 
 def tied_names(exported: Exported) -> tuple[tuple[str, ...], ...]:

@@ -31,8 +31,11 @@ class Sampled(torch.nn.Module):
 
 def made(path: str, settings: Mapping[str, Any], inputs: Inputs, keywords: Mapping[str, Any]) -> Called:
     module, _, name = path.rpartition(".")
-    model = getattr(import_module(module), name)(**settings)
-    return (Sampled(model, keywords) if keywords else model), inputs(), {}
+    model, arguments = getattr(import_module(module), name)(**settings), inputs()
+    if any(map(torch.nn.parameter.is_lazy, model.parameters())):
+        with torch.no_grad():
+            model(*arguments)  # a lazy module makes its parameters in its first call
+    return (Sampled(model, keywords) if keywords else model), arguments, {}
 
 
 def row(path: str, inputs: Inputs, keywords: Mapping[str, Any] | None = None, /, **settings: Any) -> Row:
