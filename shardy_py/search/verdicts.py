@@ -38,7 +38,6 @@ from shardy_py.search.advice import (
     Outcome,
     Proposal,
     annotations_of,
-    code_of_edits,
     fixes_of,
     group_key,
     key_of,
@@ -162,7 +161,7 @@ def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcom
     is_jax = language.startswith("jax")
     rewritten = [(e.rewrite, e.values[0].op) for e in proposal if e.rewrite] if is_jax else []
     codes = [rewrite.pasted(sources.advised.sites.text_of(op)) for rewrite, op in rewritten if sources]
-    codes += code_of_edits(proposal) if language == "torch" else []
+    codes += [edit.code() for edit in proposal] if language == "torch" else []
     words, code = words_of(proposal, language), "\n".join(filter(None, codes))
     effects = effects_between(before.uses, after.uses)
     return TriedChange(words, *figures, kept, fixes, code, annotations_of(proposal), effects)

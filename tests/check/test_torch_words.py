@@ -120,11 +120,7 @@ def test_changes_are_tried_and_are_calls_of_torch() -> None:
     found = result(tokens='[{"dp"}]', **{**COLUMNS, **rows, "layers.1.up.weight": '[{}, {"tp"}]'})
     verdict = found.verdict()
     assert [(change.words, change.code) for change in verdict.changes] == [
-        (
-            '"layers.1.down": RowwiseParallel(output_layouts=Shard(1)) along tp',
-            'parallelize_module(model, mesh["tp"], '
-            '{"layers.1.down": RowwiseParallel(output_layouts=Shard(1))})',
-        ),
+        ("redistribute the result of layers.1.down/linear: [Shard(0), Shard(1)]", ""),
         (
             '"layers.1.up": ColwiseParallel() along tp',
             'parallelize_module(model, mesh["tp"], {"layers.1.up": ColwiseParallel()})',

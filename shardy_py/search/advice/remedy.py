@@ -19,7 +19,6 @@ from shardy_py.report.tables import bytes_text
 from shardy_py.report.verdict import family_name
 from shardy_py.search.advice.replacing import SuggestedRewrite
 from shardy_py.search.advice.sites import ExpressionSite
-from shardy_py.search.advice.torch_plans import NO_PLAN, AxisPlan, code_of_plans, plan_of, words_of_plan
 from shardy_py.search.advice.torch_words import code_of, placements_text, words_of_values
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
@@ -64,22 +63,17 @@ class Edit:
 
     def _words_of_torch(self, sharding: TensorSharding) -> str:
         if self.kind != "constraint":
-            return words_of_values(self.values, sharding, self.mesh())
-        if self.plan.styles:
-            return words_of_plan(self.plan)
+            return words_of_values(self.values, sharding, self._mesh())
         place = name_stack(self.values[0].location) or str(self.values[0])
-        return f"redistribute the result of {place}: {placements_text(sharding, self.mesh())}"
+        return f"redistribute the result of {place}: {placements_text(sharding, self._mesh())}"
 
-    @property
-    def plan(self) -> AxisPlan:
-        """The styles of torch that say the constraint; without any where styles do not."""
-        value = self.values[0].value
-        if self.kind != "constraint" or self.sharding is None or value is None:
-            return NO_PLAN
-        return plan_of(value, self.sharding)
+    def code(self) -> str:
+        """Returns lines of torch to paste for a sharding of arguments; "" for other edits."""
+        if self.kind == "constraint" or self.sharding is None:
+            return ""
+        return code_of(self.values, self.sharding, self._mesh())
 
-    def mesh(self) -> Mesh:
-        """Returns the mesh of the new sharding."""
+    def _mesh(self) -> Mesh:
         assert self.sharding is not None
         return mesh_of(self.sharding, Symbols(module_of(self.values[0].op)).meshes())
 
@@ -184,19 +178,6 @@ class Advice:
 
 
 NO_ADVICE = Advice((), 0)
-
-
-def code_of_edits(edits: Sequence[Edit]) -> tuple[str, ...]:
-    """Returns lines of torch to paste for edits: calls, and placements by name."""
-    lines, plans = list[str](), list[AxisPlan]()
-    for edit in edits:
-        if edit.sharding is None:
-            continue
-        if edit.kind != "constraint":
-            lines.append(code_of(edit.values, edit.sharding, edit.mesh()))
-        elif edit.plan.styles:
-            plans.append(edit.plan)
-    return (*lines, *code_of_plans(plans))
 
 
 def words_of(edits: Sequence[Edit], language: Language) -> str:
