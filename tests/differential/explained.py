@@ -43,7 +43,7 @@ from tests.differential.messages import (
     with_agreeing_results,
     without_second_mesh,
 )
-from tests.differential.removal import dead_in, through_ops, without_ops
+from tests.differential.removal import dead_in, named, through_ops, without_ops
 
 SEVERAL, UNKNOWN = "several of these", "unknown"
 _MESH = re.compile(r'"(\w+)"=(\d+)')
@@ -198,6 +198,10 @@ DIFFERENCE_CAUSES: tuple[CrashCause, ...] = (
         "it takes the size of a dimension from the part of a device", without_ops(_is_size_of_sharded)
     ),
     CrashCause("it drops updates that lie in the parts of two devices", without_ops(_is_update_across_parts)),
+    CrashCause(
+        "its per-instruction partitioning pads random numbers of unknown sizes",
+        without_ops(named("stablehlo.rng")),
+    ),
 )
 """What C++ computes wrongly; `without` takes it out of a program."""
 

@@ -81,7 +81,10 @@ REFUSAL_CAUSES = (
     RefusalCause(
         "its per-instruction partitioning inserts no reshards",
         f"{_TYPES}|number of output elements \\(\\d+\\) doesn't match expected number",
-        ("stablehlo.batch_norm_grad", "stablehlo.batch_norm_training", "stablehlo.reshape"),
+        (
+            *("stablehlo.batch_norm_grad", "stablehlo.batch_norm_training", "stablehlo.dot_general"),
+            "stablehlo.reshape",
+        ),
     ),
     RefusalCause(
         "its per-instruction partitioning pads operands that broadcast by the sharding of each",
@@ -90,7 +93,7 @@ REFUSAL_CAUSES = (
     ),
     RefusalCause(
         "its per-instruction partitioning reshards no concatenation of uneven parts",
-        "is sharded but the concatenation is on this dimension",
+        "is sharded but the concatenation is on this dimension|is sharded on concatenation dimension",
         ("stablehlo.concatenate",),
     ),
     RefusalCause(
