@@ -325,10 +325,12 @@ class Program(VerifiedModule):
         as for `Study.evaluate`. compile: the target's compiler, or that of a Python, judges the last plans.
 
         Raises:
-            ShardyError: no mesh or several, unknown hardware or names, a wrong limit, no choice, no compiler.
+            ShardyError: no mesh or several, unknown hardware or names, an invalid limit, no valid choice, or
+                no compiler.
         """
         given = hardware, memory, keep, time_limit, tries, seed, progress, target, executor, workers, compile
-        return (searching := extension("suggest")).suggest(self, meshes, searching.Wanted(*given))
+        searching = extension("suggest")
+        return searching.suggest(self, meshes, searching.Wanted(*given))
 
     @overload
     def run(self, name: str, /, **options: bool | int | str | Iterable[str]) -> Program: ...
@@ -375,10 +377,8 @@ class Program(VerifiedModule):
             if not replaced:
                 raise
             listed = " and ".join(f"@{name} {mesh}" for name, mesh in replaced.items())
-            fact, remedy = (
-                f"new mesh {listed}: {error.first.message}",
-                "change the annotations on the mesh too",
-            )
+            fact = f"new mesh {listed}: {error.first.message}"
+            remedy = "change the annotations on the mesh too"
             raise ShardyError(Diagnostic(fact, error.first.where, remedy=remedy)) from None
         result = Program(copy.module, self.sources.roots, self._taken)
         result.origin = copy.origin

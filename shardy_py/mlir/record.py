@@ -19,14 +19,13 @@ from collections.abc import Callable, Hashable
 
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from shardy_py import ops
 from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects.stablehlo import RngBitGeneratorOp, SliceOp
 from shardy_py.mlir.dialects.traits import constant_of
 from shardy_py.mlir.ir import operands_of, type_of
 from shardy_py.mlir.numbering import data_bytes, number_of
 from shardy_py.mlir.plain import plain, tensor_type
-from shardy_py.ops import TABLE, OpRecord, OpSpec
+from shardy_py.ops import CALL, TABLE, OpRecord, OpSpec, row_of
 
 NOT_OF_THE_OP = frozenset({"sdy.sharding", "sdy.sharding_rule"})
 """Attributes about the sharding of an op."""
@@ -47,7 +46,7 @@ def record_of(op: Operation) -> OpRecord:
 
 def row_of_op(op: Operation) -> OpSpec:
     """Returns the row of an op; a custom call's target counts as part of its name."""
-    return ops.row_of(record_of(op)) if op.name == ops.CALL else TABLE[op.name]
+    return row_of(record_of(op)) if op.name == CALL else TABLE[op.name]
 
 
 def signature_of(op: Operation, number: Callable[[Attribute], int] = id) -> tuple[Hashable, ...]:

@@ -35,7 +35,7 @@ def passes_of_program(module: ModuleOp) -> Mapping[Operation, str]:
 
 
 def passes_by_structure(block: Block) -> Mapping[Operation, str]:
-    """Returns the pass of each op of the block of a function; {} if it is no training step."""
+    """Returns the pass of each op of the block of a function; {} unless that is a training step."""
     step = _Step(block)
     return step.passes() if step.gradients else {}
 

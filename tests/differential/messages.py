@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.base.errors import ShardyError
 from shardy_py.localize.facet import local_row
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.dialects.stablehlo import PadOp, ReshapeOp, SliceOp
-from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.mlir.nesting import free_values
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.sharding import TensorSharding
+from tests.differential.programs import is_valid
 from tests.differential.removal import named, through_ops, without_ops
 
 Without = Callable[[str], str]
@@ -66,17 +65,9 @@ def message_cause(facts: Iterable[MessageCause], text: str, words: str, again: C
     for fact in facts:
         if re.search(fact.words, words):
             saved = fact.without(text)
-            if saved != text and _is_valid(saved) and not re.search(fact.words, again(saved)):
+            if saved != text and is_valid(saved) and not re.search(fact.words, again(saved)):
                 return fact.name
     return ""
-
-
-def _is_valid(text: str) -> bool:
-    try:
-        verify_module(parse_module(text))
-    except ShardyError:
-        return False
-    return True
 
 
 def without_second_mesh(text: str) -> str:

@@ -9,6 +9,9 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.dialects.verification import verify_module
 from tests.differential.meshes import Width
 from tests.differential.op_families import any_op
 from tests.differential.writer import Kind, Scope, Value, Writer
@@ -18,6 +21,15 @@ __all__ = ["Width", "wide_program"]
 
 Accepts = Callable[[str], bool]
 """Whether the text of a module is valid."""
+
+
+def is_valid(text: str) -> bool:
+    """Whether a text is a module that verifies."""
+    try:
+        verify_module(parse_module(text))
+    except ShardyError:
+        return False
+    return True
 
 
 def wide_program(rng: random.Random, width: Width, *, accepts: Accepts | None = None) -> str:

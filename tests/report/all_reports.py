@@ -36,14 +36,12 @@ from shardy_py.check import (
     findings_text,
     without_baseline,
 )
-from shardy_py.mlir.dialects import parse_module
-from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.report import local_shapes_data, local_shapes_text, local_values, view
 from shardy_py.report.communication import PARTITIONERS, CommunicationReport, communication_json
 from shardy_py.report.memory import memory_json
 from shardy_py.report.time import time_json
 from tests.differential.meshes import Width
-from tests.differential.programs import wide_program
+from tests.differential.programs import is_valid, wide_program
 from tests.passes.programs import ProgramWriter
 from tests.passes.sharded_programs import ShardedProgram
 from tests.propagation.random_programs import random_program
@@ -90,17 +88,9 @@ def _large(rng: random.Random, longest: int) -> str:
     return text.replace(f'"{name}"={size}', f'"{name}"={int(size) * 2 ** rng.choice((24, 31, 33))}', 1)
 
 
-def _is_valid(text: str) -> bool:
-    try:
-        verify_module(parse_module(text))
-    except ShardyError:
-        return False
-    return True
-
-
 def _empty(rng: random.Random, longest: int) -> str:
     """A program of tensors many of which have no elements."""
-    return wide_program(rng, Width(unreduced=0.02, empty=True, ops=longest), accepts=_is_valid)
+    return wide_program(rng, Width(unreduced=0.02, empty=True, ops=longest), accepts=is_valid)
 
 
 KINDS: dict[str, Make] = {

@@ -9,6 +9,7 @@ costs, `remedy.py` the words, `placement.py` remedies for tensors that are not s
 from shardy_py.search.advice.adviser import MOST_VALUES, SHOWN, Adviser
 from shardy_py.search.advice.fixes import annotations_of, fixes_of, suggested
 from shardy_py.search.advice.outcome import GroupKey, Outcome, group_key
+from shardy_py.search.advice.pasting import spec_text
 from shardy_py.search.advice.placement import (
     MOST_TRIES,
     NO_PLACEMENTS,
@@ -28,7 +29,6 @@ from shardy_py.search.advice.remedy import (
     Proposal,
     Remedy,
     is_expressible,
-    spec_text,
     words_of,
 )
 from shardy_py.search.advice.replacing import SuggestedRewrite

@@ -15,7 +15,8 @@ from shardy_py.base.source_files import SourceFiles
 from shardy_py.mlir.text.source import stretch_of
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.report.verdict import SourceFix, SuggestedSharding
-from shardy_py.search.advice.remedy import Edit, Language, Proposal, spec_text
+from shardy_py.search.advice.pasting import parsed_call, spec_text
+from shardy_py.search.advice.remedy import Edit, Language, Proposal
 from shardy_py.sharding import TensorSharding
 
 _FUNCTIONS = {"jax": "jax.lax.with_sharding_constraint", "jax with explicit axes": "jax.sharding.reshard"}
@@ -77,11 +78,7 @@ def _call(start: Position, end: Position, sources: SourceFiles) -> ast.Call | No
     if not 0 < start.line <= len(lines):
         return None
     text = lines[start.line - 1].encode()[start.column : end.column].decode(errors="replace")
-    try:
-        parsed = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return parsed if isinstance(parsed, ast.Call) else None
+    return parsed_call(text)
 
 
 def _spec(sharding: TensorSharding) -> str:

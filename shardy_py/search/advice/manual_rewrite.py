@@ -25,12 +25,12 @@ from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.typed import element_type_of, integer_of
 from shardy_py.propagation.rules import derive_from_maps, derive_rule
+from shardy_py.search.advice.pasting import parsed_call, spec_text
 from shardy_py.search.advice.replacing import SuggestedRewrite, at, replace_op
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, ShardingRule, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.rule import FactorType, TensorMapping
 from shardy_py.sharding.slices import local_shape
-from shardy_py.sharding.spelling import string_literal
 
 _GROUPS = "feature_group_count"
 _SENT_WELL = (ops.Family.ELEMENTWISE, ops.Family.PRODUCT, ops.Family.MOVEMENT)
@@ -165,11 +165,8 @@ def _local(type_: Attribute, sharding: TensorSharding, mesh: Mesh) -> Attribute:
 
 def _code(text: str, given: str, operands: int, parts: int) -> str:
     """The call of an expression in a `shard_map`; "" unless its first arguments are the operands."""
-    try:
-        call = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    if not isinstance(call, ast.Call) or len(call.args) < operands:
+    call = parsed_call(text)
+    if call is None or len(call.args) < operands:
         return ""
     groups = [keyword for keyword in call.keywords if keyword.arg == _GROUPS]
     if parts > 1 and not groups:
@@ -185,11 +182,5 @@ def _code(text: str, given: str, operands: int, parts: int) -> str:
 
 def _specs(shardings: Sequence[TensorSharding]) -> str:
     """One spec for all if they are equal, whatever structure they have; else a tuple."""
-    texts = [*map(_spec, shardings)]
+    texts = [*map(spec_text, shardings)]
     return texts[0] if len(set(texts)) == 1 else f"({', '.join(texts)})"
-
-
-def _spec(sharding: TensorSharding) -> str:
-    entries = [[string_literal(axis.name) for axis in each.axes] for each in sharding.dimensions]
-    texts = ["None" if not e else e[0] if len(e) == 1 else f"({', '.join(e)})" for e in entries]
-    return f"P({', '.join(texts)})"

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
@@ -28,7 +28,7 @@ from shardy_py.mlir.text.builtin_attributes import is_dense
 from shardy_py.mlir.text.dense import is_splat
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.ops import TABLE, Control, Family
-from shardy_py.propagation.rules import derive_rule
+from shardy_py.propagation.rules import rule_of
 from shardy_py.report.verdict import family_name
 from shardy_py.search.advice.program import AdvisedProgram, family_tail, named_alike
 from shardy_py.search.advice.replacing import SuggestedRewrite, at
@@ -69,7 +69,7 @@ def indivisible_splits(
 
     shardings: of the operands and results.
     """
-    rule = derive_rule(record_of(op)) if TABLE[op.name].kind is Family.MOVEMENT else None
+    rule = rule_of(record_of(op)) if TABLE[op.name].kind is Family.MOVEMENT else None
     if rule is None:
         return
     places = {
@@ -104,7 +104,8 @@ def padded_rewrite(
     if not given or not all(_replaces(entry, given) for entry, _ in changed if entry.role == "result"):
         return None
     listed = ", ".join(string_literal(axis.name) for axis in split.axes)
-    texts = [f"{_name(e)} {_sizes(_shape(e))} -> {_sizes(new)}" for e, new in changed if e.role == "argument"]
+    sizes = [(e, _sizes(_shape(e.type)), _sizes(new)) for e, new in changed if e.role == "argument"]
+    texts = [f"{_name(entry)} {old} -> {new}" for entry, old, new in sizes]
     words = f"pad {split.size} to {split.padded}, which {listed} of size {split.parts} divides{at(op)}"
     words += f": {', '.join(dict.fromkeys(texts))} (with 0 in what is added)"
     apply = partial(_apply, split=split)
@@ -136,7 +137,7 @@ def _resizing(module: ModuleOp) -> Resizing:
 def _may_grow(op: Operation, shapes: _Shapes) -> bool:
     """Returns whether an op computes the same for what was there: it has each dimension, or is a product."""
     values = [*operands_of(op), *op.results]
-    if not any(_shape_of(value) != shapes[value] for value in values if value in shapes):
+    if not any(_shape(value.type) != shapes[value] for value in values if value in shapes):
         return True
     row = TABLE[op.name]
     if row.control is not Control.NONE or is_terminator(op) or data_flow(op) is not None:
@@ -144,12 +145,12 @@ def _may_grow(op: Operation, shapes: _Shapes) -> bool:
     if not operands_of(op):
         value = op.properties.get("value")
         return constant_of(op.results[0]) is None or (is_dense(value) and is_splat(value))
-    rule = derive_rule(record_of(op))
+    rule = rule_of(record_of(op))
     if rule is None:
         return False
     kept = (FactorType.PASS_THROUGH, *((FactorType.REDUCTION,) if row.kind is Family.PRODUCT else ()))
     for value, mapping in zip(values, rule.tensors, strict=True):
-        sizes = zip(_shape_of(value), shapes[value], mapping, strict=True)
+        sizes = zip(_shape(value.type), shapes[value], mapping, strict=True)
         if any(
             rule.factors[f].type not in kept for old, new, factors in sizes if old != new for f in factors
         ):
@@ -157,8 +158,8 @@ def _may_grow(op: Operation, shapes: _Shapes) -> bool:
     return True
 
 
-def _shape_of(value: SSAValue) -> tuple[int, ...]:
-    tensor = tensor_type(value.type)
+def _shape(type_: Attribute) -> tuple[int, ...]:
+    tensor = tensor_type(type_)
     return () if tensor is None else tuple(size or 0 for size in tensor.shape)
 
 
@@ -167,12 +168,7 @@ def _grown(entry: ValueEntry, shapes: _Shapes) -> tuple[int, ...] | None:
     end = terminator_of(entry.op.regions[0])
     value = entry.value if entry.value is not None or end is None else operands_of(end)[entry.index]
     new = None if value is None else shapes.get(value)
-    return None if new == _shape(entry) else new
-
-
-def _shape(entry: ValueEntry) -> tuple[int, ...]:
-    tensor = tensor_type(entry.type)
-    return () if tensor is None else tuple(size or 0 for size in tensor.shape)
+    return None if new == _shape(entry.type) else new
 
 
 def _replaces(result: ValueEntry, arguments: Sequence[ValueEntry]) -> bool:

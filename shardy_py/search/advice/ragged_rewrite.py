@@ -28,6 +28,7 @@ from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.ops import RAGGED
 from shardy_py.ops.reads import integers, structure
 from shardy_py.reshard.device_groups import replica_groups, shard_indices
+from shardy_py.search.advice.pasting import parsed_call, spec_text
 from shardy_py.search.advice.replacing import SuggestedRewrite, at, replace_op
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
@@ -82,16 +83,13 @@ class _Layout:
     @property
     def specs(self) -> str:
         """The specs of a `shard_map`."""
-        ins = ", ".join(map(_spec, self.ins))
-        return f"in_specs=({ins}), out_specs={_spec(self.out)}"
+        ins = ", ".join(map(spec_text, self.ins))
+        return f"in_specs=({ins}), out_specs={spec_text(self.out)}"
 
     def code(self, text: str) -> str:
         """The function and its call instead of an expression; "" unless that is a call of three operands."""
-        try:
-            call = ast.parse(text, mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return ""
-        if not isinstance(call, ast.Call) or len(call.args) != 3 or call.keywords:
+        call = parsed_call(text)
+        if call is None or len(call.args) != 3 or call.keywords:
             return ""
         given = ", ".join(map(ast.unparse, call.args))
         return f"jax.shard_map(to_experts, {self.specs})({given})"
@@ -273,12 +271,3 @@ class _Experts:
         )
         call.properties["backend_config"] = config
         return call.results[0]
-
-
-def _spec(sharding: TensorSharding) -> str:
-    """A spec without trailing entries that shard nothing."""
-    entries = [[string_literal(axis.name) for axis in each.axes] for each in sharding.dimensions]
-    while entries and not entries[-1]:
-        entries.pop()
-    texts = ["None" if not e else e[0] if len(e) == 1 else f"({', '.join(e)})" for e in entries]
-    return f"P({', '.join(texts)})"

@@ -17,12 +17,12 @@ from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.report.tables import bytes_text
 from shardy_py.report.verdict import family_name
+from shardy_py.search.advice.pasting import spec_text
 from shardy_py.search.advice.replacing import SuggestedRewrite
 from shardy_py.search.advice.sites import ExpressionSite
 from shardy_py.search.advice.torch_words import code_of, placements_text, words_of_values
-from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
+from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.sharding.spelling import string_literal
 from shardy_py.xla.prepare.explicit_axes import given_by
 
 EditKind = Literal["argument", "result", "constraint", "rewrite"]
@@ -185,23 +185,6 @@ def words_of(edits: Sequence[Edit], language: Language) -> str:
     texts = list(dict.fromkeys(edit.words(language) for edit in edits))
     more = f"; and {len(texts) - _LISTED} more alike" if len(texts) > _LISTED else ""
     return "; ".join(texts[:_LISTED]) + more
-
-
-def spec_text(sharding: TensorSharding) -> str:
-    """Returns a sharding as JAX's `PartitionSpec`; open dimensions without axes are unconstrained.
-
-    >>> x = AxisRef("x")
-    >>> spec_text(TensorSharding("mesh", (DimensionSharding((x,), True), DimensionSharding((), True))))
-    'P("x", None)'
-    """
-    return f"P({', '.join(map(_entry_text, sharding.dimensions))})"
-
-
-def _entry_text(dimension: DimensionSharding) -> str:
-    names = [string_literal(axis.name) for axis in dimension.axes]
-    if not names:
-        return "None" if dimension.is_closed else "P.UNCONSTRAINED"
-    return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def is_expressible(sharding: TensorSharding) -> bool:

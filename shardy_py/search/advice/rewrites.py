@@ -25,6 +25,7 @@ from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConcatenateOp, o
 from shardy_py.mlir.ir import build_operation, operands_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.typed import element_type_of, integer_of, property_of
+from shardy_py.search.advice.pasting import parsed_call
 from shardy_py.search.advice.replacing import SuggestedRewrite, at, replace_op
 
 _COMPOSITE = op_class("composite")
@@ -74,11 +75,8 @@ def _repeated(op: Operation) -> None:
 
 def _tiled(text: str, times: tuple[int, ...]) -> str:
     """The concatenation of one expression as `jnp.tile` of it; "" if the text is another one."""
-    try:
-        call = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not call.args:
+    call = parsed_call(text)
+    if call is None or not isinstance(call.func, ast.Attribute) or not call.args:
         return ""
     given = call.args[0].left if isinstance(call.args[0], ast.BinOp) else call.args[0]
     listed = given.elts if isinstance(given, ast.List | ast.Tuple) else []

@@ -139,7 +139,7 @@ class _Folder:
         return passes_of_model(names, users) or self._passes_by_structure([found[c].op for c in children])
 
     def _passes_by_structure(self, ops: Sequence[Operation | None]) -> list[str]:
-        """The pass of each op of a function, by its structure; [] if it is no training step."""
+        """The pass of each op of a function, by its structure; [] unless that is a training step."""
         block = next((op.parent_block() for op in ops if op is not None), None)
         if block is None or not isinstance(block.parent_op(), FuncOp):
             return []

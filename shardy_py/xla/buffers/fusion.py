@@ -102,7 +102,7 @@ class Fusion:
         is_plain = kind.is_elementwise and broadcast.isdisjoint(step.operands)
         for each in consumers:
             into = taking.get(id(each))
-            if into is None or (into.row.takes_plain and not (is_plain or kind.is_free)):
+            if into is None or (into.row.takes_plain and not (is_plain or kind.is_repeatable)):
                 return False
             if into.is_broadcast and kind.is_expensive:
                 return False

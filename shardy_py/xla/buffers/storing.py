@@ -26,7 +26,7 @@ class StoringKind:
     under other names wherever they have the same size; is_renaming: whether it is listed even so.
     is_to_host: whether it moves a value to memory of the host. is_transpose: whether it has another layout.
     is_cheap: whether XLA fuses it with others. is_elementwise, is_broadcast: what it is. is_expensive:
-    whether it is computed once; is_free: whether it does not matter how often.
+    whether it is computed once; is_repeatable: whether it does not matter how often.
     """
 
     record: OpRecord
@@ -40,7 +40,7 @@ class StoringKind:
     is_elementwise: bool
     is_broadcast: bool
     is_expensive: bool
-    is_free: bool
+    is_repeatable: bool
 
     @staticmethod
     def of(record: OpRecord) -> StoringKind:

@@ -24,7 +24,7 @@ from shardy_py.sharding.meshes import mesh_to_work_in, resolve
 class RaggedAgreement:
     """operands: the shardings to reshard them to, None: as they are. result: as made; None: as it is.
 
-    group: the first devices whose results are summed; () if there is no sum.
+    group: the first devices whose results are summed; () without a sum.
     """
 
     operands: tuple[TensorSharding | None, ...]

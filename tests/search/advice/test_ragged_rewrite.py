@@ -38,11 +38,12 @@ def rewrite_of(rows: str) -> SuggestedRewrite:
 
 
 @pytest.mark.parametrize(
-    ("rows", "spec"), [('{"x"}', 'P("x")'), ('{"y", "x"}', 'P(("y", "x"))'), ('{"y"}', 'P(("y", "x"))')]
+    ("rows", "axes"), [('{"x"}', '"x"'), ('{"y", "x"}', '("y", "x")'), ('{"y"}', '("y", "x")')]
 )
-def test_each_device_sends_rows_to_the_devices_of_their_experts(rows: str, spec: str) -> None:
+def test_each_device_sends_rows_to_the_devices_of_their_experts(rows: str, axes: str) -> None:
     code = rewrite_of(rows).code(CALL)
-    specs = f'in_specs=({spec}, P("x"), P()), out_specs={spec}'
+    ins = f'P({axes}, None), P("x", None, None), P(None)'
+    specs = f"in_specs=({ins}), out_specs=P({axes}, None)"
     assert code == f"jax.shard_map(to_experts, {specs})(x, w, sizes)"
 
 
