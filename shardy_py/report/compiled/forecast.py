@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import prod
 
-from xdsl.ir import Attribute, OpResult
+from xdsl.ir import Attribute, Operation, OpResult
 
 from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import CostModel
 from shardy_py.hlo.collectives import Place
 from shardy_py.hlo.text import Frame, Origin
+from shardy_py.mlir.ir import terminator_of
 from shardy_py.mlir.location_names import name_stack
 from shardy_py.mlir.text.source import position_of
 from shardy_py.report.communication import CollectiveUse
@@ -61,7 +62,8 @@ def forecast_values(program: SpmdProgram, compiler: Compiler, model: CostModel) 
         for each in plan.issued:
             for part in each.parts:
                 use = uses.of(Issued((part,)), function)
-                found.append(ForecastValue(use, _item(part, use, places.get(key_of(part), ())), issue))
+                item = _item(part, use, function, places.get(key_of(part), ()))
+                found.append(ForecastValue(use, item, issue))
             issue += 1
     return tuple(found)
 
@@ -77,11 +79,11 @@ def reshard_values(uses: Iterable[CollectiveUse]) -> tuple[ForecastValue, ...]:
     return tuple(found)
 
 
-def _item(part: Transfer, use: CollectiveUse, place: Place) -> SentItem:
+def _item(part: Transfer, use: CollectiveUse, function: Operation, place: Place) -> SentItem:
     collective = part.collective
     whole = max(collective.held_shape, collective.made_shape, key=prod)
     origins = dict.fromkeys(origin for member in part.members for origin in _origins(member))
-    makers = dict.fromkeys(origin for member in part.members for origin in _makers(member))
+    makers = dict.fromkeys(origin for member in part.members for origin in _makers(member, function))
     return SentItem(
         use.kind,
         _axes(use),
@@ -100,9 +102,10 @@ def _origins(member: Sent) -> Iterator[Origin]:
         yield _origin(op.location)
 
 
-def _makers(member: Sent) -> Iterator[Origin]:
-    """The origins of what makes an operand that is resharded, through ops of one operand."""
-    op, operand = source_op(member.step), member.operand
+def _makers(member: Sent, function: Operation) -> Iterator[Origin]:
+    """The origins of what makes an operand or result that is resharded, through ops of one operand."""
+    op = terminator_of(function.regions[0]) if member.step is None else source_op(member.step)
+    operand = member.operand
     for _ in range(_NEAR):
         if op is None or not 0 <= operand < len(op.operands):
             return

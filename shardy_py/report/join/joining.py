@@ -89,6 +89,11 @@ def _around(item: SentItem) -> tuple[Origin, ...]:
     return (*sides[0], *sides[1])
 
 
+def _makers_alone(item: SentItem) -> tuple[Origin, ...]:
+    """The origins of what makes a value without a line."""
+    return () if item.lines else item.makers
+
+
 Side = Callable[[SentItem], tuple[Origin, ...]]
 
 
@@ -113,6 +118,7 @@ _SIDES = (
     (JoinEvidence.METADATA, _own, _own),
     (JoinEvidence.METADATA, _own, _made_by),
     (JoinEvidence.AROUND, _around, _own),
+    (JoinEvidence.AROUND, _makers_alone, _made_by),
 )
 _BOTH_SIDES = (
     *_SIDES,

@@ -38,6 +38,7 @@ class StoredRow:
     is_in_library: whether a reduction of the library computes it; None: if it is elementwise.
     is_wide: whether it runs in f32 instead of bf16.
     repeats_others: whether it reads elements of other operands than the first repeatedly.
+    stays_in_loops: whether it is moved out of a loop only with an op that reads it (`host_invariants.py`).
     """
 
     is_rewritten: bool = False
@@ -56,6 +57,7 @@ class StoredRow:
     is_in_library: bool | None = None
     is_wide: bool = False
     repeats_others: bool = False
+    stays_in_loops: bool = False
 
 
 _STORED = StoredRow()
@@ -63,7 +65,7 @@ _ELEMENTWISE = StoredRow(is_fused=True, is_pointwise=True, keeps_layout_of=0)
 _NOT_IN_LIBRARY = StoredRow(is_fused=True, is_pointwise=True, is_in_library=False, keeps_layout_of=0)
 _CHOSEN = replace(_NOT_IN_LIBRARY, keeps_layout_of=1)
 _MOVED = StoredRow(is_fused=True, is_movable=True)
-_IN_LIBRARY = StoredRow(is_fused=True, is_movable=True, is_in_library=True)
+_IN_LIBRARY = StoredRow(is_fused=True, is_movable=True, is_in_library=True, stays_in_loops=True)
 _PRODUCT = StoredRow(is_rewritten=True, is_product=True)
 _WINDOWED = StoredRow(has_halo=True, joins_halo=True, is_wide=True)
 
@@ -72,7 +74,7 @@ STORED = Facet(
     _STORED,
     {Family.ELEMENTWISE: _ELEMENTWISE, Family.MOVEMENT: _MOVED, Family.WINDOW: _WINDOWED},
     {
-        "stablehlo.constant": StoredRow(is_fused=True, is_always_fused=True),
+        "stablehlo.constant": StoredRow(is_fused=True, is_always_fused=True, stays_in_loops=True),
         "stablehlo.iota": _IN_LIBRARY,
         **dict.fromkeys(
             (
@@ -84,16 +86,18 @@ STORED = Facet(
         "stablehlo.clamp": _CHOSEN,
         "stablehlo.select": _CHOSEN,
         "stablehlo.bitcast_convert": _ELEMENTWISE,
-        "stablehlo.broadcast": _STORED,
+        "stablehlo.broadcast": replace(_STORED, stays_in_loops=True),
         "stablehlo.set_dimension_size": _STORED,
         "hlo.copy": StoredRow(is_movable=True),
         "stablehlo.optimization_barrier": StoredRow(holds_back=True, keeps_layout_of=0),
         "hlo.opt-barrier": StoredRow(holds_back=True, keeps_layout_of=0),
         "stablehlo.transpose": _IN_LIBRARY,
         "stablehlo.broadcast_in_dim": _IN_LIBRARY,
-        "stablehlo.reshape": StoredRow(is_fused=True, is_movable=True, is_in_library=True, is_free=True),
-        "stablehlo.slice": StoredRow(is_fused=True, is_movable=True, has_halo=True),
-        "stablehlo.reverse": StoredRow(is_fused=True, is_movable=True, has_halo=True, keeps_layout_of=0),
+        "stablehlo.reshape": replace(_IN_LIBRARY, is_free=True),
+        "stablehlo.slice": StoredRow(is_fused=True, is_movable=True, has_halo=True, stays_in_loops=True),
+        "stablehlo.reverse": StoredRow(
+            is_fused=True, is_movable=True, has_halo=True, keeps_layout_of=0, stays_in_loops=True
+        ),
         "stablehlo.concatenate": StoredRow(
             is_fused=True, is_movable=True, has_halo=True, is_conditional=True
         ),

@@ -22,6 +22,7 @@ from shardy_py.xla.buffers.carried import copied, copy_of, with_copies, with_cop
 from shardy_py.xla.buffers.events import events_of
 from shardy_py.xla.buffers.fusion import Fusion
 from shardy_py.xla.buffers.host import host_events
+from shardy_py.xla.buffers.host_invariants import left_by, repeats
 from shardy_py.xla.buffers.host_program import HostProgram
 from shardy_py.xla.buffers.host_steps import HostSteps
 from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
@@ -87,6 +88,7 @@ class StoredBlock:
     """By the identity of a step that reads values under other names, or in its regions."""
     _insides: dict[int, StoredBlock] = field(default_factory=dict[int, "StoredBlock"], init=False)
     """The regions of steps, by their identities."""
+    _program: HostProgram | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._layouts = InferredLayouts(self.stored_name)
@@ -264,21 +266,49 @@ class StoredBlock:
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
         """The events on the host, in program order; notes which values the results are."""
+        events = host_events(self._host_program(sizes), self.results)
+        self.results = [self.stored_name(name) for name in self.results]
+        return events
+
+    def _host_program(self, sizes: Sequence[int]) -> HostProgram:
+        """The ops on the host; notes which values the results are."""
+        if self._program is not None:
+            return self._program
         measure = partial(measured, target=self.setting.target)
         program = HostProgram(self.types, self.sizes, self.alias, measure, barriers=self._barriers)
         steps = HostSteps(program, self.sent, self.merged, self.originals)
         live = self._live()
         for step in self.steps:
             if not step.results or not live.isdisjoint(step.results):
-                steps.add(step, [name for inner in step.blocks for name in _captured(inner)])
+                captured = dict.fromkeys(name for inner in step.blocks for name in _captured(inner))
+                for name, is_read in self._moved_out(step, program).items():
+                    if is_read:
+                        captured[name] = None
+                    else:
+                        captured.pop(name, None)
+                steps.add(step, captured)
         sent = self.sent.get(id(None), ()) if self.is_entry else ()
         self.results = [
             steps.result(position, name, sent, sizes[position] if position < len(sizes) else 0)
             for position, name in enumerate(self.block.results)
         ]
-        events = host_events(program, self.results)
-        self.results = [self.stored_name(name) for name in self.results]
-        return events
+        self._program = program
+        return program
+
+    def _moved_out(self, step: PlannedOp, program: HostProgram) -> dict[Name, bool]:
+        """Moves what the body of a loop computes of unchanged values before it.
+
+        Returns what that makes, and whether the body still reads it.
+        """
+        if not repeats(step):
+            return {}
+        body = self._insides[id(step.blocks[-1])] = self._inside(step.blocks[-1])
+        inside = body._host_program([self.sizes[name] for name in step.results])
+        moved, made = left_by(inside, body.block, _captured(body.block))
+        for known, inner in zip((self.types, self.sizes), (body.types, body.sizes), strict=True):
+            known.update((name, inner[name]) for name in made if name in inner)
+        program.ops += [op._replace(reads=tuple(map(self.stored_name, op.reads))) for op in moved]
+        return made
 
     def _ordered(self, events: Sequence[Event]) -> list[Event]:
         if self.setting.on_host:
@@ -324,7 +354,7 @@ class StoredBlock:
 
     def inside(self, inner: Block) -> StoredBlock:
         """A region of a step of the block, with what is known of the values from outside that it reads."""
-        known = None if self.setting.on_host else self._insides.get(id(inner))
+        known = self._insides.get(id(inner))
         if known is None:
             known = self._insides[id(inner)] = self._inside(inner)
         return known

@@ -21,6 +21,7 @@ from shardy_py.xla.targets.build import body_of
 from shardy_py.xla.targets.combining import CombinerLimits, Issued, combined
 from shardy_py.xla.targets.exposure import with_exposure
 from shardy_py.xla.targets.gathers import gathered
+from shardy_py.xla.targets.invariants import hoisted
 from shardy_py.xla.targets.loops import moved_out
 from shardy_py.xla.targets.merging import merged
 from shardy_py.xla.targets.model import DeviceBody
@@ -78,7 +79,7 @@ _GPU = Compiler(
 )
 _CPU = Compiler(
     "XLA:CPU",
-    (widened,),
+    (hoisted, widened),
     CombinerLimits(("all_reduce",), 2**63, 2**31),
     synchronous=(*_WAITS, "all_gather", "collective_permute"),
 )

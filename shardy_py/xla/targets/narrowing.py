@@ -43,16 +43,21 @@ def narrowed(body: DeviceBody, numbers: count[int]) -> DeviceBody:
 
 
 def widened(body: DeviceBody, numbers: count[int]) -> DeviceBody:
-    """The body with sums of f32 instead of fewer bits, as XLA:CPU computes them."""
+    """The body with f32 instead of bf16, and sums of f32 instead of fewer bits, as XLA:CPU has them."""
     new: dict[int, DeviceNode] = {}
     for number in body.sent:
         node = body.nodes[number]
         transfer = node.transfer
-        if transfer is None or transfer.kind not in ("all_reduce", "reduce_scatter"):
+        if transfer is None:
             continue
         sent = transfer.collective.element_type
-        if sent in ("bf16", "f16"):
-            change = PassChange("all-reduce-promotion", f"added up in f32 instead of {sent}")
+        is_sum = transfer.kind in ("all_reduce", "reduce_scatter")
+        if sent == "bf16" or (sent == "f16" and is_sum):
+            change = (
+                PassChange("all-reduce-promotion", f"added up in f32 instead of {sent}")
+                if is_sum
+                else PassChange("float-normalization-bf16", "the host has no bf16: it is converted to f32")
+            )
             collective = replace(transfer.collective, element_type="f32", key=None)
             new[number] = replace(node, transfer=transfer.changed(change, collective))
     return body.edited(new, {})

@@ -1,13 +1,13 @@
 """How much of what compilers made is joined with the forecast, and whether it is joined rightly.
 
     python -m tests.report.compiled.on_compilers --target h100 FOLDER
-    python -m tests.report.compiled.on_compilers --target cpu
+    python -m tests.report.compiled.on_compilers --target cpu [--set jax|parallel|kinds|flax|equinox]
 
 FOLDER has NAME.hlo, the final HLO of a compiler, beside NAME.mlir, the program with locations; without one
-the programs of ../shared/targets are compiled here, for the host. Bytes are of the larger side of a device,
-in all runs. Joined rightly: the line in the metadata of a collective is that of the forecast, or of the loop
-that it was moved out of. Withheld: joined again without the metadata of collectives, or any, and compared
-with the lines that they had.
+the programs of ../shared/targets, or of a set of tests/xla/spmd, are compiled here, for the host. Bytes
+are of the larger side of a device, in all runs. Joined rightly: the line in the metadata of a collective is
+that of the forecast, or of the loop that it was moved out of. Withheld: joined again without the metadata of
+collectives, or any, and compared with the lines that they had.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -122,16 +123,34 @@ def compiled_here(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
         yield name, lowered.as_text(debug_info=True), lowered.compile().as_text() or ""
 
 
+def compiled_set(set_: str, names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Returns the programs of a set of tests/xla/spmd as JAX compiles them for the host."""
+    import jax
+
+    for name, (function, arguments, results) in import_module(f"tests.xla.spmd.{set_}_models").programs():
+        if names and name not in names:
+            continue
+        jitted = function
+        if not hasattr(function, "lower"):
+            jitted = jax.jit(function) if results is None else jax.jit(function, out_shardings=results)
+        lowered = jitted.trace(*arguments).lower()
+        yield name, lowered.as_text(debug_info=True), lowered.compile().as_text() or ""
+
+
 def main() -> None:
     """Prints the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--target", default="cpu")
     parser.add_argument("--jax", default="0.10")
+    parser.add_argument("--set", help="programs of tests/xla/spmd, in place of those of ../shared/targets")
     parser.add_argument("--names", nargs="*", default=[])
     given = parser.parse_args()
     tally, count = Tally(), 0
-    pairs = of_folder(given.folder) if given.folder else compiled_here(given.names)
+    if given.folder:
+        pairs = of_folder(given.folder)
+    else:
+        pairs = compiled_set(given.set, given.names) if given.set else compiled_here(given.names)
     with releases.of(releases.named(given.jax)):
         for name, text, hlo in pairs:
             result = propagate(Program.parse(text, as_compiled=True), progress=False)

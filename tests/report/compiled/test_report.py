@@ -79,7 +79,7 @@ def test_what_is_not_as_forecast(result: Result) -> None:
         "Not forecast, or not as a whole:\n  all_gather gather, 2x8xbf16, 96 B  [model.py:12:0 jit(f)/other]"
         in text
     )
-    assert "Forecast, not in the compiled program:\n  all_gather along x=4, 96 B  [model.py:9:3" in text
+    assert "Forecast, not in the compiled program:\n  all_gather along x=4, 192 B  [model.py:9:3" in text
     (run,) = json.loads(json.dumps(report.to_sarif("program.mlir")))["runs"]
     found = [
         (each["ruleId"], each["locations"][0]["physicalLocation"]["region"]["startLine"])

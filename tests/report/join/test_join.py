@@ -54,6 +54,14 @@ def test_combined_values_are_known_by_what_is_around_them() -> None:
     assert found(compiled, forecast) == {0: ((1,), "AROUND"), 1: ((0,), "AROUND")}
 
 
+def test_makers_are_compared_where_the_reader_is_not_known() -> None:
+    """A gather of a result of the program has no line by forecast, but that of what makes the result."""
+    gather = replace(SUM, kind="all_gather")
+    forecast = [replace(gather, makers=(at(line),)) for line in (3, 4)]
+    compiled = [replace(gather, makers=(at(4),)), replace(gather, makers=(at(3),))]
+    assert found(compiled, forecast) == {0: ((1,), "AROUND"), 1: ((0,), "AROUND")}
+
+
 def test_type_kind_and_runs_may_change() -> None:
     forecast = [replace(SUM, element="bf16", runs=4, origins=(at(3, "jit(f)/while/body/dot"),))]
     compiled = [replace(SUM, kind="reduce_scatter", origins=(at(9, "jit(f)/while"),))]

@@ -27,6 +27,7 @@ SETS = {
     "parallel": ("optax",),
     "kinds": ("optax",),
     "varied": ("optax",),
+    "further": ("optax",),
 }
 """The sets of programs (`tests/spmd/SET_models.py`), and the packages that they need beside JAX."""
 

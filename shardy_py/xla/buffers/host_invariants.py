@@ -1,0 +1,88 @@
+"""What the body of a loop computes of values that do not change: on the host it runs once, before the loop.
+
+Source: openxla/xla, xla/service/while_loop_invariant_code_motion.cc, which XLA's backend for the host runs
+after the partitioner, and those for GPUs and TPUs do not. What only changes the form of a value moves with
+an op that needs it; the copies of a layout, which come later, with what they are copies of.
+
+>>> scaled = HostOp("multiply", ("w", "s"), ("ws",))
+>>> read, used = HostOp("broadcast_in_dim", ("b",), ("wide",)), HostOp("add", ("ws", "x"), ("y",))
+>>> [op.kind for op in invariant((scaled, read, used), {"w", "s", "b"}, ["y"])]
+['multiply']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from xdsl.ir import Operation
+
+from shardy_py.mlir.dialects.traits import is_dead_when_unused
+from shardy_py.mlir.loops import iterations
+from shardy_py.ops import TABLE, Control
+from shardy_py.xla.buffers.facet import host_row
+from shardy_py.xla.buffers.host_program import HostOp, HostProgram
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp
+
+_COPY = "copy"
+
+
+def repeats(step: PlannedOp) -> bool:
+    """True if a step is a loop, but for one that is known to have one iteration at most."""
+    if TABLE[step.record.name].control is not Control.LOOP:
+        return False
+    return step.times > 1 or not (isinstance(step.source, Operation) and iterations(step.source)[1])
+
+
+def left_by(
+    inside: HostProgram, block: Block, captured: Iterable[Name]
+) -> tuple[list[HostOp], dict[Name, bool]]:
+    """Removes from the body of a loop what runs before the loop.
+
+    inside: the ops of the body, without what is removed behind. captured: the names that it reads, also its
+    own. Returns the ops, and the values that they make: whether the body still reads them.
+    """
+    own = {value.name for value in block.arguments}.union(*(op.makes for op in inside.ops))
+    moved = invariant(inside.ops, {*captured} - own - inside.alias.keys(), {*block.results})
+    gone = set(map(id, moved))
+    inside.ops[:] = [op for op in inside.ops if id(op) not in gone]
+    still_read = {name for op in inside.ops for name in op.reads}
+    return moved, {name: name in still_read for op in moved for name in op.makes}
+
+
+def invariant(ops: Sequence[HostOp], outside: Collection[Name], returned: Collection[Name]) -> list[HostOp]:
+    """Returns the ops of a loop's body that run before the loop, in their order.
+
+    outside: the values from outside that the body reads. returned: those that it returns.
+    """
+    known, moved = set(outside), set[Name]()
+    needed: list[HostOp] = []
+    for op in ops:
+        if not _can_move(op, returned) or not known.issuperset(op.reads):
+            continue
+        known.update(op.makes)
+        if op.kind == _COPY:
+            is_moved = not moved.isdisjoint(op.reads)
+        else:
+            is_moved = not host_row(op.kind).stays_in_loops
+        if is_moved:
+            moved.update(op.makes)
+            needed.append(op)
+    kept = {id(op) for op in needed}
+    wanted = {name for op in needed for name in op.reads}
+    for op in reversed(ops):
+        if not wanted.isdisjoint(op.makes) and known.issuperset(op.makes) and id(op) not in kept:
+            kept.add(id(op))
+            wanted.update(op.reads)
+    return [op for op in ops if id(op) in kept]
+
+
+def _can_move(op: HostOp, returned: Collection[Name]) -> bool:
+    """True if an op has no effect but its values, which the body does not return, and runs no others."""
+    step = op.computed
+    if step is not None and (step.blocks or _has_effects(step.source)):
+        return False
+    return bool(op.makes) and not any(name in returned for name in op.makes)
+
+
+def _has_effects(source: object) -> bool:
+    return isinstance(source, Operation) and not is_dead_when_unused(source)
