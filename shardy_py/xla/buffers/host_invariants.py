@@ -1,4 +1,4 @@
-"""What the body of a loop computes of values that do not change: on the host it runs once, before the loop.
+"""Ops in the body of a loop that read no value that changes: on the host they run once, before the loop.
 
 Source: openxla/xla, xla/service/while_loop_invariant_code_motion.cc, which XLA's backend for the host runs
 after the partitioner, and those for GPUs and TPUs do not. What only changes the form of a value moves with

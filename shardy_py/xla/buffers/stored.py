@@ -305,8 +305,8 @@ class StoredBlock:
         body = self._insides[id(step.blocks[-1])] = self._inside(step.blocks[-1])
         inside = body._host_program([self.sizes[name] for name in step.results])
         moved, made = left_by(inside, body.block, _captured(body.block))
-        for known, inner in zip((self.types, self.sizes), (body.types, body.sizes), strict=True):
-            known.update((name, inner[name]) for name in made if name in inner)
+        self.types.update((name, body.types[name]) for name in made if name in body.types)
+        self.sizes.update((name, body.sizes[name]) for name in made if name in body.sizes)
         program.ops += [op._replace(reads=tuple(map(self.stored_name, op.reads))) for op in moved]
         return made
 

@@ -27,11 +27,13 @@ def _recurrences() -> Programs:
             scores = best[:, :, None] + moves
             return scores.max(1) + logit, scores.argmax(1)
 
+        def back_to(state: Any, best: Any) -> Any:
+            before = jnp.take_along_axis(best, state[:, None], 1)[:, 0]
+            return before, before
+
         best, back = lax.scan(body, logits[0], logits[1:])
         last = best.argmax(1)
-        _, path = lax.scan(
-            lambda s, b: (jnp.take_along_axis(b, s[:, None], 1)[:, 0],) * 2, last, back, reverse=True
-        )
+        _, path = lax.scan(back_to, last, back, reverse=True)
         return path, best.max(1)
 
     yield "viterbi", (viterbi, [line.array((40, 64, 24), None, "x"), line.array((24, 24))], None)
