@@ -193,15 +193,15 @@ class Program(VerifiedModule):
 
         return graph_of_program(self, is_plain=plain, target=target)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Writes the program with its locations as MLIR text, whole or not at all; `load` reads it.
+    def save(self, path: str | PathLike[str], *, bytecode: bool = False) -> None:
+        """Writes the program with its locations as MLIR text or bytecode, whole or not at all; for `load`.
 
         Raises:
             ShardyError: the file cannot be written.
         """
-        from shardy_py.api.saved import write_text
+        from shardy_py.api.saved import write_program
 
-        write_text(path, self.text(debuginfo=True))
+        write_program(path, self, bytecode=bytecode)
 
     def __reduce__(self) -> tuple[object, ...]:
         return restored_program, (self.text(debuginfo=True), self.taken)

@@ -59,6 +59,16 @@ def write_text(path: str | PathLike[str], content: str | bytes) -> None:
         raise ShardyError(f"cannot open output file '{fspath(path)}': {reason}") from None
 
 
+def write_program(path: str | PathLike[str], program: Program, *, bytecode: bool) -> None:
+    """Writes a program as text or bytecode. Raises `ShardyError` if the file cannot be written."""
+    if bytecode:
+        from shardy_py.mlir.bytecode import write_bytecode
+
+        write_text(path, write_bytecode(program.module))
+    else:
+        write_text(path, program.text(debuginfo=True))
+
+
 def saved(result: Result) -> bytes:
     """Returns the content of a file with a result; equal results give equal files."""
     options = None if result.options is None else {**asdict(result.options), **_WITHOUT_FILES}

@@ -117,9 +117,9 @@ class Chunk(ProgramContent):
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The result of a run: the text to write, whether it succeeded, and the reports to print."""
+    """The result of a run: the text or bytecode to write, whether it succeeded, and the reports to print."""
 
-    output: str
+    output: str | bytes
     succeeded: bool
     reports: str = ""
 
@@ -141,7 +141,7 @@ def run(command: Command, source: str | bytes, file: str, log: Callable[[str], o
         driver.has_failed |= any(d.severity == "error" for d in diagnostics)
     if driver.stopwatch:
         log(driver.stopwatch.report())
-    output = _joined([result.output for result in results], command.output_split_marker)
+    output = _written([result.output for result in results], command)
     texts = [result.report for result in results]
     if command.reports_as_json:
         reports = "".join(reports_json(command.reports, None) if text is None else text for text in texts)
@@ -165,9 +165,9 @@ def split_chunks(source: str | bytes, marker: str | None) -> Iterator[Chunk]:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """The text of a chunk's module, and of its reports; None after a failure or if not requested."""
+    """The text or bytecode of a chunk's module, and its reports; None after a failure or if not requested."""
 
-    output: str | None = None
+    output: str | bytes | None = None
     report: str | None = None
 
 
@@ -289,11 +289,23 @@ class _Driver:
         copy = clone(module, copies)
         return BeforePasses(copy, {new: old for old, new in copies.items()}, calls, self.file)
 
-    def print(self, module: ModuleOp) -> str:
+    def print(self, module: ModuleOp) -> str | bytes:
+        if self.command.emits_bytecode:
+            from shardy_py.mlir.bytecode import write_bytecode
+
+            return write_bytecode(module)
         return print_module(module, generic=self.command.is_generic, debuginfo=self.command.with_debuginfo)
 
     def time(self, name: str) -> AbstractContextManager[None]:
         return self.stopwatch.time(name) if self.stopwatch else nullcontext()
+
+
+def _written(outputs: list[str | bytes | None], command: Command) -> str | bytes:
+    """The texts of all parts of a file, or the bytecode of its only one."""
+    if command.emits_bytecode:
+        return b"".join(output for output in outputs if isinstance(output, bytes))
+    texts = [None if output is None else str(output) for output in outputs]
+    return _joined(texts, command.output_split_marker)
 
 
 def _joined(outputs: list[str | None], marker: str) -> str:

@@ -65,6 +65,7 @@ class Command:
     allow_unregistered: bool = False
     is_generic: bool = False
     with_debuginfo: bool = False
+    emits_bytecode: bool = False
     with_timing: bool = False
     hides_progress: bool = False
     print_before: tuple[str, ...] | None = ()
@@ -151,6 +152,7 @@ GROUPS: tuple[tuple[str, tuple[Flag, ...]], ...] = (
             Flag("allow-unregistered-dialect", "allow_unregistered", "Allow ops of unregistered dialects"),
             Flag("mlir-print-op-generic", "is_generic", "Print the generic form"),
             Flag("mlir-print-debuginfo", "with_debuginfo", "Print locations"),
+            Flag("emit-bytecode", "emits_bytecode", "Write MLIR bytecode, with locations, instead of text"),
         ),
     ),
     (
@@ -255,6 +257,8 @@ def parse_command(arguments: list[str]) -> Command:
             has_text |= word.flag.field == "steps"
     if has_passes and has_text:
         raise usage_error("'-pass-pipeline' option can't be used with individual pass options")
+    if command.emits_bytecode and command.split_marker is not None:
+        raise usage_error("for the --emit-bytecode option: cannot be used with --split-input-file")
     if command.reports_as_json and not command.reports:
         flags = " or ".join(f"--{row.flag}" for row in REPORTS)
         raise usage_error(f"for the --json option: requires a report; add {flags}")

@@ -41,7 +41,7 @@ def _transform(command: Command, files: Files) -> int:
     with releases.of(command.release or source.release or releases.current()):
         outcome = run(command, source.content, source.file, log)
     output = command.output or (None if command.reports else STANDARD)
-    outputs = [(STANDARD, outcome.reports)] if command.reports else []
+    outputs = list[tuple[str, str | bytes]]([(STANDARD, outcome.reports)] if command.reports else ())
     if output is not None and (outcome.succeeded or output == STANDARD):
         outputs.append((output, outcome.output))
     files.write_all(outputs)

@@ -158,11 +158,14 @@ class Files:
                 write_whole(name, text)
 
     def write_bytes(self, name: str, data: bytes) -> None:
-        """Writes a binary file whole or not at all. Raises `ShardyError` if it cannot be written."""
+        """Writes a binary file whole or not at all, or standard output. Raises `ShardyError` if it cannot."""
         with _output(name):
-            write_whole(name, data)
+            if name == STANDARD:
+                sys.stdout.buffer.write(data)
+            else:
+                write_whole(name, data)
 
-    def write_all(self, outputs: Iterable[tuple[str, str]], *, styled: bool = False) -> None:
+    def write_all(self, outputs: Iterable[tuple[str, str | bytes]], *, styled: bool = False) -> None:
         """Writes several outputs: all files or none, then what goes to standard output, as `write` does.
 
         Raises:
@@ -177,9 +180,11 @@ class Files:
                 if name != STANDARD:
                     stack.enter_context(_output(name))
                     stack.enter_context(staged(name, text))
-        for name, text in listed:
-            if name == STANDARD:
-                self.write(name, text, styled=styled)
+        for text in (text for name, text in listed if name == STANDARD):
+            if isinstance(text, bytes):
+                self.write_bytes(STANDARD, text)
+            else:
+                self.write(STANDARD, text, styled=styled)
 
     def show(self, text: str, *, styled: bool = False) -> int:
         """Prints a line to standard output; returns `SUCCESS`."""

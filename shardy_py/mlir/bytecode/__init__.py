@@ -7,7 +7,9 @@ xDSL and this package know, and of those that `register_dialect` adds. `encoding
 `sections.py` the parts of a file, `entries.py` and `rows.py` attributes and types by tables of dialects,
 `ir_section.py` the ops.
 
-Not here: writing; which file is bytecode (`base/bytecode.py`).
+`writing.py` writes what MLIR's tools read: `write_bytecode(module)`.
+
+Not here: portable artifacts; which file is bytecode (`base/bytecode.py`).
 """
 
 from __future__ import annotations
@@ -21,8 +23,17 @@ if TYPE_CHECKING:
     from shardy_py.mlir.bytecode.entries import Encodings
     from shardy_py.mlir.bytecode.module_reader import ENCODINGS, read_bytecode
     from shardy_py.mlir.bytecode.sections import BytecodeFile, read_file
+    from shardy_py.mlir.bytecode.writing import write_bytecode
 
-__all__ = ["ENCODINGS", "BytecodeFile", "Encodings", "parse_program", "read_bytecode", "read_file"]
+__all__ = [
+    "ENCODINGS",
+    "BytecodeFile",
+    "Encodings",
+    "parse_program",
+    "read_bytecode",
+    "read_file",
+    "write_bytecode",
+]
 
 _MODULES = {
     "ENCODINGS": "module_reader",
@@ -30,6 +41,7 @@ _MODULES = {
     "Encodings": "entries",
     "BytecodeFile": "sections",
     "read_file": "sections",
+    "write_bytecode": "writing",
 }
 """The modules of names, which are imported when there is bytecode."""
 

@@ -79,6 +79,11 @@ def _read_groups(cursor: Cursor, groups: Resources) -> None:
     cursor.items(read_group, "{", "}")
 
 
+def resources_of(module: Operation) -> Resources:
+    """The blobs that were read with a module."""
+    return _of_module.get(module, {})
+
+
 def resources_text(module: Operation, printed: str) -> str:
     """The metadata behind a module's text: the resources that the text mentions; empty if none."""
     groups: list[str] = []
