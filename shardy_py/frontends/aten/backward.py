@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from shardy_py.api import ShardyError
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten.elements import (
     Bound,
@@ -153,11 +154,15 @@ def _slice_backward(
     grad_output: Tensor,
     input_sizes: Sequence[int],
     dim: int,
-    start: Bound,
-    end: Bound,
+    start: Bound | Tensor,
+    end: Bound | Tensor,
     step: int,
 ) -> Tensor:
     """Zeros around the gradient, as JAX pads."""
+    if isinstance(start, Tensor) or isinstance(end, Tensor):
+        raise ShardyError.unsupported(
+            "a slice whose bounds are tensors", remedy="use torch.where with a mask"
+        )
     number = dimension(dim, grad_output.rank)
     low, _, step = slice(start, end, step).indices(input_sizes[number])
     count = sizes(grad_output.type)[number]
