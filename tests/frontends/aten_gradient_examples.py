@@ -215,7 +215,13 @@ def _others() -> Iterator[tuple[Any, ...]]:
         x, name = f(*shape), "replication_pad1d"
         grad = f(*getattr(torch.ops.aten, name)(x, pads).shape)
         yield f"{name}_backward.default", grad, x, list(pads)
-    for shape, pads in (((2, 3, 5), (1, 2)), ((3, 5), (0, 4)), ((2, 3, 5), (4, 4)), ((2, 3, 1), (0, 0))):
+    for shape, pads in (
+        ((2, 3, 5), (1, 2)),
+        ((3, 5), (0, 4)),
+        ((2, 3, 5), (4, 4)),
+        ((2, 3, 1), (0, 0)),
+        ((3, 5), (-1, 2)),
+    ):
         x, name = f(*shape), "reflection_pad1d"
         grad = f(*getattr(torch.ops.aten, name)(x, pads).shape)
         yield f"{name}_backward.default", grad, x, list(pads)

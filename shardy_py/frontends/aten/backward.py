@@ -211,8 +211,11 @@ def _reflection_pad_backward(
 def _mirrors_added(tensor: Tensor, number: int, low: int, high: int) -> Tensor:
     """A dimension without its first `low` and last `high` elements, which are added mirrored to the others.
 
-    The mirrors are the first and the last element that stay, which get nothing.
+    The mirrors are the first and the last element that stay, which get nothing. Less than 0 elements are those
+    that were cut off, which get nothing either.
     """
+    tensor = _padded(tensor, number, max(-low, 0), max(-high, 0))
+    low, high = max(low, 0), max(high, 0)
     total = sizes(tensor.type)[number]
     size = total - low - high
     result = part(tensor, number, low, low + size)

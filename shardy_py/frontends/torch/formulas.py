@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.traced import Traced
@@ -24,23 +23,27 @@ def cov(input: Traced, *, correction: int = 1, fweights: Traced = None, aweights
     torch = torch_module("torch")
     rows = input.reshape(1, -1) if input.ndim < 2 else input
     given = [weights for weights in (fweights, aweights) if weights is not None]
-    weights = math.prod(given) if given else None
-    total: Any = rows.shape[1] if weights is None else weights.sum()
+    weights = _product(given)
+    total: Traced = rows.shape[1] if weights is None else weights.sum()
     weighted = rows if weights is None else rows * weights
     centered = rows - weighted.sum(1, keepdim=True) / total
-    if aweights is None or not correction:
-        norm = total - correction
-    else:
-        norm = total - correction * (weights * aweights).sum() / total
+    is_plain = aweights is None or not correction
+    lost: Traced = correction if is_plain else correction * (weights * aweights).sum() / total
+    norm: Traced = total - lost
     spread = centered if weights is None else centered * weights
     norm = norm.clamp(min=0) if hasattr(norm, "clamp") else max(norm, 0)
     return torch.squeeze(torch.matmul(spread, centered.mT.conj()) / norm)
 
 
+def _product(given: Sequence[Traced]) -> Traced:
+    """The product of tensors; None without any."""
+    return math.prod(given) if given else None
+
+
 def corrcoef(input: Traced) -> object:
     """The correlation of rows: covariances divided by deviations, and no greater than 1."""
     torch = torch_module("torch")
-    covariance: Any = cov(input)
+    covariance: Traced = cov(input)
     if not covariance.ndim:
         return covariance / covariance
     deviations = covariance.diagonal().sqrt()
