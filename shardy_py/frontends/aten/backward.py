@@ -183,39 +183,28 @@ def _padded(tensor: Tensor, number: int, low: int, high: int, interior: int = 0)
     return ops.pad(tensor, 0, *edges)
 
 
-def _replication_pad_backward(
-    out: RankedTensorType, grad_output: Tensor, self: Tensor, padding: Sequence[int]
-) -> Tensor:
-    """Gradients of copies added to those of the outer elements.
+def _pad_backward(added: Callable[[Tensor, int, int, int], Tensor]) -> Row:
+    """The row of the gradient of a padding, of which `added` adds that of a dimension's copies to the others.
 
     padding: low and high, the last dimension first; negative where elements are dropped.
     """
-    for place in range(len(padding) // 2):
-        number, (low, high) = self.rank - 1 - place, padding[2 * place : 2 * place + 2]
-        if min(low, high) < 0:
-            grad_output = _padded(grad_output, number, max(-low, 0), max(-high, 0))
-        grad_output = _edges_added(grad_output, number, max(low, 0), max(high, 0))
-    return grad_output
 
+    def row(out: RankedTensorType, grad_output: Tensor, self: Tensor, padding: Sequence[int]) -> Tensor:
+        for place in range(len(padding) // 2):
+            number, (low, high) = self.rank - 1 - place, padding[2 * place : 2 * place + 2]
+            if min(low, high) < 0:
+                grad_output = _padded(grad_output, number, max(-low, 0), max(-high, 0))
+            grad_output = added(grad_output, number, max(low, 0), max(high, 0))
+        return grad_output
 
-def _reflection_pad_backward(
-    out: RankedTensorType, grad_output: Tensor, self: Tensor, padding: Sequence[int]
-) -> Tensor:
-    """Gradients of mirrored elements added to those of their originals; padding as above."""
-    for place in range(len(padding) // 2):
-        number, (low, high) = self.rank - 1 - place, padding[2 * place : 2 * place + 2]
-        grad_output = _mirrors_added(grad_output, number, low, high)
-    return grad_output
+    return row
 
 
 def _mirrors_added(tensor: Tensor, number: int, low: int, high: int) -> Tensor:
     """A dimension without its first `low` and last `high` elements, which are added mirrored to the others.
 
-    The mirrors are the first and the last element that stay, which get nothing. Less than 0 elements are those
-    that were cut off, which get nothing either.
+    The mirrors are the first and the last element that stay, which get nothing.
     """
-    tensor = _padded(tensor, number, max(-low, 0), max(-high, 0))
-    low, high = max(low, 0), max(high, 0)
     total = sizes(tensor.type)[number]
     size = total - low - high
     result = part(tensor, number, low, low + size)
@@ -300,8 +289,8 @@ ROWS: dict[str, Row] = {
     "convolution_backward": _convolution_backward,
     "hardshrink_backward": _shrink_backward,
     "lerp": _lerp,
-    **{f"reflection_pad{count}d_backward": _reflection_pad_backward for count in (1, 2, 3)},
-    **{f"replication_pad{count}d_backward": _replication_pad_backward for count in (1, 2, 3)},
+    **{f"reflection_pad{count}d_backward": _pad_backward(_mirrors_added) for count in (1, 2, 3)},
+    **{f"replication_pad{count}d_backward": _pad_backward(_edges_added) for count in (1, 2, 3)},
     "select_backward": _select_backward,
     "slice_backward": _slice_backward,
     "softshrink_backward": _shrink_backward,

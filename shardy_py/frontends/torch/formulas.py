@@ -24,13 +24,13 @@ def cov(input: Traced, *, correction: int = 1, fweights: Traced = None, aweights
     rows = input.reshape(1, -1) if input.ndim < 2 else input
     given = [weights for weights in (fweights, aweights) if weights is not None]
     weights = _product(given)
-    total: Traced = rows.shape[1] if weights is None else weights.sum()
-    weighted = rows if weights is None else rows * weights
+    total: Traced = weights.sum() if given else rows.shape[1]
+    weighted = rows * weights if given else rows
     centered = rows - weighted.sum(1, keepdim=True) / total
     is_plain = aweights is None or not correction
     lost: Traced = correction if is_plain else correction * (weights * aweights).sum() / total
     norm: Traced = total - lost
-    spread = centered if weights is None else centered * weights
+    spread = centered * weights if given else centered
     norm = norm.clamp(min=0) if hasattr(norm, "clamp") else max(norm, 0)
     return torch.squeeze(torch.matmul(spread, centered.mT.conj()) / norm)
 
