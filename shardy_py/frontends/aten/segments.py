@@ -98,7 +98,8 @@ def _segments_backward(
 ) -> Tensor:
     """The gradient of each element: that of its segment, times the element's part in the result.
 
-    Equal extremes share it evenly. The part in a product is that of the others, without a division by zero.
+    Equal extremes share a positive one evenly. The part in a product is that of the others, without a
+    division by zero.
     """
     counts, ends = _runs(data, lengths, offsets, axis)
     segments = _segment_of_each(ends, sizes(data.type)[0])
@@ -118,7 +119,9 @@ def _segments_backward(
         found = found / spread(ops.broadcast_in_dim(count, sizes(output.type), (0,)))
     elif reduce in ("max", "min"):
         is_extreme = convert(ops.compare(data, spread(output), "EQ"), out.element_type)
-        found = found * is_extreme / ops.maximum(spread(sums(is_extreme)), 1)
+        found = found * is_extreme
+        # torch's kernels leave negative gradients undivided.
+        found = ops.select(found > 0, found / ops.maximum(spread(sums(is_extreme)), 1), found)
     elif reduce == "prod":
         is_zero = ops.compare(data, 0, "EQ")
         start = filled(output.type, 1 if initial is None else initial)

@@ -103,8 +103,8 @@ def lstsq(
 ) -> object:
     """Least squares by QR, for matrices of full rank, as torch's driver `gels` requires.
 
-    Returns torch's tuple (solution, residuals, rank, singular values). The last are empty, and so are
-    residuals of the driver `gelsy`, which is the one on a CPU.
+    Returns torch's tuple (solution, residuals, rank, singular values), of which drivers leave some empty;
+    without a driver those of `gelsy`, which is the one on a CPU.
     """
     torch = torch_module("torch")
     rows, columns = A.shape[-2:]
@@ -116,9 +116,12 @@ def lstsq(
     else:
         q, r = torch.linalg.qr(A.mH)
         solution = q @ torch.linalg.solve_triangular(r.mH, right, upper=False)
-    empty = torch.empty((0,), dtype=A.real.dtype, device=A.device)
+    empty = torch.zeros((0,), dtype=A.real.dtype, device=A.device)
     has_residuals = rows > columns and driver not in (None, "gelsy")
     missed = (A @ solution - right).abs().square().sum(-2) if has_residuals else empty
-    ranks = torch.full(A.shape[:-2], min(rows, columns), dtype=torch.int64, device=A.device)
+    ranks = torch.full(
+        (0,) if driver == "gels" else A.shape[:-2], min(rows, columns), dtype=torch.int64, device=A.device
+    )
+    singular = torch.linalg.svdvals(A) if driver in ("gelsd", "gelss") else empty
     found = solution.squeeze(-1) if is_vector else solution
-    return torch.return_types.linalg_lstsq((found, missed, ranks, empty))
+    return torch.return_types.linalg_lstsq((found, missed, ranks, singular))

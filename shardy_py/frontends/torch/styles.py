@@ -57,7 +57,7 @@ class TorchStyle(Protocol):
 
     @property
     def use_local_output(self) -> bool:
-        """Whether what the style redistributes becomes a plain tensor."""
+        """True if what the style redistributes becomes a plain tensor."""
         ...
 
     @property

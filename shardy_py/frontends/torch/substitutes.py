@@ -63,7 +63,7 @@ def _named_ctc_loss(
 
 
 _METHODS = (bincount, corrcoef, cov)
-"""Those that are methods of tensors, too."""
+"""The functions that are methods of tensors, too."""
 
 
 @cache

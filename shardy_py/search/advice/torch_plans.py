@@ -117,7 +117,7 @@ NO_PLAN = AxisPlan("", {})
 
 
 @dataclass(frozen=True)
-class Reader:
+class StreamReader:
     """A module whose product reads a value of a stream. origin: the path of the module that computes it."""
 
     path: str
@@ -136,13 +136,13 @@ class Stream:
     is_whole: bool
     terms: tuple[str, ...]
     between: tuple[str, ...]
-    readers: tuple[Reader, ...]
+    readers: tuple[StreamReader, ...]
 
 
 def stream_of(value: SSAValue) -> Stream:
     """Returns the stream of a value of the forward pass."""
     seen: dict[int, SSAValue] = {}
-    between, readers = dict[Operation, None](), dict[Reader, None]()
+    between, readers = dict[Operation, None](), dict[StreamReader, None]()
     left = [value]
     while left:
         found = left.pop()
@@ -154,7 +154,7 @@ def stream_of(value: SSAValue) -> Stream:
         for op, _ in forward_uses(found):
             if _is_product(op):
                 origin = path_of(found.owner) if isinstance(found.owner, Operation) else ""
-                readers[Reader(path_of(op), id(found), origin)] = None
+                readers[StreamReader(path_of(op), id(found), origin)] = None
             else:
                 between[op] = None
                 left += op.results
@@ -205,16 +205,16 @@ def plan_of(value: SSAValue, sharding: TensorSharding) -> AxisPlan:
     return AxisPlan(axis, styles, modules)
 
 
-def _is_read_by(readers: Iterable[Reader], path: str) -> bool:
+def _is_read_by(readers: Iterable[StreamReader], path: str) -> bool:
     return any(reader.path == path for reader in readers)
 
 
-def _shared(readers: Iterable[Reader], terms: Iterable[str]) -> dict[str, str]:
+def _shared(readers: Iterable[StreamReader], terms: Iterable[str]) -> dict[str, str]:
     """The module around those that read one value, by the path of each: it gathers the value once for all.
 
     The innermost module with all of them, to which the value comes from outside, and that has no term.
     """
-    by_value: dict[int, list[Reader]] = {}
+    by_value: dict[int, list[StreamReader]] = {}
     for reader in readers:
         by_value.setdefault(reader.value, []).append(reader)
     found: dict[str, str] = {}
