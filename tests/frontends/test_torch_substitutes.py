@@ -149,11 +149,12 @@ def test_functions_that_check_elements_by_their_formulas() -> None:
     check(functions, x, ones, times, weights + 0.5, a, b, c)
 
 
-class Heads(Scores):
+class Heads(nn.Module):
     """Scores whose loss the module computes from its weights, by torch in chunks of samples."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.out = nn.Linear(4, 5)
         self.deviation = nn.Parameter(torch.tensor([0.2, 1e-4, 2.0, 1.0]))
 
     def forward(self, x: Any, labels: Any) -> Any:
@@ -182,15 +183,19 @@ def test_steps_with_losses_by_their_formulas() -> None:
 
 
 def test_gradients_of_signs_and_random_slopes() -> None:
-    """Gradients that are zeros without memory, and those by the numbers that the forward pass drew."""
+    """Gradients that are zeros without memory, by the numbers that the forward pass drew, and at a place."""
 
-    def function(x: Any, g: Any) -> Any:
+    def function(x: Any, g: Any, at: Any) -> Any:
         leaf = x.detach().requires_grad_()
         y = F.rrelu(leaf, 0.1, 0.9, training=True)
-        return y, *torch.autograd.grad((y, torch.sgn(leaf)), leaf, (g, g))
+        (place,) = torch.autograd.grad(leaf.narrow(0, at, 5), leaf, g[:5])
+        return y, *torch.autograd.grad((y, torch.sgn(leaf)), leaf, (g, g)), place
 
-    x, g = torch.randn(20), torch.randn(20)
-    y, gradient = program_of_function(function, [x, g], ["x", "g"]).run([x.numpy(), g.numpy()]).arrays
+    given = [torch.randn(20), torch.randn(20), torch.tensor(7)]
+    x, g = given[0], given[1]
+    program = program_of_function(function, given, ["x", "g", "at"])
+    y, gradient, place = program.run([each.numpy() for each in given]).arrays
+    np.testing.assert_array_equal(place, [*[0] * 7, *g[:5], *[0] * 8])
     np.testing.assert_allclose(gradient, y / x.numpy() * g.numpy(), rtol=1e-5)
     assert not np.allclose(y[y < 0] / x.numpy()[y < 0], 0.5)
 

@@ -19,6 +19,7 @@ from shardy_py.frontends.aten.elements import (
     convert,
     converted,
     dimension,
+    filled,
     sizes,
     widened,
 )
@@ -158,12 +159,16 @@ def _slice_backward(
     end: Bound | Tensor,
     step: int,
 ) -> Tensor:
-    """Zeros around the gradient, as JAX pads."""
+    """Zeros around the gradient, as JAX pads; at a place that is a tensor, an update."""
+    number = dimension(dim, grad_output.rank)
+    if isinstance(start, Tensor) and step == 1:
+        zero = ops.constant(0, start.element_type, ())
+        starts = [start if d == number else zero for d in range(grad_output.rank)]
+        return ops.dynamic_update_slice(filled(out, 0), grad_output, starts)
     if isinstance(start, Tensor) or isinstance(end, Tensor):
         raise ShardyError.unsupported(
             "a slice whose bounds are tensors", remedy="use torch.where with a mask"
         )
-    number = dimension(dim, grad_output.rank)
     low, _, step = slice(start, end, step).indices(input_sizes[number])
     count = sizes(grad_output.type)[number]
     return _padded(grad_output, number, low, input_sizes[number] - low - ((count - 1) * step + 1), step - 1)
