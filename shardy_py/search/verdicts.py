@@ -38,11 +38,13 @@ from shardy_py.search.advice import (
     Outcome,
     Proposal,
     annotations_of,
+    code_of_edits,
     fixes_of,
     group_key,
     key_of,
     words_of,
 )
+from shardy_py.search.advice.kinds.modules import between_modules
 from shardy_py.search.advice.kinds.sequence import between_products
 from shardy_py.search.advising import ResultAdvice, figures_of, outcome_of, report_like, tried
 from shardy_py.search.edited_sources import Sources, language_of
@@ -161,7 +163,7 @@ def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcom
     is_jax = language.startswith("jax")
     rewritten = [(e.rewrite, e.values[0].op) for e in proposal if e.rewrite] if is_jax else []
     codes = [rewrite.pasted(sources.advised.sites.text_of(op)) for rewrite, op in rewritten if sources]
-    codes += [edit.code() for edit in proposal] if language == "torch" else []
+    codes += code_of_edits(proposal) if language == "torch" else []
     words, code = words_of(proposal, language), "\n".join(filter(None, codes))
     effects = effects_between(before.uses, after.uses)
     return TriedChange(words, *figures, kept, fixes, code, annotations_of(proposal), effects)
@@ -241,7 +243,8 @@ class _Planner:
         if adviser is None:
             return [], 0
         before = adviser.before
-        proposals = [*between_products(adviser.program, before.uses)]
+        find = between_modules if self.result.source.is_by_torch else between_products
+        proposals = [*find(adviser.program, before.uses)]
         tried = ((proposal, adviser.trial(proposal)) for proposal in proposals)
         good = [(p, after) for p, after in tried if after is not None and _saves_memory(before, after)]
         if not good:

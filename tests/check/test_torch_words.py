@@ -8,7 +8,11 @@ from shardy_py import Program, Result, propagate
 from shardy_py.check import check
 from shardy_py.check.grouping import grouped
 from shardy_py.check.rule import Limits
+from shardy_py.search.advice import code_of_edits, words_of
+from shardy_py.search.advice.kinds.modules import between_modules
+from shardy_py.search.advice.torch_plans import plan_of
 from shardy_py.search.advice.torch_words import code_of, styles_of, words_of_values
+from shardy_py.search.edited_sources import Sources
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
 
 MESH = Mesh.of(dp=2, tp=4)
@@ -120,6 +124,7 @@ def test_changes_are_tried_and_are_calls_of_torch() -> None:
     found = result(tokens='[{"dp"}]', **{**COLUMNS, **rows, "layers.1.up.weight": '[{}, {"tp"}]'})
     verdict = found.verdict()
     assert [(change.words, change.code) for change in verdict.changes] == [
+        # Labels are subtracted, so no style of modules alone says it.
         ("redistribute the result of layers.1.down/linear: [Shard(0), Shard(1)]", ""),
         (
             '"layers.1.up": ColwiseParallel() along tp',
@@ -139,3 +144,97 @@ def test_annotations_that_conflict_are_styles() -> None:
         'tp is from "layers.0.down": ColwiseParallel() along tp: change one' in remedy
         for remedy in remedies
     )
+
+
+T, WIDE = "16x2048x512", "16x2048x2048"
+DOT = "contracting_dims = [2] x [1] : (tensor<{x}xf32>, tensor<{w}xf32>) -> tensor<{y}xf32>"
+NORM = """%{w} = stablehlo.broadcast_in_dim %{weight}, dims = [2]
+  : (tensor<512xf32>) -> tensor<{T}xf32> loc("{name}/mul")
+%{y} = stablehlo.multiply %{x}, %{w} : tensor<{T}xf32> loc("{name}/mul")
+"""
+PARTS = {
+    "emb.weight": "64x512",
+    "tokens": "16x2048",
+    "layers.0.norm.weight": "512",
+    "layers.0.mlp.gate.weight": "2048x512",
+    "layers.0.mlp.up.weight": "2048x512",
+    "layers.0.mlp.down.weight": "512x2048",
+    "norm.weight": "512",
+    "output.weight": "64x512",
+}
+ALONG_TP = {
+    "tokens": '[{"dp"}, {}]',
+    "layers.0.mlp.gate.weight": '[{"tp"}, {}]',
+    "layers.0.mlp.up.weight": '[{"tp"}, {}]',
+    "layers.0.mlp.down.weight": '[{}, {"tp"}]',
+}
+
+
+def gated_layer(addend: str = "%emb") -> str:
+    """A layer between an embedding and a head, without styles for these; addend: of the product of rows."""
+    arguments = ", ".join(
+        f"%arg{number}: tensor<{size}x{'i32' if name == 'tokens' else 'f32'}> "
+        + (f"{{sdy.sharding = #sdy.sharding<@mesh, {ALONG_TP[name]}>}}" if name in ALONG_TP else "")
+        + f' loc("{name}")'
+        for number, (name, size) in enumerate(PARTS.items())
+    )
+    down = DOT.format(x=WIDE, w="512x2048", y=T)
+    wide, out = DOT.format(x=T, w="2048x512", y=WIDE), DOT.format(x=T, w="64x512", y="16x2048x64")
+    return f"""sdy.mesh @mesh = <["dp"=2, "tp"=4]>
+func.func @main({arguments}, %pos: tensor<{T}xf32> loc("pos")) -> tensor<16x2048x64xf32> {{
+  %emb = "stablehlo.gather"(%arg0, %arg1) <{{
+    dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0],
+    start_index_map = [0], index_vector_dim = 2>, indices_are_sorted = false,
+    slice_sizes = array<i64: 1, 512>}}> : (tensor<64x512xf32>, tensor<16x2048xi32>) -> tensor<{T}xf32>
+    loc("emb/embedding")
+  {NORM.format(w="b0", y="n0", x="emb", weight="arg2", name="layers.0.norm", T=T)}
+  %g = stablehlo.dot_general %n0, %arg3, {wide} loc("layers.0.mlp.gate/linear")
+  %u = stablehlo.dot_general %n0, %arg4, {wide} loc("layers.0.mlp.up/linear")
+  %a = stablehlo.multiply %g, %u : tensor<{WIDE}xf32> loc("layers.0.mlp/mul")
+  %d = stablehlo.dot_general %a, %arg5, {down} loc("layers.0.mlp.down/linear")
+  %x1 = stablehlo.add {addend}, %d : tensor<{T}xf32> loc("layers.0/add")
+  {NORM.format(w="b1", y="n1", x="x1", weight="arg6", name="norm", T=T)}
+  %o = stablehlo.dot_general %n1, %arg7, {out} loc("output/linear")
+  return %o : tensor<16x2048x64xf32>
+}}"""
+
+
+def test_constraints_between_products_are_styles_of_all_modules_on_the_way() -> None:
+    """As torchtitan writes sequence parallelism; modules without a style take and return whole tensors."""
+    found = propagate(Program.parse(gated_layer()))
+    uses, sources = found.communication(partitioner="shardy").collectives, Sources.of_result(found)
+    assert sources is not None
+    proposal = next(between_modules(sources.advised, uses))
+    after = sources.after(proposal, record=False).communication(partitioner="shardy")
+    assert [use.kind for use in uses] == ["all_reduce"]
+    assert sorted(use.kind for use in after.sending) == ["all_gather", "all_gather", "reduce_scatter"]
+    whole = "input_layouts=(Shard(1),), desired_input_layouts=(Replicate(),)"
+    assert code_of_edits(proposal) == (
+        'parallelize_module(model, mesh["tp"], {'
+        '"emb": PrepareModuleOutput(output_layouts=Replicate(), desired_output_layouts=Shard(1)), '
+        '"layers.*.norm": SequenceParallel(), '
+        f'"layers.*.mlp": PrepareModuleInput({whole}), '
+        '"layers.*.mlp.gate": ColwiseParallel(), '
+        '"layers.*.mlp.up": ColwiseParallel(), '
+        '"layers.*.mlp.down": RowwiseParallel(output_layouts=Shard(1)), '
+        '"norm": SequenceParallel(), '
+        f'"output": PrepareModuleInput({whole}, use_local_output=True)}})',
+    )
+    words = words_of(proposal, "torch")
+    assert '"layers.*.norm", "norm": SequenceParallel()' in words
+    assert words.endswith(" along tp")
+
+
+def test_styles_do_not_say_what_is_added_to_a_whole_tensor() -> None:
+    program = Program.parse(gated_layer("%pos"))
+    (down,) = (each for each in program.values.of_op("dot_general") if "down" in each.location)
+    value, split = down.entry.value, sharded(3, 1, "tp")
+    assert value is not None
+    assert plan_of(value, split).styles == {}
+    (same,) = (e for e in Program.parse(gated_layer()).values.of_op("dot_general") if "down" in e.location)
+    assert same.entry.value is not None
+    assert str(plan_of(same.entry.value, split).styles["layers.0.mlp.down"]) == (
+        "RowwiseParallel(output_layouts=Shard(1))"
+    )
+    # Norms need whole rows.
+    assert plan_of(same.entry.value, sharded(3, 2, "tp")).styles == {}

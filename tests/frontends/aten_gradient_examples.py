@@ -21,7 +21,7 @@ def gradient_calls() -> Iterator[Call]:
     yield "aten.addcmul.default", (f(3, 4), f(3, 4), f(4)), {"value": 0.5}
     yield "aten.addcdiv.default", (f(3, 4), f(3, 4), f(3, 4).exp()), {"value": -0.1}
     yield "prims.copy_strided.default", (f(3, 4), [4, 1]), {}
-    for family in (_attentions, _samplings, _distances, _bags):
+    for family in (_attentions, _samplings, _distances, _bags, _segments):
         yield from family()
     dot_general_op()
     product = "shardy_py.dot_general.default"
@@ -181,6 +181,20 @@ def _bags() -> Iterator[Call]:
                 yield name, (grad, weight, indices, starts, saved[0], mode, padding), {}
 
 
+def _segments() -> Iterator[Call]:
+    """With equal extremes, zeros alone and together, an empty segment, and rows behind the last."""
+    data = torch.tensor([2.0, 0.0, 3.0, 3.0, 0.0, 0.0, 5.0, 4.0])
+    data = torch.stack([data, data.flip(0), f(8)], 1)
+    for reduce, initial in itertools.product(("max", "min", "mean", "prod", "sum"), (None, 1.0)):
+        for bounds in ({"lengths": torch.tensor([2, 0, 4, 2])}, {"offsets": torch.tensor([0, 2, 2, 6, 8])}):
+            options = {**bounds, "axis": 0, "initial": initial}
+            found = torch.ops.aten.segment_reduce(data, reduce, **options)
+            yield "aten._segment_reduce_backward.default", (f(4, 3), found, data, reduce), options
+    mask = torch.tensor([True, False, True, True])
+    for given, shape in ((mask, [3, 3]), (mask.expand(3, 4), [10])):
+        yield "aten.masked_scatter_backward.default", (f(3, 4), given, shape), {}
+
+
 def _attentions() -> Iterator[Call]:
     name = "_scaled_dot_product_flash_attention_for_cpu"
     q, k, v, grad = f(2, 3, 5, 4), f(2, 3, 6, 4), f(2, 3, 6, 4), f(2, 3, 5, 4)
@@ -201,7 +215,13 @@ def _others() -> Iterator[tuple[Any, ...]]:
         x, name = f(*shape), "replication_pad1d"
         grad = f(*getattr(torch.ops.aten, name)(x, pads).shape)
         yield f"{name}_backward.default", grad, x, list(pads)
-    for shape, pads in (((2, 3, 5), (1, 2)), ((3, 5), (0, 4)), ((2, 3, 5), (4, 4)), ((2, 3, 1), (0, 0))):
+    for shape, pads in (
+        ((2, 3, 5), (1, 2)),
+        ((3, 5), (0, 4)),
+        ((2, 3, 5), (4, 4)),
+        ((2, 3, 1), (0, 0)),
+        ((3, 5), (-1, 2)),
+    ):
         x, name = f(*shape), "reflection_pad1d"
         grad = f(*getattr(torch.ops.aten, name)(x, pads).shape)
         yield f"{name}_backward.default", grad, x, list(pads)

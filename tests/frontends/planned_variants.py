@@ -218,6 +218,38 @@ def _tensor() -> dict[str, Variant]:
             TensorParallel(tp, {"embed": row(input_layouts=Replicate(), output_layouts=Shard(1))}),
             {"tokens": WHOLE},
         ),
+        "decoder, sequences between plain layers": Variant(
+            Decoder,
+            tokens,
+            TensorParallel(
+                tp,
+                {
+                    **ON_SEQUENCES,
+                    "tok_embeddings": parallel.PrepareModuleOutput(
+                        output_layouts=Replicate(), desired_output_layouts=Shard(1)
+                    ),
+                    "output": prepare(
+                        input_layouts=Shard(1), desired_input_layouts=Replicate(), use_local_output=True
+                    ),
+                },
+            ),
+            {"tokens": WHOLE},
+        ),
+        "plain layer behind scattered rows": Variant(
+            lambda: nn.Sequential(nn.Linear(16, 32), nn.Linear(32, 16), nn.Tanh(), nn.Linear(16, 16)),
+            lambda: torch.randn(8, 16),
+            TensorParallel(
+                tp,
+                {
+                    "0": column(),
+                    "1": row(output_layouts=Shard(0)),
+                    "3": prepare(
+                        input_layouts=Shard(0), desired_input_layouts=Replicate(), use_local_output=True
+                    ),
+                },
+            ),
+            {"input": WHOLE},
+        ),
         "MLP, rows given": Variant(
             MLP,
             lambda: torch.randn(8, 16),

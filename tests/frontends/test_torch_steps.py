@@ -51,6 +51,7 @@ EQUAL = (
     "checkpoints, FSDP x TP",
     "MLP, FSDP of each layer",
     "MLP, FSDP x TP",
+    "plain layer behind scattered rows",
 )
 """Of the models of `dtensor_training`, those that are compared here; the command compares all."""
 

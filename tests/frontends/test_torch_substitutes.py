@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # ruff: noqa: E402
 from shardy_py import Program, ShardyError
 from shardy_py.frontends.torch import from_module
+from tests.frontends.traced_functions import program_of_function
 
 pytestmark = pytest.mark.torch
 F, nn, prims = torch.nn.functional, torch.nn, torch.ops.prims
@@ -112,6 +113,91 @@ def test_counts_of_a_given_size() -> None:
     check(counts, NUMBERS, torch.rand(5))
     with pytest.raises(ShardyError, match=r"aten.bincount.default: .* depends on values; pass minlength to"):
         from_module(Calls(torch.bincount), (NUMBERS,))
+
+
+def test_functions_that_check_elements_by_their_formulas() -> None:
+    torch.manual_seed(0)
+    x, ones, times, weights = (
+        torch.randn(3, 6),
+        torch.randn(6),
+        torch.tensor([1, 2, 3, 1, 1, 2]),
+        torch.rand(6),
+    )
+    a, b, c = torch.randn(2, 5, 3), torch.randn(2, 5, 4), torch.randn(3, 2)
+
+    def functions(x: Any, ones: Any, times: Any, weights: Any, a: Any, b: Any, c: Any) -> Any:
+        found = (
+            torch.cov(x),
+            torch.cov(x, correction=0, fweights=times),
+            x.cov(fweights=times, aweights=weights),
+            torch.cov(ones),
+            torch.corrcoef(x),
+            ones.corrcoef(),
+            torch.combinations(ones, 3),
+            torch.combinations(ones, with_replacement=True),
+            F.gaussian_nll_loss(x, x + 1, (weights - 0.5).expand(3, 6), reduction="sum", full=True, eps=0.1),
+            F.gaussian_nll_loss(x, 2 * x, x[:, 0].square()),
+            F.gaussian_nll_loss(x, 2 * x, 0.5, reduction="none"),
+            *torch.linalg.lstsq(a, b)[:3],
+            torch.linalg.lstsq(a, b, driver="gels").residuals,
+            torch.linalg.lstsq(a[0].T, c).solution,
+            torch.linalg.lstsq(a, b[..., 0]).solution,
+        )
+        return torch.cat([each.flatten().double() for each in found])
+
+    # Negative variances are an error in torch, where the elements are known.
+    check(functions, x, ones, times, weights + 0.5, a, b, c)
+
+
+class Heads(nn.Module):
+    """Scores whose loss the module computes from its weights, by torch in chunks of samples."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.out = nn.Linear(4, 5)
+        self.deviation = nn.Parameter(torch.tensor([0.2, 1e-4, 2.0, 1.0]))
+
+    def forward(self, x: Any, labels: Any) -> Any:
+        options = nn.LinearCrossEntropyOptions(batch_chunk_size=2) if CHUNKED else None
+        scored = F.linear_cross_entropy(
+            x, self.out.weight, labels, linear_bias=self.out.bias, options=options
+        )
+        spread = F.gaussian_nll_loss(x, x + 1, self.deviation.expand(7, 4), eps=1e-3)
+        return scored + spread + torch.corrcoef(self.out.weight).sum()
+
+
+CHUNKED = hasattr(nn, "LinearCrossEntropyOptions")
+
+
+@pytest.mark.skipif(not CHUNKED, reason="another release of torch has the loss in chunks")
+def test_steps_with_losses_by_their_formulas() -> None:
+    torch.manual_seed(0)
+    model, x, labels = Heads(), torch.randn(7, 4), torch.tensor([0, 1, 2, 3, 4, 0, 1])
+    inputs = (x, labels)
+    found = Program.from_torch_training(model, None, None, inputs).run(
+        [tensor.detach().numpy() for tensor in (*model.parameters(), *inputs)]
+    )
+    model(*inputs).backward()
+    for name, parameter in model.named_parameters():
+        np.testing.assert_allclose(found[f"{name} gradient"], parameter.grad, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_of_signs_and_random_slopes() -> None:
+    """Gradients that are zeros without memory, by the numbers that the forward pass drew, and at a place."""
+
+    def function(x: Any, g: Any, at: Any) -> Any:
+        leaf = x.detach().requires_grad_()
+        y = F.rrelu(leaf, 0.1, 0.9, training=True)
+        (place,) = torch.autograd.grad(leaf.narrow(0, at, 5), leaf, g[:5])
+        return y, *torch.autograd.grad((y, torch.sgn(leaf)), leaf, (g, g)), place
+
+    given = [torch.randn(20), torch.randn(20), torch.tensor(7)]
+    x, g = given[0], given[1]
+    program = program_of_function(function, given, ["x", "g", "at"])
+    y, gradient, place = program.run([each.numpy() for each in given]).arrays
+    np.testing.assert_array_equal(place, [*[0] * 7, *g[:5], *[0] * 8])
+    np.testing.assert_allclose(gradient, y / x.numpy() * g.numpy(), rtol=1e-5)
+    assert not np.allclose(y[y < 0] / x.numpy()[y < 0], 0.5)
 
 
 class Convolved(nn.Module):

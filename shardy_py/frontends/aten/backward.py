@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from shardy_py.api import ShardyError
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten.elements import (
     Bound,
@@ -18,6 +19,7 @@ from shardy_py.frontends.aten.elements import (
     convert,
     converted,
     dimension,
+    filled,
     sizes,
     widened,
 )
@@ -153,12 +155,20 @@ def _slice_backward(
     grad_output: Tensor,
     input_sizes: Sequence[int],
     dim: int,
-    start: Bound,
-    end: Bound,
+    start: Bound | Tensor,
+    end: Bound | Tensor,
     step: int,
 ) -> Tensor:
-    """Zeros around the gradient, as JAX pads."""
+    """Zeros around the gradient, as JAX pads; at a place that is a tensor, an update."""
     number = dimension(dim, grad_output.rank)
+    if isinstance(start, Tensor) and step == 1:
+        zero = ops.constant(0, start.element_type, ())
+        starts = [start if d == number else zero for d in range(grad_output.rank)]
+        return ops.dynamic_update_slice(filled(out, 0), grad_output, starts)
+    if isinstance(start, Tensor) or isinstance(end, Tensor):
+        raise ShardyError.unsupported(
+            "a slice whose bounds are tensors", remedy="use torch.where with a mask"
+        )
     low, _, step = slice(start, end, step).indices(input_sizes[number])
     count = sizes(grad_output.type)[number]
     return _padded(grad_output, number, low, input_sizes[number] - low - ((count - 1) * step + 1), step - 1)
@@ -178,29 +188,21 @@ def _padded(tensor: Tensor, number: int, low: int, high: int, interior: int = 0)
     return ops.pad(tensor, 0, *edges)
 
 
-def _replication_pad_backward(
-    out: RankedTensorType, grad_output: Tensor, self: Tensor, padding: Sequence[int]
-) -> Tensor:
-    """Gradients of copies added to those of the outer elements.
+def _pad_backward(added: Callable[[Tensor, int, int, int], Tensor]) -> Row:
+    """The row of the gradient of a padding, of which `added` adds that of a dimension's copies to the others.
 
     padding: low and high, the last dimension first; negative where elements are dropped.
     """
-    for place in range(len(padding) // 2):
-        number, (low, high) = self.rank - 1 - place, padding[2 * place : 2 * place + 2]
-        if min(low, high) < 0:
-            grad_output = _padded(grad_output, number, max(-low, 0), max(-high, 0))
-        grad_output = _edges_added(grad_output, number, max(low, 0), max(high, 0))
-    return grad_output
 
+    def row(out: RankedTensorType, grad_output: Tensor, self: Tensor, padding: Sequence[int]) -> Tensor:
+        for place in range(len(padding) // 2):
+            number, (low, high) = self.rank - 1 - place, padding[2 * place : 2 * place + 2]
+            if min(low, high) < 0:
+                grad_output = _padded(grad_output, number, max(-low, 0), max(-high, 0))
+            grad_output = added(grad_output, number, max(low, 0), max(high, 0))
+        return grad_output
 
-def _reflection_pad_backward(
-    out: RankedTensorType, grad_output: Tensor, self: Tensor, padding: Sequence[int]
-) -> Tensor:
-    """Gradients of mirrored elements added to those of their originals; padding as above."""
-    for place in range(len(padding) // 2):
-        number, (low, high) = self.rank - 1 - place, padding[2 * place : 2 * place + 2]
-        grad_output = _mirrors_added(grad_output, number, low, high)
-    return grad_output
+    return row
 
 
 def _mirrors_added(tensor: Tensor, number: int, low: int, high: int) -> Tensor:
@@ -292,8 +294,8 @@ ROWS: dict[str, Row] = {
     "convolution_backward": _convolution_backward,
     "hardshrink_backward": _shrink_backward,
     "lerp": _lerp,
-    **{f"reflection_pad{count}d_backward": _reflection_pad_backward for count in (1, 2, 3)},
-    **{f"replication_pad{count}d_backward": _replication_pad_backward for count in (1, 2, 3)},
+    **{f"reflection_pad{count}d_backward": _pad_backward(_mirrors_added) for count in (1, 2, 3)},
+    **{f"replication_pad{count}d_backward": _pad_backward(_edges_added) for count in (1, 2, 3)},
     "select_backward": _select_backward,
     "slice_backward": _slice_backward,
     "softshrink_backward": _shrink_backward,

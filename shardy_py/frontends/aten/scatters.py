@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten.elements import Bound, Row, convert, dimension, filled, is_float, sizes
@@ -203,6 +204,22 @@ def _masked_scatter(out: RankedTensorType, self: Tensor, mask: Tensor, source: T
     return ops.select(mask, convert(chosen, self.element_type), ops.broadcast_to(self, shape))
 
 
+def _masked_scatter_backward(
+    out: RankedTensorType, grad_output: Tensor, mask: Tensor, size: Sequence[int]
+) -> Tensor:
+    """The elements of a gradient where the mask is true, in order; zeros behind them."""
+    chosen = ops.reshape(ops.broadcast_to(mask, sizes(grad_output.type)), (-1,))
+    count, shape = cumulative("add", convert(chosen, "i64"), 0) - 1, sizes(out)
+    # Elements that are not chosen go to a place that is cut off.
+    places = ops.reshape(ops.select(chosen, count, prod(shape)), (-1, 1))
+    numbers = ScatterDimensionNumbers(
+        inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1
+    )
+    start = filled(RankedTensorType((prod(shape) + 1,), out.element_type), 0)
+    (found,) = scatter((start,), places, (ops.reshape(grad_output, (-1,)),), numbers, _latest)
+    return ops.reshape(ops.slice_(found, (0,), (prod(shape),)), shape)
+
+
 def _slice_scatter(
     _: RankedTensorType,
     self: Tensor,
@@ -231,6 +248,7 @@ ROWS: dict[str, Row] = {
     "index_put": _index_put,
     "index_reduce": _index_reduce,
     "masked_scatter": _masked_scatter,
+    "masked_scatter_backward": _masked_scatter_backward,
     "nonzero_static": _nonzero_places,
     "put": _put,
     "scatter": _scatter,

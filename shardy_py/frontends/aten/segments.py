@@ -46,34 +46,90 @@ def _segments(
     initial: Operand | None = None,
 ) -> Tensor:
     """Each run of data along dimension 0 reduced; lengths: of the runs; offsets: their bounds."""
-    bounds = offsets if lengths is None else lengths
-    if bounds is None or dimension(axis, data.rank) or bounds.rank != 1:
-        raise ShardyError.unsupported(
-            "segment_reduce of several batches", remedy="use scatter_reduce with the segment of each element"
-        )
-    if lengths is None:
-        count = sizes(bounds.type)[0]
-        starts, ends = part(bounds, 0, 0, count - 1), part(bounds, 0, 1, count)
-        counts = ends - starts
-    else:
-        counts, ends = lengths, cumulative("add", lengths, 0)
+    counts, ends = _runs(data, lengths, offsets, axis)
     op_name, empty = _REDUCTIONS[reduce]
     start = empty if initial is None else initial
-    own = filled(out, start)
-    numbers = ScatterDimensionNumbers(
-        update_window_dims=tuple(range(1, data.rank)),
-        inserted_window_dims=(0,),
-        scatter_dims_to_operand_dims=(0,),
-        index_vector_dim=1,
-    )
-    places = ops.reshape(_segment_of_each(ends, sizes(data.type)[0]), (-1, 1))
-    (found,) = scatter((own,), places, (data,), numbers, partial(elementwise, op_name))
+    found = _reduced(op_name, filled(out, start), _segment_of_each(ends, sizes(data.type)[0]), data)
     if reduce != "mean":
         return found
     spread = ops.broadcast_in_dim(convert(counts, out.element_type), sizes(out), (0,))
     is_empty = ops.compare(spread, 0, "EQ")
     none = np.nan if initial is None else initial
     return ops.select(is_empty, none, found / ops.select(is_empty, 1, spread))
+
+
+def _runs(data: Tensor, lengths: Maybe, offsets: Maybe, axis: int) -> tuple[Tensor, Tensor]:
+    """The lengths and the ends of segments. Raises `ShardyError` for segments of each of several batches."""
+    bounds = offsets if lengths is None else lengths
+    if bounds is None or dimension(axis, data.rank) or bounds.rank != 1:
+        raise ShardyError.unsupported(
+            "segment_reduce of several batches", remedy="use scatter_reduce with the segment of each element"
+        )
+    if lengths is not None:
+        return lengths, cumulative("add", lengths, 0)
+    count = sizes(bounds.type)[0]
+    starts, ends = part(bounds, 0, 0, count - 1), part(bounds, 0, 1, count)
+    return ends - starts, ends
+
+
+def _reduced(op_name: str, start: Tensor, segments: Tensor, data: Tensor) -> Tensor:
+    """The rows of data of each segment combined."""
+    numbers = ScatterDimensionNumbers(
+        update_window_dims=tuple(range(1, data.rank)),
+        inserted_window_dims=(0,),
+        scatter_dims_to_operand_dims=(0,),
+        index_vector_dim=1,
+    )
+    places = ops.reshape(segments, (-1, 1))
+    return scatter((start,), places, (data,), numbers, partial(elementwise, op_name))[0]
+
+
+def _segments_backward(
+    out: RankedTensorType,
+    grad: Tensor,
+    output: Tensor,
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Maybe = None,
+    offsets: Maybe = None,
+    axis: int = 0,
+    initial: Operand | None = None,
+) -> Tensor:
+    """The gradient of each element: that of its segment, times the element's part in the result.
+
+    Equal extremes share a positive one evenly. The part in a product is that of the others, without a
+    division by zero.
+    """
+    counts, ends = _runs(data, lengths, offsets, axis)
+    segments = _segment_of_each(ends, sizes(data.type)[0])
+    total = sizes(output.type)[0]
+    is_inside = ops.broadcast_in_dim(ops.compare(segments, total, "LT"), sizes(out), (0,))
+    places = ops.minimum(segments, total - 1)
+
+    def spread(per_segment: Tensor) -> Tensor:
+        return ops.take(per_segment, places)
+
+    def sums(elements: Tensor) -> Tensor:
+        return _reduced("add", filled(output.type, 0), segments, elements)
+
+    found = spread(grad)
+    if reduce == "mean":
+        count = ops.maximum(convert(counts, out.element_type), 1)
+        found = found / spread(ops.broadcast_in_dim(count, sizes(output.type), (0,)))
+    elif reduce in ("max", "min"):
+        is_extreme = convert(ops.compare(data, spread(output), "EQ"), out.element_type)
+        found = found * is_extreme
+        # torch's kernels leave negative gradients undivided.
+        found = ops.select(found > 0, found / ops.maximum(spread(sums(is_extreme)), 1), found)
+    elif reduce == "prod":
+        is_zero = ops.compare(data, 0, "EQ")
+        start = filled(output.type, 1 if initial is None else initial)
+        others = _reduced("multiply", start, segments, ops.select(is_zero, 1, data))
+        zeros = spread(sums(convert(is_zero, out.element_type))) - convert(is_zero, out.element_type)
+        product = ops.select(ops.compare(zeros, 0, "EQ"), spread(others), 0)
+        found = found * product / ops.select(is_zero, 1, data)
+    return ops.select(is_inside, found, 0)
 
 
 def _segment_of_each(ends: Tensor, count: int) -> Tensor:
@@ -127,5 +183,9 @@ def _equal_edges(flat: Tensor, bins: int, bounds: Sequence[float] | None) -> Ten
     return ops.select(count < (bins + 1) // 2, low + step * count, high - step * (float(bins) - count))
 
 
-ROWS: dict[str, Row] = {"histogram": _histogram, "segment_reduce": _segments}
+ROWS: dict[str, Row] = {
+    "_segment_reduce_backward": _segments_backward,
+    "histogram": _histogram,
+    "segment_reduce": _segments,
+}
 """The rows by the name of the op without overload."""

@@ -340,7 +340,7 @@ def _array(tensor: Any, node: Any) -> Any:
 
         return plain.float().numpy().astype(ml_dtypes.bfloat16)
     try:
-        return plain.numpy()
+        return plain.numpy(force=True)
     except (TypeError, RuntimeError) as error:
         raise blamed(node, f"the constant cannot be converted to numpy: {error}") from None
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Protocol, cast
 
 from shardy_py.api import ShardyError
@@ -56,6 +56,11 @@ class TorchStyle(Protocol):
         ...
 
     @property
+    def use_local_output(self) -> bool:
+        """True if what the style redistributes becomes a plain tensor."""
+        ...
+
+    @property
     def sequence_sharding(self) -> Layouts:
         """The placement of inputs and outputs of SequenceParallel."""
         ...
@@ -84,6 +89,7 @@ class Style:
     computed: the layout in which the module computes its output, before it gets its layouts; of a sum it is
         Replicate(), which its gradient gets. is_lookup: of an embedding sharded by rows: its result is a sum.
     takes_parameters: whether it places the module's parameters, as DTensors.
+    takes_local: whether the module gets plain tensors as inputs, whose gradients have their layout.
     """
 
     dimensions: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -93,14 +99,18 @@ class Style:
     computed: Layouts = ()
     is_lookup: bool = False
     takes_parameters: bool = False
+    takes_local: bool = False
 
     def parameters(self, name: str) -> int | None:
         """The sharded dimension of a parameter of the module; None for a replicated one."""
         return self.dimensions.get(name, self.dimensions.get(_EVERY))
 
     def input_gradient(self, number: int) -> Layouts:
-        """The layouts of the gradient of an input: that of the plain tensor, as which it is summed."""
-        return self.inputs[number][:1]
+        """The layouts of the gradient of an input: that of the plain tensor, as which it is summed.
+
+        A module that takes plain tensors gives the gradient in their layout first.
+        """
+        return (*reversed(self.inputs[number]),) if self.takes_local else self.inputs[number][:1]
 
     def output_gradient(self, number: int) -> Layouts:
         """The layouts of the gradient of an output: those of the output, the last one first."""
@@ -157,7 +167,8 @@ def _input(given: TorchStyle, path: str, kind: str) -> Style:
     pairs = [*zip(given.input_layouts or (), given.desired_input_layouts or (), strict=True)]
     named = given.input_kwarg_layouts
     pairs += [(named[key], given.desired_input_kwarg_layouts.get(key)) for key in named]
-    return Style(inputs=tuple(_both(*pair) for pair in pairs), keywords=tuple(named))
+    inputs = tuple(_both(*pair) for pair in pairs)
+    return Style(inputs=inputs, keywords=tuple(named), takes_local=given.use_local_output)
 
 
 def _output(given: TorchStyle, path: str, kind: str) -> Style:
@@ -168,7 +179,7 @@ def _output(given: TorchStyle, path: str, kind: str) -> Style:
 def _input_output(given: TorchStyle, path: str, kind: str) -> Style:
     before = _input(given.prepare_module_input, path, kind)
     after = _output(given.prepare_module_output, path, kind)
-    return Style(inputs=before.inputs, outputs=after.outputs, keywords=before.keywords)
+    return replace(before, outputs=after.outputs)
 
 
 _ROWS: dict[str, Callable[[TorchStyle, str, str], Style]] = {

@@ -3,7 +3,8 @@
     with substitutes():
         torch.bincount(x, minlength=8)      8 counts, of numbers below 8
 
-Not here: ops that are kept whole (`whole_ops.py`), rows of ops (`../aten/`).
+Not here: ops that are kept whole (`whole_ops.py`), rows of ops (`../aten/`), the longer ones (`ctc.py`,
+`formulas.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,14 @@ from contextlib import AbstractContextManager
 from functools import cache
 
 from shardy_py.frontends.torch.ctc import ctc_loss
+from shardy_py.frontends.torch.formulas import (
+    combinations,
+    corrcoef,
+    cov,
+    gaussian_nll_loss,
+    linear_cross_entropy,
+    lstsq,
+)
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.traced import Traced
 
@@ -53,15 +62,25 @@ def _named_ctc_loss(
     return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)
 
 
+_METHODS = (bincount, corrcoef, cov)
+"""The functions that are methods of tensors, too."""
+
+
 @cache
 def _functions() -> Mapping[object, Callable[..., object]]:
     torch = torch_module("torch")
+    functional = torch.nn.functional
+    # Not every release of torch has it.
+    chunked = getattr(functional, "linear_cross_entropy", None)
     return {
-        torch.bincount: bincount,
-        torch.Tensor.bincount: bincount,
+        **{getattr(each, ours.__name__): ours for each in (torch, torch.Tensor) for ours in _METHODS},
+        torch.combinations: combinations,
         torch.conv_tbc: conv_tbc,
         torch.ctc_loss: ctc_loss,
-        torch.nn.functional.ctc_loss: _named_ctc_loss,
+        torch.linalg.lstsq: lstsq,
+        functional.ctc_loss: _named_ctc_loss,
+        functional.gaussian_nll_loss: gaussian_nll_loss,
+        **({} if chunked is None else {chunked: linear_cross_entropy}),
     }
 
 

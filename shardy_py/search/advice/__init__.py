@@ -28,6 +28,7 @@ from shardy_py.search.advice.remedy import (
     Language,
     Proposal,
     Remedy,
+    code_of_edits,
     is_expressible,
     words_of,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "Sites",
     "SuggestedRewrite",
     "annotations_of",
+    "code_of_edits",
     "fixes_of",
     "group_key",
     "is_backward",

@@ -20,6 +20,14 @@ from shardy_py.report.verdict import family_name
 from shardy_py.search.advice.pasting import spec_text
 from shardy_py.search.advice.replacing import SuggestedRewrite
 from shardy_py.search.advice.sites import ExpressionSite
+from shardy_py.search.advice.torch_plans import (
+    NO_PLAN,
+    AxisPlan,
+    code_of_plans,
+    merged_plans,
+    plan_of,
+    words_of_plan,
+)
 from shardy_py.search.advice.torch_words import code_of, placements_text, words_of_values
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
@@ -39,7 +47,8 @@ class Edit:
 
     values: of the source program, which all get the sharding; the result of the op. sharding: None removes
     the annotation. site: the expression that is constrained; None: arguments, results, or an existing
-    constraint. rewrite: of the op.
+    constraint. rewrite: of the op. is_implied: whether other edits of the proposal say it, in the words of
+    torch.
     """
 
     kind: EditKind
@@ -47,6 +56,7 @@ class Edit:
     sharding: TensorSharding | None
     site: ExpressionSite | None = None
     rewrite: SuggestedRewrite | None = None
+    is_implied: bool = False
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -63,17 +73,20 @@ class Edit:
 
     def _words_of_torch(self, sharding: TensorSharding) -> str:
         if self.kind != "constraint":
-            return words_of_values(self.values, sharding, self._mesh())
+            return words_of_values(self.values, sharding, self.mesh())
         place = name_stack(self.values[0].location) or str(self.values[0])
-        return f"redistribute the result of {place}: {placements_text(sharding, self._mesh())}"
+        return f"redistribute the result of {place}: {placements_text(sharding, self.mesh())}"
 
-    def code(self) -> str:
-        """Returns lines of torch to paste for a sharding of arguments; "" for other edits."""
-        if self.kind == "constraint" or self.sharding is None:
-            return ""
-        return code_of(self.values, self.sharding, self._mesh())
+    @property
+    def plan(self) -> AxisPlan:
+        """The styles of torch that say the constraint; without any where styles do not."""
+        value = self.values[0].value
+        if self.kind != "constraint" or self.sharding is None or value is None:
+            return NO_PLAN
+        return plan_of(value, self.sharding)
 
-    def _mesh(self) -> Mesh:
+    def mesh(self) -> Mesh:
+        """Returns the mesh of the new sharding."""
         assert self.sharding is not None
         return mesh_of(self.sharding, Symbols(module_of(self.values[0].op)).meshes())
 
@@ -180,9 +193,25 @@ class Advice:
 NO_ADVICE = Advice((), 0)
 
 
+def code_of_edits(edits: Sequence[Edit]) -> tuple[str, ...]:
+    """Returns lines of torch to paste for edits: calls, and placements by name."""
+    lines, plans = list[str](), list[AxisPlan]()
+    for edit in edits:
+        if edit.sharding is None or edit.is_implied:
+            continue
+        if edit.kind != "constraint":
+            lines.append(code_of(edit.values, edit.sharding, edit.mesh()))
+        elif edit.plan.styles:
+            plans.append(edit.plan)
+    return (*lines, *code_of_plans(plans))
+
+
 def words_of(edits: Sequence[Edit], language: Language) -> str:
     """Returns edits as an instruction."""
-    texts = list(dict.fromkeys(edit.words(language) for edit in edits))
+    said = [edit for edit in edits if not (edit.is_implied and language == "torch")]
+    planned = [edit for edit in said if language == "torch" and edit.plan.styles]
+    plans = map(words_of_plan, merged_plans(edit.plan for edit in planned))
+    texts = list(dict.fromkeys((*plans, *(edit.words(language) for edit in said if edit not in planned))))
     more = f"; and {len(texts) - _LISTED} more alike" if len(texts) > _LISTED else ""
     return "; ".join(texts[:_LISTED]) + more
 

@@ -60,13 +60,18 @@ def styles_of(entry: ValueEntry, sharding: TensorSharding) -> dict[str, str]:
 
     A style shards one dimension; biases lie as the outputs.
     """
+    return {} if entry.value is None else styles_of_parameter(entry.label, entry.value, sharding)
+
+
+def styles_of_parameter(label: str, value: SSAValue, sharding: TensorSharding) -> dict[str, str]:
+    """Returns the styles of `styles_of` for an argument of a label."""
     by_axis = {axis.name: d for d, dims in enumerate(sharding.dimensions) for axis in dims.axes}
-    if not is_parameter(entry.label) or not by_axis or entry.value is None:
+    if not is_parameter(label) or not by_axis:
         return {}
-    kind = entry.label.rpartition(".")[2]
+    kind = label.rpartition(".")[2]
     if kind == "bias" and len(sharding.dimensions) == 1:
-        return dict.fromkeys(by_axis, COLUMNS) if _is_of_product(entry.value) else {}
-    rows = _dimension_of_rows(entry.value) if kind == "weight" else None
+        return dict.fromkeys(by_axis, COLUMNS) if _is_of_product(value) else {}
+    rows = _dimension_of_rows(value) if kind == "weight" else None
     return {} if rows is None else {axis: ROWS if d == rows else COLUMNS for axis, d in by_axis.items()}
 
 
@@ -114,7 +119,7 @@ def _dimension_of_rows(weight: SSAValue) -> int | None:
     That is what a product contracts, and the rows that are looked up in a table. None for weights that are no
     matrices, as those of convolutions and norms, and for tied ones, whose uses keep different dimensions.
     """
-    lost = {d for op, place in _forward_uses(weight) for d in (_dimensions_lost(op, place),) if d is not None}
+    lost = {d for op, place in forward_uses(weight) for d in (_dimensions_lost(op, place),) if d is not None}
     return lost.pop() if len(lost) == 1 else None
 
 
@@ -128,13 +133,13 @@ def _dimensions_lost(op: Operation, place: int) -> int | None:
     return lost[0] if len(lost) == 1 else None
 
 
-def _forward_uses(value: SSAValue) -> list[tuple[Operation, int]]:
-    """The ops of the forward pass that read a value, also behind constraints, with the operand, in order."""
+def forward_uses(value: SSAValue) -> list[tuple[Operation, int]]:
+    """Returns the ops of the forward pass that read a value, also behind constraints, with the operand."""
     found: list[tuple[Operation, int]] = []
     for use in value.uses:
         op = use.operation
         if isinstance(op, ShardingConstraintOp):
-            found += _forward_uses(op.results[0])
+            found += forward_uses(op.results[0])
         elif not isinstance(op, ShardingGroupOp) and not is_backward(op):
             found.append((op, use.index))
     return found
@@ -142,7 +147,7 @@ def _forward_uses(value: SSAValue) -> list[tuple[Operation, int]]:
 
 def _is_of_product(bias: SSAValue) -> bool:
     """True if a bias is added to a product."""
-    readers = [op for op, _ in _forward_uses(bias)]
-    added = (user for op in readers for result in op.results for user, _ in _forward_uses(result))
+    readers = [op for op, _ in forward_uses(bias)]
+    added = (user for op in readers for result in op.results for user, _ in forward_uses(result))
     owners = (operand.owner for op in (*readers, *added) for operand in operands_of(op))
     return any(isinstance(op, Operation) and TABLE[op.name].kind is Family.PRODUCT for op in owners)
