@@ -33,6 +33,7 @@ from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import (
     next_use,
     operands_of,
+    ops_in,
     owning_op,
     terminator_of,
     type_of,
@@ -103,7 +104,7 @@ class _Builder:
     def build(self, module: ModuleOp) -> FlatModule:
         self.meshes = Symbols(module).meshes()
         handlers, add_slots, add_op = dict[type[Operation], _Handler | None](), self.slots.add, self._add_op
-        for op in walk_pre_order(module, include_root=False):
+        for op in ops_in(module):
             op_class = op.__class__
             if op_class not in handlers:
                 handlers[op_class] = _handler_of(op)
