@@ -66,7 +66,7 @@ def build_operation(
             last._next_op = op
         block._last_op = op
         if (index := current_index()) is not None:
-            index.note(op)
+            index.note(op, None)
     return op
 
 

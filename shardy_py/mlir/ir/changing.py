@@ -97,7 +97,7 @@ def place_before(op: Operation, anchor: Operation) -> None:
     else:
         previous._next_op = op
     if (index := current_index()) is not None:
-        index.note(op)
+        index.note(op, anchor)
 
 
 def place_after(op: Operation, anchor: Operation) -> None:
@@ -127,7 +127,7 @@ def place_at_end(op: Operation, block: Block) -> None:
     else:
         last._next_op = op
     if (index := current_index()) is not None:
-        index.note(op)
+        index.note(op, None)
 
 
 def place_after_value(op: Operation, value: SSAValue) -> None:
@@ -142,8 +142,10 @@ def place_after_value(op: Operation, value: SSAValue) -> None:
 def take_out(op: Operation) -> None:
     """Detach an op from its block; its operands and uses stay."""
     _unlink(op)
-    if op.regions and (index := current_index()) is not None:
-        index.note(op)
+    if (index := current_index()) is not None:
+        index.has_erased = True
+        if op.regions:
+            index.note(op, None)
 
 
 def _unlink(op: Operation) -> None:
@@ -189,7 +191,7 @@ def set_order(block: Block, ops: Sequence[Operation]) -> None:
     block._last_op = previous
     if (index := current_index()) is not None:
         for op in ops:
-            index.note(op)
+            index.note(op, None)
 
 
 def inline_region(op: Operation, region: Region, arguments: Sequence[SSAValue] = ()) -> None:
@@ -211,6 +213,8 @@ def inline_region(op: Operation, region: Region, arguments: Sequence[SSAValue] =
 def erase(op: Operation) -> None:
     """Erase an op without uses, with its regions, and drop its operands."""
     _unlink(op)
+    if (index := current_index()) is not None:
+        index.has_erased = True
     if op.regions:
         op.drop_all_references()
         return

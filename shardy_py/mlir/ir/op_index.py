@@ -1,8 +1,9 @@
 """The operations of a module as a list, kept from search to search while passes run.
 
 A walk follows a link per op; a search in the list compares classes, at a tenth of the time. The functions of
-`changing.py` and `building.py` note what they place: a search for ops of such a class, and a list of all ops,
-needs a new walk. What is erased is only left out. So a pass that runs within `indexed` places ops by `ir` alone.
+`changing.py` and `building.py` note what they place, which a search for ops of such a class, or for all ops, puts
+into the list first; ops with regions need a new walk. What is erased is only left out. So a pass that runs
+within `indexed` places ops by `mlir.ir` alone.
 
 >>> from xdsl.dialects.builtin import ModuleOp
 >>> module = ModuleOp([ModuleOp([])])
@@ -14,10 +15,11 @@ needs a new walk. What is erased is only left out. So a pass that runs within `i
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import compress
+from itertools import accumulate, compress, count
 
 from xdsl.ir import Operation
 
@@ -28,12 +30,15 @@ class OpIndex:
     """The operations in a module, in program order, each before its nested operations.
 
     root: the module, which is not among them.
+    has_erased: whether ops were erased since the last walk.
     """
 
     def __init__(self, root: Operation) -> None:
         self.root = root
         self._placed: dict[type[Operation], Operation] = {}
-        """By class, an op that was placed since the walk."""
+        """By class, an op that was placed and is not in the list."""
+        self._inserted: list[tuple[Operation, Operation]] = []
+        """Such ops, each with the op that it was placed before."""
         self._walk()
 
     @property
@@ -51,22 +56,34 @@ class OpIndex:
 
     def all_in(self, root: Operation) -> list[Operation] | None:
         """The operations in `root`; None if `root` is not known to be in the module."""
-        span = self._span(root, is_renewed=bool(self._placed))
-        return None if span is None else [op for op in self._ops[span] if op.parent is not None]
+        if self.has_erased:
+            self._is_mixed = True
+        span = self._span(root, is_renewed=self._is_mixed or bool(self._placed))
+        return None if span is None else self._ops[span]
 
     def _span(self, root: Operation, *, is_renewed: bool) -> slice | None:
-        """Where the ops in `root` are; walks anew if wanted and `root` was in the module."""
-        is_known = root is self.root or id(root) in self._spans
-        if is_known and is_renewed:
-            self._walk()
+        """Where the ops in `root` are; renews the list if wanted and `root` was in the module."""
+        if is_renewed and (root is self.root or id(root) in self._spans):
+            self._renew()
         return slice(None) if root is self.root else self._spans.get(id(root))
 
-    def note(self, op: Operation) -> None:
-        """Notes that an op, with the ops in its regions, is at another place now."""
+    def note(self, op: Operation, before: Operation | None) -> None:
+        """Notes that an op, with the ops in its regions, is at another place now.
+
+        before: the op after it; None: it is the last one, or no longer in the module.
+        """
+        self._placed[op.__class__] = op
+        if op.regions:
+            self._note_nested(op)
+        if before is None or op.regions:
+            self._is_mixed = True
+        elif not self._is_mixed:
+            self._inserted.append((op, before))
+
+    def _note_nested(self, op: Operation) -> None:
         placed = self._placed
-        placed[op.__class__] = op
         entered: set[Operation] = set()  # the body of a function that calls itself may be placed within it
-        around = [op] if op.regions else []
+        around = [op]
         while around:
             op = around.pop()
             entered.add(op)
@@ -78,11 +95,51 @@ class OpIndex:
                         around.append(inner)
                     inner = inner._next_op
 
+    def _renew(self) -> None:
+        """Brings the list up to date: inserts new ops without regions, or else walks."""
+        positions = {} if self._is_mixed else dict(zip(map(id, self._ops), count(), strict=False))
+        groups: dict[int, list[Operation]] = {}
+        """New ops by the position of the op in the list that they come before."""
+        group_of: dict[int, int] = {}
+        for op, before in self._inserted:
+            at = positions.get(id(before))
+            if id(op) in positions or id(op) in group_of:
+                break  # it was moved
+            if at is not None:
+                groups.setdefault(at, []).append(op)
+            elif (at := group_of.get(id(before))) is not None:
+                groups[at].insert(groups[at].index(before), op)
+            else:
+                break
+            group_of[id(op)] = at
+        else:
+            if not self._is_mixed:
+                self._insert(groups)
+                return
+        self._walk()
+
+    def _insert(self, groups: dict[int, list[Operation]]) -> None:
+        places = sorted(groups)
+        old, ops, end = self._ops, list[Operation](), 0
+        for place in places:
+            ops += old[end:place]
+            ops += groups[place]
+            end = place
+        ops += old[end:]
+        totals = [0, *accumulate(len(groups[place]) for place in places)]
+
+        def moved(position: int) -> int:
+            return position + totals[bisect_left(places, position)]
+
+        spans = ((identity, slice(moved(s.start), moved(s.stop))) for identity, s in self._spans.items())
+        self._spans = dict(spans)
+        self._set(ops)
+
     def _walk(self) -> None:
-        self._ops: list[Operation] = []
         self._spans: dict[int, slice] = {}
         """By identity of an op with regions, where the ops in them begin and end."""
-        add, ops, spans = self._ops.append, self._ops, self._spans
+        ops: list[Operation] = []
+        add, spans = ops.append, self._spans
         stack: list[Operation | tuple[Operation, int] | None] = [*first_ops(self.root)]
         while stack:
             op = stack.pop()
@@ -98,9 +155,16 @@ class OpIndex:
                     stack += first_ops(op)
                     break
                 op = following
+        self._set(ops)
+        self.has_erased = False
+
+    def _set(self, ops: list[Operation]) -> None:
+        self._ops = ops
         self._classes = [*map(type, ops)]
         self._samples = dict(zip(self._classes, ops, strict=True))
         self._placed.clear()
+        self._inserted.clear()
+        self._is_mixed = False
 
 
 _INDEX: ContextVar[OpIndex | None] = ContextVar("index", default=None)

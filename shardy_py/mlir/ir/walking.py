@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import compress
 
 from xdsl.ir import Operation
 
@@ -68,16 +69,10 @@ def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) ->
         known = index.found(root, classes)
         if known is not None:
             return known
-    wanted: dict[type[Operation], bool] = {}
-    found: list[Operation] = []
-    for op in _walked(root):
-        try:
-            matches = wanted[op.__class__]
-        except KeyError:
-            matches = wanted[op.__class__] = bool(is_wanted(op))
-        if matches:
-            found.append(op)
-    return found
+    ops = _walked(root)
+    kinds = [*map(type, ops)]
+    wanted = {op_class for op_class, op in dict(zip(kinds, ops, strict=True)).items() if is_wanted(op)}
+    return [*compress(ops, map(wanted.__contains__, kinds))]
 
 
 def ops_in(root: Operation) -> list[Operation]:

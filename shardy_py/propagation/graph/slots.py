@@ -31,7 +31,7 @@ from shardy_py.mlir.holders import (
     write_all,
     write_only_results,
 )
-from shardy_py.mlir.ir import operands_of, type_of
+from shardy_py.mlir.ir import erase, operands_of, type_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.typed import function_type_of
 from shardy_py.ops import TABLE, Control, OpRecord
@@ -240,5 +240,4 @@ class FlatModule:
         write_only_results((result.op, new) for result, new in results)
         for op in self.dead_ops:
             if op.parent is not None:  # otherwise it was erased with the op around it
-                op.detach()
-                op.erase()
+                erase(op)
