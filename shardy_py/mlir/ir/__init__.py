@@ -19,6 +19,7 @@ other.
 from shardy_py.mlir.ir.building import append_arguments, attach_operands, build_operation, set_location
 from shardy_py.mlir.ir.changing import (
     OperandChanges,
+    convert,
     erase,
     inline_region,
     operands_set_together,
@@ -67,6 +68,7 @@ __all__ = [
     "attach_operands",
     "blocks_of",
     "build_operation",
+    "convert",
     "copy_file_names",
     "erase",
     "file_names",

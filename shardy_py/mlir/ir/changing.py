@@ -86,6 +86,20 @@ def replace_uses(
         use = following
 
 
+def convert(op: Operation, op_class: type[Operation]) -> None:
+    """Makes `op` one of another class with the same operands, results and attributes.
+
+    Its uses are in reverse then, as if another op had replaced it.
+    """
+    op.__class__ = op_class
+    for result in op.results:
+        use = result.first_use
+        if use is not None and use._next_use is not None:
+            set_uses(result, [*result.uses][::-1])
+    if (index := current_index()) is not None:
+        index.reclassify()
+
+
 def place_before(op: Operation, anchor: Operation) -> None:
     """Place a detached op right before `anchor`."""
     block, previous = anchor.parent, anchor._prev_op

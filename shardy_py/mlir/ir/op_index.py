@@ -44,6 +44,8 @@ class OpIndex:
     @property
     def samples(self) -> Iterable[tuple[type[Operation], Operation]]:
         """The classes that ops in the module can have, each with an op, which may be erased by now."""
+        if not self._classes:
+            self._set_classes()
         return (self._samples | self._placed).items()
 
     def found(self, root: Operation, classes: Collection[type[Operation]]) -> list[Operation] | None:
@@ -63,9 +65,19 @@ class OpIndex:
 
     def _span(self, root: Operation, *, is_renewed: bool) -> slice | None:
         """Where the ops in `root` are; renews the list if wanted and `root` was in the module."""
+        if not self._classes:
+            self._set_classes()
         if is_renewed and (root is self.root or id(root) in self._spans):
             self._renew()
         return slice(None) if root is self.root else self._spans.get(id(root))
+
+    def reclassify(self) -> None:
+        """Notes that ops have other classes now."""
+        self._classes = []
+
+    def _set_classes(self) -> None:
+        self._classes = [*map(type, self._ops)]
+        self._samples = dict(zip(self._classes, self._ops, strict=True))
 
     def note(self, op: Operation, before: Operation | None) -> None:
         """Notes that an op, with the ops in its regions, is at another place now.
@@ -160,8 +172,7 @@ class OpIndex:
 
     def _set(self, ops: list[Operation]) -> None:
         self._ops = ops
-        self._classes = [*map(type, ops)]
-        self._samples = dict(zip(self._classes, ops, strict=True))
+        self._set_classes()
         self._placed.clear()
         self._inserted.clear()
         self._is_mixed = False
