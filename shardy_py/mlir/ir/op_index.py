@@ -58,10 +58,12 @@ class OpIndex:
 
     def all_in(self, root: Operation) -> list[Operation] | None:
         """The operations in `root`; None if `root` is not known to be in the module."""
-        if self.has_erased:
+        if self.has_erased and root is self.root:
             self._is_mixed = True
         span = self._span(root, is_renewed=self._is_mixed or bool(self._placed))
-        return None if span is None else self._ops[span]
+        if span is None or not self.has_erased:
+            return None if span is None else self._ops[span]
+        return [op for op in self._ops[span] if op.parent is not None]
 
     def _span(self, root: Operation, *, is_renewed: bool) -> slice | None:
         """Where the ops in `root` are; renews the list if wanted and `root` was in the module."""

@@ -82,7 +82,10 @@ class Slots:
             add(self, op)
         elif len(results) == 1:
             (result,) = results  # faster than an index: xDSL's tuple has its own `__getitem__`
-            self.add_only_result(op, result, self.rank(type_of(result)))
+            self.of[id(result)] = len(self.values)
+            self.values.append(result)
+            self.shardings.append(self.sharding_of_result(op))
+            self.ranks.append(self.rank(type_of(result)))
         elif results:
             slots = [self._new(result, Holder(Place.RESULT, op, i)) for i, result in enumerate(results)]
             self._relate(slots)
@@ -94,13 +97,9 @@ class Slots:
         (result,) = op.results
         return self.rank(type_of(result))
 
-    def add_only_result(self, op: Operation, result: SSAValue, rank: int) -> None:
-        """Add the only result of `op`, see `rank_of_only_result`."""
-        values = self.values
-        self.of[id(result)] = len(values)
-        values.append(result)
-        self.shardings.append(read(Holder(Place.RESULT, op)) if SHARDING in op.attributes else None)
-        self.ranks.append(rank)
+    def sharding_of_result(self, op: Operation) -> TensorSharding | None:
+        """The sharding of the only result of `op`, see `rank_of_only_result`."""
+        return read(Holder(Place.RESULT, op)) if SHARDING in op.attributes else None
 
     def _adder(self, op_class: type[Operation]) -> Adder | None:
         if op_class not in self._adders:
