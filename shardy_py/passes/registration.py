@@ -31,6 +31,7 @@ MODULE, FUNCTION = "builtin.module", "func.func"
 ANY = ""
 """The anchor of passes that run on any op."""
 
+
 def ops_of(*names: str) -> frozenset[str]:
     """The ops of these names, which a pass needs."""
     return frozenset(names)

@@ -71,13 +71,17 @@ class _Ops:
         row = call.row
         if self._index is None and (row.needs or row.tracked):
             self._index = OpIndex(self._module)
-        if self._index is not None and row.needs and not _has_options(call):
-            if not any(op_class.name in row.needs for op_class, _ in self._index.samples):
-                return
+        if row.needs and not _has_options(call) and self._has_none(row.needs):
+            return
         if not row.tracked:
             self._index = None
         with indexed(self._index):
             call.run(self._module)
+
+    def _has_none(self, names: frozenset[str]) -> bool:
+        """Returns whether it is known that the module has no op of these names."""
+        known = () if self._index is None else self._index.samples
+        return self._index is not None and not any(op_class.name in names for op_class, _ in known)
 
 
 def _has_options(call: PassCall) -> bool:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py import ShardyError

@@ -4,7 +4,7 @@ xDSL's public properties and methods check and copy at each call; a pass over 20
 calls. Ops built here equal those that xDSL builds: tests compare all fields, for the pinned version.
 
 - reading: `operands_of`, `type_of`, `next_use`, `terminator_of`, `owning_op`, `blocks_of`, `written_name`
-- walking: `walk_pre_order`, `walk_post_order`; no recursion. `find_ops`, `ops_in`: lists, which `indexed` keeps
+- walking: `walk_pre_order`, `walk_post_order`; no recursion. `find_ops`, `ops_in`: lists, kept by `indexed`
 - building: `build_operation`, `attach_operands`, `append_arguments`, `set_location`; nothing is verified.
   Fields are set one by one, so that CPython stores them in the object: as a dictionary they take twice the
   memory and time

@@ -1,9 +1,9 @@
 """The operations of a module as a list, kept from search to search while passes run.
 
 A walk follows a link per op; a search in the list compares classes, at a tenth of the time. The functions of
-`changing.py` and `building.py` note what they place, which a search for ops of such a class, or for all ops, puts
-into the list first; ops with regions need a new walk. What is erased is only left out. So a pass that runs
-within `indexed` places ops by `mlir.ir` alone.
+`changing.py` and `building.py` note what they place, which a search for ops of such a class, or for all ops,
+puts into the list first; ops with regions need a new walk. What is erased is only left out. So a pass that
+runs within `indexed` places ops by `mlir.ir` alone.
 
 >>> from xdsl.dialects.builtin import ModuleOp
 >>> module = ModuleOp([ModuleOp([])])
@@ -66,7 +66,7 @@ class OpIndex:
         return [op for op in self._ops[span] if op.parent is not None]
 
     def _span(self, root: Operation, *, is_renewed: bool) -> slice | None:
-        """Where the ops in `root` are; renews the list if wanted and `root` was in the module."""
+        """The place of the ops in `root`; renews the list if wanted and `root` was in the module."""
         if not self._classes:
             self._set_classes()
         if is_renewed and (root is self.root or id(root) in self._spans):

@@ -115,7 +115,8 @@ def ops_with_regions(root: Operation) -> list[Operation]:
 
 def op_names(root: Operation) -> frozenset[str]:
     """The names of the operations in `root`."""
-    return frozenset(op_class.name for op_class in {*map(type, ops_in(root))})
+    kinds: set[type[Operation]] = {*map(type, ops_in(root))}
+    return frozenset(op_class.name for op_class in kinds)
 
 
 def _children(op: Operation) -> Iterator[Operation]:

@@ -124,7 +124,9 @@ class LineReader(RegionReader, ABC):
         if [*map(type_of, operands)] != recipe.operand_types:
             return False
         names = parts[1 : 2 * count : 2]
-        if not values.keys().isdisjoint(names) or (self.forward and not self.forward.keys().isdisjoint(names)):
+        if not values.keys().isdisjoint(names) or (
+            self.forward and not self.forward.keys().isdisjoint(names)
+        ):
             return False
         remake = recipe.remake
         known = None if isinstance(location, PendingLocation) else location

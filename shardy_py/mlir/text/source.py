@@ -68,8 +68,8 @@ class Source(NumberedText):
         return StringAttr(self.file)
 
     def location(self, line: int, offset: int) -> FileLineColLoc:
-        """The location attribute of an offset in a line, counted from 1; without xDSL's checks: every op has one."""
-        location = _new(FileLineColLoc)
+        """The location attribute of an offset in a line, counted from 1."""
+        location = _new(FileLineColLoc)  # without xDSL's checks: every op has one
         # One by one: a dictionary of its own would double the bytes of each.
         _set(location, "filename", self.file_attribute)
         _set(location, "line", numeral(line - 1 + self.first_line))

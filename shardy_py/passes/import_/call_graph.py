@@ -83,9 +83,7 @@ class _References:
         attributes = {id(attribute): attribute for entries in held for attribute in entries.values()}
         new = [attribute for identity, attribute in attributes.items() if identity not in self._seen]
         self._seen |= attributes
-        return {
-            name for each in new if _parts_of(each.__class__) is not _no_parts for name in _names(each)
-        }
+        return {name for each in new if _parts_of(each.__class__) is not _no_parts for name in _names(each)}
 
 
 def _names(attribute: Attribute) -> Iterator[str]:

@@ -10,7 +10,15 @@ from xdsl.traits import OpTrait
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.traits import is_dead_when_unused, is_foldable_constant, is_isolated
-from shardy_py.mlir.ir import erase, operands_of, ops_in, place_at_start, replace_uses, take_out, walk_pre_order
+from shardy_py.mlir.ir import (
+    erase,
+    operands_of,
+    ops_in,
+    place_at_start,
+    replace_uses,
+    take_out,
+    walk_pre_order,
+)
 
 
 def hoist_constants(constants: Iterable[Operation]) -> bool:
