@@ -26,7 +26,7 @@ def ours(text: str) -> dict[str, float]:
     passes = propagation_passes()
     for call in passes:
         import_module(call.row.module_name)
-    parse_module("module {\n}\n")  # loads the dialects
+    verify_module(parse_module("module {\n}\n"))  # loads the dialects and their verifiers
     start = perf_counter()
     module = parse_module(text)
     verify_module(module)

@@ -19,7 +19,7 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.cloning import clone
-from shardy_py.mlir.ir import find_ops, operands_of, terminator_of, walk_pre_order
+from shardy_py.mlir.ir import find_ops, operands_of, ops_in, terminator_of
 from shardy_py.mlir.movements import note_copies
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.symbols import Symbols, callee_name, function_name, set_callee, top_level_ops
@@ -196,7 +196,7 @@ class FunctionCopies:
                 pending += missing
                 continue
             pending.pop()
-            own = sum(1 for _ in walk_pre_order(function))
+            own = 1 + len(ops_in(function))
             self._sizes[function] = own + sum(self._sizes.get(callee, 0) for callee in callees)
         return self._sizes[root]
 

@@ -11,7 +11,9 @@ True
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from itertools import count
+from math import inf
 from typing import Any, cast
 
 from xdsl.ir import Attribute, ParametrizedAttribute
@@ -35,22 +37,25 @@ def number_of(attribute: Attribute | None) -> int:
 
 
 def _number(attribute: Attribute) -> int:
+    size = data_bytes(attribute, limit=LARGE_BYTES)
+    if size > LARGE_BYTES:
+        return next(_NEW)
     known = _BY_STRUCTURE.get(attribute)
     if known is None:
-        known = next(_NEW)
-        size = data_bytes(attribute)
-        if size <= LARGE_BYTES:
-            known = _BY_STRUCTURE.setdefault(attribute, known)
-            SESSION.charge(size // 32)
+        known = _BY_STRUCTURE.setdefault(attribute, next(_NEW))
+        SESSION.charge(size // 32)
     return known
 
 
-def data_bytes(attribute: Attribute) -> int:
-    """The bytes that an attribute holds: characters, data, and references to its parts."""
+def data_bytes(attribute: Attribute, *, limit: float = inf) -> int:
+    """The bytes that an attribute holds: characters, data, and references to its parts.
+
+    limit: of what is counted; more than that is any number above it.
+    """
     size, pending = 0, list[Any]([attribute])
-    while pending:
+    while pending and size <= limit:
         part = pending.pop()
-        data: Any = part.parameters if isinstance(part, ParametrizedAttribute) else getattr(part, "data", ())
+        data: Any = part.parameters if _has_parameters(part.__class__) else getattr(part, "data", ())
         if isinstance(data, str | bytes):
             size += len(data)
         elif isinstance(data, tuple | Mapping):
@@ -58,3 +63,8 @@ def data_bytes(attribute: Attribute) -> int:
             size += 8 * len(parts)
             pending += parts
     return size
+
+
+@lru_cache(maxsize=4096)
+def _has_parameters(kind: type) -> bool:
+    return issubclass(kind, ParametrizedAttribute)

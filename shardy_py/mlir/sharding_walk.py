@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.mlir.holders import SHARDING, attribute_list_shardings, sharding_attributes
-from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.mlir.ir import ops_in
 from shardy_py.mlir.typed import dictionaries_in
 from shardy_py.sharding import TensorSharding
 
@@ -27,7 +27,7 @@ def transform_shardings(root: Operation, change: Change) -> None:
     changed = _Changed(change)
     known = changed.known
     others: dict[type[Operation], tuple[str, ...]] = {}
-    for op in walk_pre_order(root):
+    for op in (root, *ops_in(root)):
         if (attributes := op.attributes) and (given := attributes.get(SHARDING)) is not None:
             new = (known.get(id(given)) or changed.add(given))[1]
             if new is not given:
@@ -100,7 +100,7 @@ def survey(root: Operation, *names: str, include_root: bool = True) -> Survey:
     attributes: dict[int, Attribute] = {}
     ops: list[Operation] = []
     others: dict[type[Operation], tuple[str, ...]] = {}
-    for op in walk_pre_order(root, include_root=include_root):
+    for op in (root, *ops_in(root)) if include_root else ops_in(root):
         properties = others.get(op.__class__)
         if properties is None:
             properties = others[op.__class__] = sharding_attributes(op.__class__)

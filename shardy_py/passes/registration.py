@@ -31,11 +31,9 @@ MODULE, FUNCTION = "builtin.module", "func.func"
 ANY = ""
 """The anchor of passes that run on any op."""
 
-NO_OPS = frozenset[str]()
-
 
 def ops_of(*names: str) -> frozenset[str]:
-    """The ops of these names, which a pass needs or may add."""
+    """The ops of these names, which a pass needs."""
     return frozenset(names)
 
 
@@ -49,7 +47,7 @@ class PassRow:
     anchor: the op that MLIR runs it on; our passes take whole modules, so it matters only for what
         `--pass-pipeline` accepts. Empty: any op.
     needs: ops without any of which, and without options, the pass changes nothing; empty: none are known.
-    adds: the ops that the pass may add to a program that has none of them; None: any.
+    tracked: whether the pass adds and moves ops by `mlir.ir` alone (see `mlir/ir/op_index.py`).
     """
 
     name: str
@@ -58,7 +56,7 @@ class PassRow:
     options_class: type | None = None
     anchor: str = MODULE
     needs: frozenset[str] = frozenset()
-    adds: frozenset[str] | None = None
+    tracked: bool = False
 
     @property
     def options(self) -> tuple[Option, ...]:

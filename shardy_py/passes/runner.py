@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects.verification import verify_module
-from shardy_py.mlir.ir import limited_to, op_names
+from shardy_py.mlir.ir import OpIndex, indexed
 from shardy_py.mlir.movements import recorded
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.passes.registration import PassCall
@@ -60,24 +60,28 @@ def run_passes(
 
 
 class _Ops:
-    """Which ops a module may hold: passes without an op to work on, and searches for others, are left out."""
+    """The ops of a module, searched once for many passes; passes without an op to work on are left out."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
-        self._names: frozenset[str] | None = None
+        self._index: OpIndex | None = None
 
     def run(self, call: PassCall) -> None:
         """Runs a pass, unless it would change nothing."""
         row = call.row
-        if self._names is None and (row.needs or row.adds is not None):
-            self._names = op_names(self._module)
-        known = self._names
-        if known is not None and row.needs and known.isdisjoint(row.needs) and not _has_options(call):
+        if self._index is None and (row.needs or row.tracked):
+            self._index = OpIndex(self._module)
+        if row.needs and not _has_options(call) and self._has_none(row.needs):
             return
-        if known is not None:
-            self._names = None if row.adds is None else known | row.adds
-        with limited_to(self._module, self._names):
+        if not row.tracked:
+            self._index = None
+        with indexed(self._index):
             call.run(self._module)
+
+    def _has_none(self, names: frozenset[str]) -> bool:
+        """Returns whether it is known that the module has no op of these names."""
+        known = () if self._index is None else self._index.samples
+        return self._index is not None and not any(op_class.name in names for op_class, _ in known)
 
 
 def _has_options(call: PassCall) -> bool:

@@ -77,14 +77,24 @@ class Evaluator:
 
     def _named(self, edits: Edits) -> dict[str, ShardingLike]:
         """Edits of values by names, which are the same in another process, in terms that can be pickled."""
-        program = self.study.program
-        meshes = meshes_with_axes(program.meshes)
-        return {
-            f"@{value.function}:{value.name}": annotation
-            if isinstance(annotation, P)
-            else foreign_sharding(annotation, meshes, value.shape) or annotation
-            for value, annotation in ((program.find(key), each) for key, each in edits.items())
-        }
+        names, program = self._names, self.study.program
+        named: dict[str, ShardingLike] = {}
+        for key, annotation in edits.items():
+            name = names.get(key)
+            value = program.find(key) if name is None or not isinstance(annotation, P) else None
+            if value is not None:
+                name = names[key] = f"@{value.function}:{value.name}"
+                if not isinstance(annotation, P):
+                    meshes = meshes_with_axes(program.meshes)
+                    annotation = foreign_sharding(annotation, meshes, value.shape) or annotation
+            assert name is not None
+            named[name] = annotation
+        return named
+
+    @cached_property
+    def _names(self) -> dict[object, str]:
+        """By value, or what stands for one, its name in other processes."""
+        return {}
 
 
 def _evaluated(

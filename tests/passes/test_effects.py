@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py import ShardyError
 from shardy_py.base.errors import collected_warnings
 from shardy_py.mlir.dialects.registry import parse_module, print_module
-from shardy_py.mlir.ir import find_ops, limited_to, op_names
+from shardy_py.mlir.ir import OpIndex, find_ops, indexed, op_names, ops_in, place_at_end, take_out
 from shardy_py.passes import PASSES, pass_call
 from shardy_py.passes.pipelines import propagation_passes
 from shardy_py.passes.runner import run_passes
 
-EFFECTS = {row.name: (row.needs, row.adds) for row in PASSES if row.adds is not None}
+EFFECTS = {row.name: row.needs for row in PASSES if row.tracked}
 
 FOLDERS = ("passes", "pipeline")
 
@@ -76,21 +77,37 @@ def test_every_row_names_a_pass() -> None:
 
 @pytest.mark.parametrize("name", EFFECTS)
 def test_effects(name: str) -> None:
-    needs, adds = EFFECTS[name]
+    needs = EFFECTS[name]
     changed = 0
     for given in programs():
         module = parse_module(given.text)
+        index = OpIndex(module)
         try:
-            pass_call(name).run(module)
+            with indexed(index):
+                pass_call(name).run(module)
         except ShardyError:
             continue
-        assert op_names(module) - given.ops <= adds, given.text
+        assert_is_current(index, module, given.text)
         is_without = bool(needs) and needs.isdisjoint(given.ops)
         if is_without or not changed:
             printed = print_module(module)
             changed += printed != given.printed
             assert printed == given.printed or not is_without, given.text
     assert changed or name in ("sdy-verify-unreduced-axes",), "no program shows the effect of the pass"
+
+
+def assert_is_current(index: OpIndex, module: ModuleOp, text: str) -> None:
+    """The index finds what a walk finds: ops of each class, and all."""
+    walked = ops_in(module)
+    classes = {*map(type, walked)}
+    assert classes <= {op_class for op_class, _ in index.samples}, text
+    for kind in classes:
+        assert index.found(module, {kind}) == [op for op in walked if type(op) is kind], text
+    for op in walked:
+        if op.regions:
+            found = index.all_in(op)
+            assert found is None or found == ops_in(op), text
+    assert index.all_in(module) == walked, text
 
 
 def test_a_pass_without_its_ops_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,17 +120,19 @@ def test_a_pass_without_its_ops_is_left_out(monkeypatch: pytest.MonkeyPatch) -> 
     assert ran == ["sdy-close-shardings"]
 
 
-def test_ops_that_a_module_does_not_hold_are_found_without_a_walk() -> None:
+def test_an_index_serves_its_module_alone() -> None:
     module = parse_module("func.func @main(%a: tensor<8xf32>) { return }")
     other = parse_module("func.func @main(%a: tensor<8xf32>) { return }")
     (function,) = module.body.block.ops
-    with limited_to(module, frozenset({"builtin.module"})):
+    with indexed(OpIndex(module)):
+        assert not find_ops(module, "func.call")
+        assert find_ops(function, "func.return") == find_ops(module, "func.return")
+        assert find_ops(other, "func.return") != find_ops(module, "func.return")
+        (end,) = find_ops(module, "func.return")
+        take_out(end)
         assert not find_ops(module, "func.return")
-        assert not find_ops(function, "func.return")
-        assert find_ops(other, "func.return")
-        with limited_to(module, None):
-            assert find_ops(module, "func.return")
-    assert find_ops(module, "func.return")
+        place_at_end(end, function.regions[0].block)
+        assert find_ops(module, "func.return") == [end]
 
 
 def test_constraints_of_contradicting_groups_become_reshards() -> None:

@@ -4,7 +4,7 @@ xDSL's public properties and methods check and copy at each call; a pass over 20
 calls. Ops built here equal those that xDSL builds: tests compare all fields, for the pinned version.
 
 - reading: `operands_of`, `type_of`, `next_use`, `terminator_of`, `owning_op`, `blocks_of`, `written_name`
-- walking: `walk_pre_order`, `walk_post_order`, `find_ops`; no recursion
+- walking: `walk_pre_order`, `walk_post_order`; no recursion. `find_ops`, `ops_in`: lists, kept by `indexed`
 - building: `build_operation`, `attach_operands`, `append_arguments`, `set_location`; nothing is verified.
   Fields are set one by one, so that CPython stores them in the object: as a dictionary they take twice the
   memory and time
@@ -19,6 +19,7 @@ other.
 from shardy_py.mlir.ir.building import append_arguments, attach_operands, build_operation, set_location
 from shardy_py.mlir.ir.changing import (
     OperandChanges,
+    convert,
     erase,
     inline_region,
     operands_set_together,
@@ -36,6 +37,7 @@ from shardy_py.mlir.ir.changing import (
     take_out,
 )
 from shardy_py.mlir.ir.file_names import add_file_names, copy_file_names, file_names, keep_file_name
+from shardy_py.mlir.ir.op_index import OpIndex, indexed
 from shardy_py.mlir.ir.reading import (
     blocks_of,
     next_op,
@@ -51,33 +53,36 @@ from shardy_py.mlir.ir.text import printed_names, resume_parser
 from shardy_py.mlir.ir.walking import (
     find_ops,
     find_ops_where,
-    limited_to,
     op_names,
+    ops_in,
     ops_with_regions,
     walk_post_order,
     walk_pre_order,
 )
 
 __all__ = [
+    "OpIndex",
     "OperandChanges",
     "add_file_names",
     "append_arguments",
     "attach_operands",
     "blocks_of",
     "build_operation",
+    "convert",
     "copy_file_names",
     "erase",
     "file_names",
     "find_ops",
     "find_ops_where",
+    "indexed",
     "inline_region",
     "keep_file_name",
-    "limited_to",
     "next_op",
     "next_use",
     "op_names",
     "operands_of",
     "operands_set_together",
+    "ops_in",
     "ops_with_regions",
     "owning_op",
     "place_after",

@@ -9,6 +9,8 @@ from typing import Any
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import SSAValues
 
+from shardy_py.mlir.ir.op_index import current_index
+
 _new = object.__new__
 _NO_RESULTS = SSAValues[OpResult]()
 _NO_OPERANDS = SSAValues[SSAValue]()
@@ -63,6 +65,8 @@ def build_operation(
         else:
             last._next_op = op
         block._last_op = op
+        if (index := current_index()) is not None:
+            index.note(op, None)
     return op
 
 

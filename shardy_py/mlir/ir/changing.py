@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import SSAValues
 
 from shardy_py.mlir.ir.file_names import add_file_names
+from shardy_py.mlir.ir.op_index import current_index
 from shardy_py.mlir.ir.reading import terminator_of
 
 
@@ -85,6 +86,20 @@ def replace_uses(
         use = following
 
 
+def convert(op: Operation, op_class: type[Operation]) -> None:
+    """Makes `op` one of another class with the same operands, results and attributes.
+
+    Its uses are in reverse then, as if another op had replaced it.
+    """
+    op.__class__ = op_class
+    for result in op.results:
+        use = result.first_use
+        if use is not None and use._next_use is not None:
+            set_uses(result, [*result.uses][::-1])
+    if (index := current_index()) is not None:
+        index.reclassify()
+
+
 def place_before(op: Operation, anchor: Operation) -> None:
     """Place a detached op right before `anchor`."""
     block, previous = anchor.parent, anchor._prev_op
@@ -95,6 +110,8 @@ def place_before(op: Operation, anchor: Operation) -> None:
         block._first_op = op
     else:
         previous._next_op = op
+    if (index := current_index()) is not None:
+        index.note(op, anchor)
 
 
 def place_after(op: Operation, anchor: Operation) -> None:
@@ -123,6 +140,8 @@ def place_at_end(op: Operation, block: Block) -> None:
         block._first_op = op
     else:
         last._next_op = op
+    if (index := current_index()) is not None:
+        index.note(op, None)
 
 
 def place_after_value(op: Operation, value: SSAValue) -> None:
@@ -136,6 +155,14 @@ def place_after_value(op: Operation, value: SSAValue) -> None:
 
 def take_out(op: Operation) -> None:
     """Detach an op from its block; its operands and uses stay."""
+    _unlink(op)
+    if (index := current_index()) is not None:
+        index.has_erased = True
+        if op.regions:
+            index.note(op, None)
+
+
+def _unlink(op: Operation) -> None:
     block, previous, following = op.parent, op._prev_op, op._next_op
     assert block is not None
     if previous is None:
@@ -176,6 +203,9 @@ def set_order(block: Block, ops: Sequence[Operation]) -> None:
     if previous is not None:
         previous._next_op = None
     block._last_op = previous
+    if (index := current_index()) is not None:
+        for op in ops:
+            index.note(op, None)
 
 
 def inline_region(op: Operation, region: Region, arguments: Sequence[SSAValue] = ()) -> None:
@@ -196,7 +226,9 @@ def inline_region(op: Operation, region: Region, arguments: Sequence[SSAValue] =
 
 def erase(op: Operation) -> None:
     """Erase an op without uses, with its regions, and drop its operands."""
-    take_out(op)
+    _unlink(op)
+    if (index := current_index()) is not None:
+        index.has_erased = True
     if op.regions:
         op.drop_all_references()
         return

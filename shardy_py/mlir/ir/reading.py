@@ -29,6 +29,19 @@ def blocks_of(op: Operation) -> Iterator[Block]:
             block = following
 
 
+def first_ops(op: Operation) -> list[Operation | None]:
+    """The first operations of the blocks of `op`, last block first, to be pushed on a stack."""
+    firsts: list[Operation | None] = []
+    for region in op.regions:
+        block = region._first_block
+        while block is not None:
+            if block._first_op is not None:
+                firsts.append(block._first_op)
+            block = block._next_block
+    firsts.reverse()
+    return firsts
+
+
 def terminator_of(region: Region) -> Operation | None:
     """The last operation of the first block; None for an empty region."""
     block = region._first_block

@@ -3,26 +3,27 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from itertools import compress
 
 from xdsl.ir import Operation
 
-from shardy_py.mlir.ir.reading import blocks_of
+from shardy_py.mlir.ir.op_index import current_index
+from shardy_py.mlir.ir.reading import blocks_of, first_ops
 
 
 def walk_pre_order(root: Operation, *, include_root: bool = True) -> Iterator[Operation]:
     """Operations in program order, each before its nested operations."""
     if include_root:
         yield root
-    stack: list[Operation | None] = _first_ops(root)
+    stack: list[Operation | None] = first_ops(root)
     while stack:
         op = stack.pop()
         while op is not None:
             following = op._next_op
             yield op
             if op.regions:
-                inner = _first_ops(op)
+                inner = first_ops(op)
                 if inner:
                     if following is not None:
                         stack.append(following)
@@ -50,34 +51,7 @@ def walk_post_order(root: Operation, *, include_root: bool = True) -> Iterator[O
 def find_ops(root: Operation, *names: str) -> list[Operation]:
     """The operations in `root` of these names, in program order, each before what its regions hold."""
     wanted = frozenset(names)
-    if _limited is not None and wanted.isdisjoint(_limited[1]) and _outermost(root) is _limited[0]:
-        return []
     return find_ops_where(root, lambda op: op.name in wanted)
-
-
-_limited: tuple[Operation, frozenset[str]] | None = None
-"""An outermost operation, and names among which are those of all operations in it; None: nothing is known."""
-
-
-@contextmanager
-def limited_to(root: Operation, names: frozenset[str] | None) -> Generator[None]:
-    """While entered, `find_ops` finds ops in `root` of other names than these without a walk: none.
-
-    names: of all operations that are or will be in `root` meanwhile; None: they are not known.
-    """
-    global _limited
-    before = _limited
-    _limited = None if names is None else (root, names)
-    try:
-        yield
-    finally:
-        _limited = before
-
-
-def _outermost(op: Operation) -> Operation:
-    while (parent := op.parent_op()) is not None:
-        op = parent
-    return op
 
 
 def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) -> list[Operation]:
@@ -87,23 +61,48 @@ def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) ->
 
     A list, so that the caller may change any op; cheaper than a walk with a test.
     """
-    wanted: dict[type[Operation], bool] = {}
+    index = current_index()
+    if index is not None:
+        classes = {op_class for op_class, op in index.samples if is_wanted(op)}
+        if not classes and _outermost(root) is index.root:
+            return []
+        known = index.found(root, classes)
+        if known is not None:
+            return known
+    ops = _walked(root)
+    kinds = [*map(type, ops)]
+    wanted = {op_class for op_class, op in dict(zip(kinds, ops, strict=True)).items() if is_wanted(op)}
+    return [*compress(ops, map(wanted.__contains__, kinds))]
+
+
+def ops_in(root: Operation) -> list[Operation]:
+    """The operations in `root`, in program order, each before its nested operations.
+
+    A list, so that the caller may change any op: those that it places are not visited.
+    """
+    index = current_index()
+    known = None if index is None else index.all_in(root)
+    return _walked(root) if known is None else known
+
+
+def _outermost(op: Operation) -> Operation:
+    while (parent := op.parent_op()) is not None:
+        op = parent
+    return op
+
+
+def _walked(root: Operation) -> list[Operation]:
     found: list[Operation] = []
-    stack = _first_ops(root)
+    add = found.append
+    stack = first_ops(root)
     while stack:
         op = stack.pop()
         while op is not None:
-            try:
-                matches = wanted[op.__class__]
-            except KeyError:
-                matches = wanted[op.__class__] = bool(is_wanted(op))
-            if matches:
-                found.append(op)
+            add(op)
             following = op._next_op
-            if op.regions and (inner := _first_ops(op)):
-                if following is not None:
-                    stack.append(following)
-                stack.extend(inner)
+            if op.regions and (inner := first_ops(op)):
+                stack.append(following)
+                stack += inner
                 break
             op = following
     return found
@@ -111,26 +110,13 @@ def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) ->
 
 def ops_with_regions(root: Operation) -> list[Operation]:
     """`root` and the operations in it that have regions, in program order, each before its nested ones."""
-    found = [root]
-    stack = _first_ops(root)
-    while stack:
-        op = stack.pop()
-        while op is not None:
-            following = op._next_op
-            if op.regions:
-                found.append(op)
-                stack.append(following)
-                stack.extend(_first_ops(op))
-                break
-            op = following
-    return found
+    return [root, *(op for op in ops_in(root) if op.regions)]
 
 
 def op_names(root: Operation) -> frozenset[str]:
     """The names of the operations in `root`."""
-    names: list[str] = []
-    find_ops_where(root, lambda op: names.append(op.__class__.name))  # asked once a class; none is wanted
-    return frozenset(names)
+    kinds: set[type[Operation]] = {*map(type, ops_in(root))}
+    return frozenset(op_class.name for op_class in kinds)
 
 
 def _children(op: Operation) -> Iterator[Operation]:
@@ -140,10 +126,3 @@ def _children(op: Operation) -> Iterator[Operation]:
             following = child._next_op
             yield child
             child = following
-
-
-def _first_ops(op: Operation) -> list[Operation | None]:
-    """The first operations of the blocks of `op`, last block first, to be pushed on a stack."""
-    firsts: list[Operation | None] = [b._first_op for b in blocks_of(op) if b._first_op is not None]
-    firsts.reverse()
-    return firsts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from xdsl.ir import Attribute, BlockArgument, Operation, Region
@@ -18,7 +19,7 @@ from shardy_py.mlir.text.location_aliases import LocationAliases
 from shardy_py.mlir.text.location_syntax import PendingLocation
 from shardy_py.mlir.text.recipes import LONGEST_LINE, VALUE, Recipe, follower, repeated_signature
 from shardy_py.mlir.text.region_reader import RegionReader
-from shardy_py.mlir.text.source import Source, source_location
+from shardy_py.mlir.text.source import Source
 from shardy_py.mlir.text.syntax import SyntaxTable
 
 _ALIAS_LOCATION = " loc(#"
@@ -52,14 +53,17 @@ class LineReader(RegionReader, ABC):
 
         Returns whether there was one.
         """
-        text, aliases, recipes = self.text, self.aliases, self.known_recipes()
-        later = self.later_locations.locations if self.later_locations is not None else {}
-        find, split, space = text.find, VALUE.split, _SPACE.match
+        text, recipes, starts = self.text, self.known_recipes(), self.source.line_starts
+        find, split, continues = text.find, VALUE.split, text.startswith
         start = self.offset
+        line = bisect_right(starts, start)
+        margin = _margin(text, starts[line - 1], start)
         previous_end = -1
         while self.use_recipes and (end := find("\n", start, start + LONGEST_LINE)) >= 0:
-            line, alias, at = split_location(text[start:end])
-            parts = split(line)
+            written, alias, at = text[start:end], None, 0
+            if written[-1] == ")":
+                written, alias, at = split_location(written)
+            parts = split(written)
             recipe = recipes.get("%".join(parts[::2]))
             if recipe is None:
                 if len(set(parts[1::2])) == len(parts) // 2:
@@ -67,33 +71,52 @@ class LineReader(RegionReader, ABC):
                 recipe = recipes.get(repeated_signature(parts))
                 if recipe is None:
                     break
-            following = space(text, end).end()  # pyright: ignore[reportOptionalMemberAccess]
-            if text[following : following + 1] not in recipe.followers:
-                token = TOKEN.match(text, end)
-                if token is None or follower(token[1]) not in recipe.followers:
+            following = end + len(margin)
+            is_alike = continues(margin, end) and text[following : following + 1] in recipe.followers
+            if not is_alike:
+                following = self._after(recipe, end)
+                if following < 0:
                     break
-                following = token.start(1)
-            if alias is None:
-                location = recipe.location
-            else:
-                location = aliases.get(alias) or later.get(alias) or PendingLocation(alias, start + at)
+            location = recipe.location if alias is None else self._aliased(alias, start + at)
+            if location is None:
+                count = recipe.name_count
+                lead = len(parts[1]) if count == 1 else sum(map(len, parts[: 2 * count]))
+                location = self.source.location(line, start + lead + recipe.name_shift)
             if not self._repeat(recipe, parts, start, location):
                 break
             start, previous_end = following, end
+            if is_alike:
+                line += 1
+            else:
+                line = bisect_right(starts, start)
+                margin = _margin(text, starts[line - 1], start)
         if previous_end < 0:
             return False
         self.move_to(start)
         self.previous_end = previous_end
         return True
 
+    def _after(self, recipe: Recipe, end: int) -> int:
+        """The offset of the token behind a line that ends at `end`; -1 if it may belong to the line's op."""
+        following = _SPACE.match(self.text, end).end()  # pyright: ignore[reportOptionalMemberAccess]
+        if self.text[following : following + 1] in recipe.followers:
+            return following
+        token = TOKEN.match(self.text, end)
+        return -1 if token is None or follower(token[1]) not in recipe.followers else token.start(1)
+
+    def _aliased(self, alias: str, offset: int) -> Attribute | PendingLocation:
+        """The location of an alias, at `offset`; pending while the alias is not defined."""
+        later = self.later_locations
+        found = self.aliases.get(alias) or (later and later.locations.get(alias))
+        return found or PendingLocation(alias, offset)
+
     def _repeat(
-        self, recipe: Recipe, parts: list[str], start: int, location: Attribute | PendingLocation | None
+        self, recipe: Recipe, parts: list[str], start: int, location: Attribute | PendingLocation
     ) -> bool:
         """Makes the op of a known signature; False where a name or type requires reading the line."""
-        count = recipe.name_count
+        count, values = recipe.name_count, self.values
         if len(parts) != 2 * (count + len(recipe.operand_types)) + 1:
             return False  # a `%` without a name looks like one in the signature
-        values = self.values
         try:
             operands = [values[name] for name in parts[1 + 2 * count :: 2]]
         except KeyError:
@@ -101,14 +124,10 @@ class LineReader(RegionReader, ABC):
         if [*map(type_of, operands)] != recipe.operand_types:
             return False
         names = parts[1 : 2 * count : 2]
-        for name in names:
-            if name in values:
-                return False
-        if self.forward and not self.forward.keys().isdisjoint(names):
+        if not values.keys().isdisjoint(names) or (
+            self.forward and not self.forward.keys().isdisjoint(names)
+        ):
             return False
-        if location is None:
-            lead = len(parts[1]) if count == 1 else sum(map(len, parts[: 2 * count]))
-            location = source_location(self.source, start + lead + recipe.name_shift)
         remake = recipe.remake
         known = None if isinstance(location, PendingLocation) else location
         op = build_operation(
@@ -121,7 +140,7 @@ class LineReader(RegionReader, ABC):
             self.block,
             () if remake is None else remake(known),
         )
-        if isinstance(location, PendingLocation):
+        if known is None:
             self.remake = remake
             self.locate(op, location)
         if count == 1 and len(op.results) == 1:
@@ -158,6 +177,18 @@ class LineReader(RegionReader, ABC):
                 self.pending_locations.append((holder, location))
             else:
                 set_location(holder, location)
+
+
+_NO_MARGIN = "\n\n"
+
+
+def _margin(text: str, line_start: int, start: int) -> str:
+    """The line break and white space before a line that begins as far right as the one with `start`.
+
+    One that no such line has if other text comes before `start` in its line.
+    """
+    indent = text[line_start:start]
+    return _NO_MARGIN if indent.strip(" ") else "\n" + indent
 
 
 def split_location(line: str) -> tuple[str, str | None, int]:

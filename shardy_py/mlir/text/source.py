@@ -40,15 +40,6 @@ class FileRangeLoc(ParametrizedAttribute):
     end_column: IntAttr
 
 
-class Source(NumberedText):
-    """A text, the name of its file, and that name as an attribute."""
-
-    @cached_property
-    def file_attribute(self) -> StringAttr:
-        """The name of the file as an attribute."""
-        return StringAttr(self.file)
-
-
 _new, _set = object.__new__, object.__setattr__
 _integers: dict[int, IntAttr] = SESSION.table("lines and columns")
 
@@ -61,22 +52,34 @@ def numeral(value: int) -> IntAttr:
     """The integer attribute of a line or column, one object a value below `_MOST_KNOWN`."""
     found = _integers.get(value)
     if found is None:
-        found = IntAttr(value)
+        found = _new(IntAttr)  # without xDSL's checks: every line has one
+        _set(found, "data", value)
         if value < _MOST_KNOWN:
             found = _integers.setdefault(value, found)
     return found
 
 
+class Source(NumberedText):
+    """A text, the name of its file, and that name as an attribute."""
+
+    @cached_property
+    def file_attribute(self) -> StringAttr:
+        """The name of the file as an attribute."""
+        return StringAttr(self.file)
+
+    def location(self, line: int, offset: int) -> FileLineColLoc:
+        """The location attribute of an offset in a line, counted from 1."""
+        location = _new(FileLineColLoc)  # without xDSL's checks: every op has one
+        # One by one: a dictionary of its own would double the bytes of each.
+        _set(location, "filename", self.file_attribute)
+        _set(location, "line", numeral(line - 1 + self.first_line))
+        _set(location, "column", numeral(offset - self.line_starts[line - 1] + 1))
+        return location
+
+
 def source_location(source: Source, offset: int) -> FileLineColLoc:
-    """The location attribute of `offset` in `source`, made without xDSL's checks: every op has one."""
-    starts = source.line_starts
-    line = bisect_right(starts, offset)
-    location = _new(FileLineColLoc)
-    # One by one: a dictionary of its own would double the bytes of each.
-    _set(location, "filename", source.file_attribute)
-    _set(location, "line", numeral(line - 1 + source.first_line))
-    _set(location, "column", numeral(offset - starts[line - 1] + 1))
-    return location
+    """The location attribute of `offset` in `source`."""
+    return source.location(bisect_right(source.line_starts, offset), offset)
 
 
 def call_site(callee: Attribute, caller: Attribute) -> CallSiteLoc:

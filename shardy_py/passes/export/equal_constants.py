@@ -27,6 +27,8 @@ def constant_or_scalar_merger(module: ModuleOp) -> None:
     numbers = _Numbers()
     for op in ir.find_ops_where(module, lambda op: op.__class__ is Broadcast or is_constant(op)):
         block, operands, properties, attributes = op.parent, ir.operands_of(op), op.properties, op.attributes
+        if operands and not is_scalar(operands[0]):
+            continue
         (result,) = op.results
         key = (
             op.__class__,
@@ -40,8 +42,6 @@ def constant_or_scalar_merger(module: ModuleOp) -> None:
         )
         earlier = by_identity.get(key)
         if earlier is None:
-            if operands and not is_scalar(operands[0]):
-                continue
             entries = {**properties, **attributes}
             value = (
                 op.__class__ is Broadcast,

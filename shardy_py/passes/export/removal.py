@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.dialects.sdy import MeshOp, OpShardingRuleAttr, ShardingGroupOp
 from shardy_py.mlir.holders import RULE, SHARDING
-from shardy_py.mlir.ir import erase, find_ops, walk_pre_order
+from shardy_py.mlir.ir import erase, find_ops, ops_in, walk_pre_order
 from shardy_py.mlir.movements import DroppedRules, is_recording, note
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.sharding_walk import transform_shardings
@@ -83,7 +83,7 @@ def drop_sharding_rules(module: ModuleOp) -> None:
     """
     dropped: dict[Operation, OpShardingRuleAttr] = {}
     derived = derived_rule_attributes()
-    for inner in walk_pre_order(module, include_root=False):
+    for inner in ops_in(module):
         rule = inner.attributes.get(RULE) if inner.attributes else None
         if rule is not None and isinstance(rule, OpShardingRuleAttr) and not rule.data.is_custom:
             del inner.attributes[RULE]

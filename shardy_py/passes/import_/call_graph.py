@@ -14,9 +14,9 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
 
 from shardy_py.mlir import calls
-from shardy_py.mlir.ir import erase, find_ops, place_at_end, take_out, walk_pre_order
+from shardy_py.mlir.ir import erase, find_ops, ops_in, place_at_end, take_out, walk_pre_order
 from shardy_py.mlir.movements import Merger, is_recording, note
-from shardy_py.mlir.symbols import Symbols, callee_name, function_name, set_callee, symbol_name
+from shardy_py.mlir.symbols import Symbols, callee_name, function_name, set_callee, symbol_name, top_level_ops
 from shardy_py.mlir.value_shardings import function_argument_shardings, function_result_shardings
 from shardy_py.passes.options import CopyOptions, UnflattenCallGraphOptions
 from shardy_py.sharding import TensorSharding
@@ -78,17 +78,12 @@ class _References:
 
     def of(self, root: Operation) -> set[str]:
         """The symbols that `root` and its nested ops refer to and that no earlier root did."""
-        seen = self._seen
-        found: set[str] = set()
-        for op in walk_pre_order(root):
-            for held in op.properties, op.attributes:
-                if held:
-                    for attribute in held.values():
-                        if id(attribute) not in seen:
-                            seen[id(attribute)] = attribute
-                            if _parts_of(attribute.__class__) is not _no_parts:
-                                found.update(_names(attribute))
-        return found
+        held = [held for op in ops_in(root) for held in (op.properties, op.attributes) if held]
+        held += root.properties, root.attributes
+        attributes = {id(attribute): attribute for entries in held for attribute in entries.values()}
+        new = [attribute for identity, attribute in attributes.items() if identity not in self._seen]
+        self._seen |= attributes
+        return {name for each in new if _parts_of(each.__class__) is not _no_parts for name in _names(each)}
 
 
 def _names(attribute: Attribute) -> Iterator[str]:
@@ -165,7 +160,10 @@ def pre_order_funcs(module: ModuleOp) -> None:
     before  func.func private @f   func.func @main { call @f }   sdy.mesh @mesh
     after   sdy.mesh @mesh   func.func @main { call @f }   func.func private @f
     """
-    for function in calls.functions_top_down(module):
+    functions = calls.functions_top_down(module)
+    if functions == [*top_level_ops(module)][-len(functions) :]:
+        return
+    for function in functions:
         take_out(function)
         place_at_end(function, module.body.block)
 

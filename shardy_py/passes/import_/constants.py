@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import cast
@@ -19,7 +18,7 @@ from shardy_py.mlir.cloning import Expression, Mapping, clone
 from shardy_py.mlir.dialects.sdy import ConstantOp, NamedComputationOp, ShardingGroupOp
 from shardy_py.mlir.dialects.stablehlo import op_class
 from shardy_py.mlir.dialects.traits import UnfoldableConstant, is_commutative
-from shardy_py.mlir.movements import note_copies, replace_op
+from shardy_py.mlir.movements import note_copies
 from shardy_py.mlir.nesting import innermost_first
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols, set_callee
@@ -102,14 +101,11 @@ Broadcast, Constant = op_class("broadcast_in_dim"), op_class("constant")
 def convert_constants(module: ModuleOp) -> None:
     """Replaces `stablehlo.constant` by `sdy.constant`, and makes constants last operands, as folding does."""
     renew_uses(module)
-    with ir.operands_set_together() as changes:
-        for op in ir.find_ops_where(module, lambda op: op.__class__ is Constant or is_commutative(op)):
-            if op.__class__ is not Constant:
-                put_constants_last(op)
-                continue
-            types = [ir.type_of(op.results[0])]
-            new = ir.build_operation(ConstantOp, (), types, op.properties, op.attributes, op.location)
-            replace_op(op, new, changes)
+    for op in ir.find_ops_where(module, lambda op: op.__class__ is Constant or is_commutative(op)):
+        if op.__class__ is Constant:
+            ir.convert(op, ConstantOp)
+        else:
+            put_constants_last(op)
 
 
 def split_constants(module: ModuleOp) -> None:
@@ -140,12 +136,16 @@ class _Splitter:
         of_constants: set[int] = set()
         to_split: set[int] = set()  # results of constants and expansions
         noted: Block | None = None
+        ignored, other = Kind.IGNORED, Kind.OTHER
+        kinds: dict[type[Operation], Kind] = {}
         for op in _ops_outside_computations(region):
-            kind = kind_of(op.__class__)
-            if kind is Kind.IGNORED:
+            kind = kinds.get(op.__class__)
+            if kind is None:
+                kind = kinds[op.__class__] = kind_of(op.__class__)
+            if kind is ignored:
                 continue
             operands = ir.operands_of(op)
-            if kind is not Kind.OTHER and _are_in(operands, of_constants):
+            if kind is not other and _are_in(operands, of_constants):
                 preserves = self._preserves(op, kind)
                 if preserves:
                     constants.append(op)
@@ -277,9 +277,11 @@ def _computed_from(root: OpResult) -> list[OpResult]:
     return [*ordered]
 
 
-def _are_in(values: Iterable[SSAValue], identities: AbstractSet[int]) -> bool:
+def _are_in(values: Sequence[SSAValue], identities: set[int]) -> bool:
     """Returns whether the identity of each value is in the set."""
-    return all(map(identities.__contains__, map(id, values)))
+    if not values or id(values[0]) in identities:
+        return identities.issuperset(map(id, values))
+    return False
 
 
 def is_scalar(value: SSAValue) -> bool:
@@ -322,20 +324,22 @@ def _computation_name(op: Operation) -> str:
     return text_of(op, "name")
 
 
-def _ops_outside_computations(region: Region) -> Iterator[Operation]:
+def _ops_outside_computations(region: Region) -> list[Operation]:
     """The ops of a region in program order, without those in named computations."""
+    found: list[Operation] = []
     stack: list[Operation | None] = [block.first_op for block in reversed(region.blocks)]
     while stack:
         op = stack.pop()
         while op is not None:
             following = ir.next_op(op)
-            yield op
+            found.append(op)
             if op.regions and type(op) is not NamedComputationOp:
                 stack.append(following)
                 for inner in reversed(op.regions):
                     stack.extend(block.first_op for block in reversed(inner.blocks))
                 break
             op = following
+    return found
 
 
 def renew_uses(module: Operation) -> None:

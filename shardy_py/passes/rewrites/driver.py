@@ -10,7 +10,15 @@ from xdsl.traits import OpTrait
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.traits import is_dead_when_unused, is_foldable_constant, is_isolated
-from shardy_py.mlir.ir import erase, operands_of, place_at_start, replace_uses, take_out, walk_pre_order
+from shardy_py.mlir.ir import (
+    erase,
+    operands_of,
+    ops_in,
+    place_at_start,
+    replace_uses,
+    take_out,
+    walk_pre_order,
+)
 
 
 def hoist_constants(constants: Iterable[Operation]) -> bool:
@@ -125,7 +133,7 @@ class _Driver:
         """Collects ops to rewrite, without uses, and constants, in program order."""
         self._candidates, self._unused, self._constants = [], [], []
         kinds = self._kinds
-        for op in walk_pre_order(self._module, include_root=False):
+        for op in ops_in(self._module):
             for result in op.results:
                 if result.first_use is not None:
                     break

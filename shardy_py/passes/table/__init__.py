@@ -4,8 +4,8 @@ A row has the name of a pass, what it does, its module below `shardy_py`, and it
 by strings because `sdy-opt --help` must load neither passes nor xDSL; a test loads each. The name of a pass
 gives that of its function: `sdy-close-shardings` is `close_shardings`.
 
-`needs`: without any of these ops, and without options, a pass changes nothing, so it need not run. `adds`: of
-the ops that a program does not hold, it adds these at most. A pass without `adds` may do anything.
+`needs`: without any of these ops, and without options, a pass changes nothing, so it need not run. `tracked`:
+it adds and moves ops by `mlir.ir` alone, so that the list of all ops serves the next pass, too.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shardy_py.passes import options
-from shardy_py.passes.registration import ANY, FUNCTION, NO_OPS, PassRow, ops_of
+from shardy_py.passes.registration import ANY, FUNCTION, PassRow, ops_of
 
 EXPORT = (
     PassRow(
@@ -11,20 +11,20 @@ EXPORT = (
         "Converts named computations back to functions and calls.",
         "passes.import_.named_computations",
         needs=ops_of("sdy.named_computation"),
-        adds=ops_of("func.func", "func.call", "func.return"),
+        tracked=True,
     ),
     PassRow(
         "sdy-propagate-to-func-results",
         "Copies the shardings of returned values to function results.",
         "passes.export.function_shardings",
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-unflatten-call-graph",
         "Merges clones of a function whose shardings agree.",
         "passes.import_.call_graph",
         options.UnflattenCallGraphOptions,
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-auto-partition",
@@ -36,14 +36,14 @@ EXPORT = (
         "Inserts reshards where the result shardings of a call and its function differ.",
         "passes.export.function_shardings",
         needs=ops_of("func.call"),
-        adds=ops_of("sdy.reshard"),
+        tracked=True,
     ),
     PassRow(
         "sdy-constant-or-scalar-merger",
         "Merges equal constants and broadcast scalars that have the same sharding.",
         "passes.export.equal_constants",
         anchor=FUNCTION,
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-sink-data-flow-edges",
@@ -52,7 +52,7 @@ EXPORT = (
         options.SinkDataFlowEdgesOptions,
         anchor=FUNCTION,
         needs=ops_of("sdy.data_flow_edge"),
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-sink-func-data-flow-edges",
@@ -60,14 +60,14 @@ EXPORT = (
         "passes.import_.data_flow_edges",
         anchor=FUNCTION,
         needs=ops_of("sdy.func_data_flow_edge"),
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-remove-sharding-groups",
         "Erases all sharding groups.",
         "passes.export.removal",
         needs=ops_of("sdy.sharding_group"),
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-sharding-constraint-to-reshard",
@@ -75,32 +75,32 @@ EXPORT = (
         "passes.export.reshards",
         anchor=FUNCTION,
         needs=ops_of("sdy.sharding_constraint"),
-        adds=ops_of("sdy.reshard"),
+        tracked=True,
     ),
     PassRow(
         "sdy-update-non-divisible-input-output-shardings",
         "Truncates shardings of function arguments and results to axes that divide the dimensions evenly.",
         "passes.export.function_shardings",
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-remove-sub-axes-in-input-output-shardings",
         "Truncates shardings of function arguments and results before the first sub-axis.",
         "passes.export.function_shardings",
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-close-shardings",
         "Closes all dimensions and drops replicated axes.",
         "passes.export.removal",
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-verify-unreduced-axes",
         "Verifies that no unreduced axis is lost between ops.",
         "passes.export.verify_unreduced_axes",
         anchor=FUNCTION,
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-insert-explicit-reshards",
@@ -108,6 +108,7 @@ EXPORT = (
         "passes.export.reshard_insertion",
         options.InsertExplicitReshardsOptions,
         anchor=FUNCTION,
+        tracked=True,
     ),
     PassRow(
         "sdy-resolve-permutation-factors",
@@ -134,6 +135,7 @@ EXPORT = (
         "passes.rewrites",
         options.CanonicalizeOptions,
         anchor=ANY,
+        tracked=True,
     ),
     PassRow(
         "sdy-propagate-through-expanded-ops",
@@ -192,7 +194,7 @@ EXPORT = (
         "Removes all sharding rules.",
         "passes.export.removal",
         anchor=FUNCTION,
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-drop-sharding-and-mesh",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shardy_py.passes import options
-from shardy_py.passes.registration import ANY, FUNCTION, NO_OPS, PassRow, ops_of
+from shardy_py.passes.registration import ANY, FUNCTION, PassRow, ops_of
 
 IMPORT = (
     PassRow(
@@ -11,33 +11,33 @@ IMPORT = (
         "Erases private functions and meshes that are never referenced.",
         "passes.import_.call_graph",
         anchor=ANY,
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-lift-inlined-meshes",
         "Converts inlined meshes to mesh symbols, one per distinct mesh.",
         "passes.import_.meshes",
         options.LiftInlinedMeshesOptions,
-        adds=ops_of("sdy.mesh"),
+        tracked=True,
     ),
     PassRow(
         "sdy-remove-size-one-axes",
         "Removes axes of size one from all shardings.",
         "passes.export.removal",
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-propagate-sharding-from-func-to-call",
         "Copies the result shardings of functions to their calls without shardings.",
         "passes.export.function_shardings",
         needs=ops_of("func.call"),
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-constant-or-scalar-splitter",
         "Clones constants and broadcast scalars so that each has a single use.",
         "passes.import_.constants",
-        adds=ops_of("sdy.constant", "func.func"),
+        tracked=True,
     ),
     PassRow(
         "sdy-explicit-gather-scatter-batching",
@@ -50,13 +50,13 @@ IMPORT = (
         "Completes and sorts the manual axes of manual computations.",
         "passes.import_.manual_axes_cleanup",
         needs=ops_of("sdy.manual_computation"),
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-add-data-flow-edges",
         "Inserts an op for each data-flow edge into and out of regions.",
         "passes.import_.data_flow_edges",
-        adds=ops_of("sdy.data_flow_edge"),
+        tracked=True,
     ),
     PassRow(
         "sdy-flatten-call-graph",
@@ -64,7 +64,7 @@ IMPORT = (
         "passes.import_.call_graph",
         options.CopyOptions,
         needs=ops_of("func.call"),
-        adds=ops_of("func.func"),
+        tracked=True,
     ),
     PassRow(
         "sdy-import-func-calls",
@@ -72,12 +72,13 @@ IMPORT = (
         "passes.import_.named_computations",
         options.ImportFuncCallsOptions,
         needs=ops_of("func.call", "sdy.named_computation"),
-        adds=ops_of("sdy.named_computation", "sdy.return", "sdy.data_flow_edge"),
+        tracked=True,
     ),
     PassRow(
         "sdy-add-func-data-flow-edges",
         "Inserts an op for each edge between calls and functions.",
         "passes.import_.data_flow_edges",
+        tracked=True,
     ),
     PassRow(
         "sdy-apply-sharding-constraints",
@@ -85,20 +86,20 @@ IMPORT = (
         "passes.import_.constraints",
         options.DebugInfoOptions,
         needs=ops_of("sdy.sharding_constraint", "sdy.manual_computation"),
-        adds=ops_of("sdy.sharding_constraint"),
+        tracked=True,
     ),
     PassRow(
         "sdy-sharding-group-import",
         "Merges and validates sharding groups that share a member.",
         "passes.import_.constraints",
         needs=ops_of("sdy.sharding_group"),
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "sdy-pre-order-funcs",
         "Sorts functions so that callers precede callees.",
         "passes.import_.call_graph",
-        adds=NO_OPS,
+        tracked=True,
     ),
 )
 """Prepares the user's program for propagation."""
@@ -116,28 +117,28 @@ PROPAGATION = (
         "Propagates shardings where there are no conflicts.",
         "passes.propagate.propagating",
         options.PropagateOptions,
-        adds=ops_of("sdy.sharding_constraint"),
+        tracked=True,
     ),
     PassRow(
         "sdy-aggressive-propagate",
         "Propagates shardings and resolves conflicts between operands.",
         "passes.propagate.propagating",
         options.AggressivePropagateOptions,
-        adds=ops_of("sdy.sharding_constraint"),
+        tracked=True,
     ),
     PassRow(
         "sdy-op-priority-propagate",
         "Propagates aggressively, through pass-through ops first.",
         "passes.propagate.propagating",
         options.OpPriorityPropagateOptions,
-        adds=ops_of("sdy.sharding_constraint"),
+        tracked=True,
     ),
     PassRow(
         "sdy-user-priority-propagate",
         "Propagates by op priority within each user priority, p0 first.",
         "passes.propagate.propagating",
         options.UserPriorityPropagateOptions,
-        adds=ops_of("sdy.sharding_constraint"),
+        tracked=True,
     ),
 )
 """Each strategy includes the one before."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shardy_py.passes import options
-from shardy_py.passes.registration import NO_OPS, PassRow, ops_of
+from shardy_py.passes.registration import PassRow, ops_of
 
 READING = (
     PassRow(
@@ -58,29 +58,29 @@ PREPARATION = (
         "Removes values that no iteration changes from loops.",
         "xla.prepare.loops",
         needs=ops_of("stablehlo.while"),
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "xla-erase-dead-ops",
         "Erases ops without effects whose results are not used.",
         "xla.prepare.fold",
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
-        "xla-order-ops", "Orders ops as XLA reads them back from HLO.", "xla.prepare.inlining", adds=NO_OPS
+        "xla-order-ops", "Orders ops as XLA reads them back from HLO.", "xla.prepare.inlining", tracked=True
     ),
     PassRow(
         "xla-populate-expanded-op-rules",
         "Gives ops that XLA expands the sharding rule of their indexing maps.",
         "xla.prepare.populate_expanded_op_rules",
-        adds=NO_OPS,
+        tracked=True,
     ),
     PassRow(
         "xla-open-free-loop-values",
         "Inserts open constraints between sharded values and the loops that use them from outside.",
         "xla.prepare.loops",
         needs=ops_of("stablehlo.while"),
-        adds=ops_of("sdy.sharding_constraint"),
+        tracked=True,
     ),
 )
 """Before import: the changes that XLA makes to a program of JAX on its way to Shardy."""

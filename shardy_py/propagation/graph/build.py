@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import (
     next_use,
     operands_of,
+    ops_in,
     owning_op,
     terminator_of,
     type_of,
@@ -102,18 +103,7 @@ class _Builder:
 
     def build(self, module: ModuleOp) -> FlatModule:
         self.meshes = Symbols(module).meshes()
-        handlers, add_slots, add_op = dict[type[Operation], _Handler | None](), self.slots.add, self._add_op
-        for op in walk_pre_order(module, include_root=False):
-            op_class = op.__class__
-            if op_class not in handlers:
-                handlers[op_class] = _handler_of(op)
-            handler = handlers[op_class]
-            if handler is None:
-                add_op(op)
-            else:
-                self._check_types(op)
-                add_slots(op)
-                handler(self, op)
+        self._add_ops(ops_in(module))
         dead_ops = self._add_dead_ops()
         self._add_function_edges()
         slots, flat = self.slots, self.flat
@@ -145,38 +135,58 @@ class _Builder:
                 raise ShardyError(_first_type_fault(module_of(op)))
             self._valid_types.add(id(type_))
 
-    def _add_op(self, op: Operation) -> None:
-        signature = signature_of(op)
-        given = op.attributes.get(RULE)
-        kinds = self._kinds.get(signature if given is None else (signature, id(given)))
-        if kinds is None:
-            self._check_types(op)
-            kinds = self._first_of(op, signature, given)
-        slots, results = self.slots, op.results
-        number, shared_number, rank = kinds
-        if rank is None:
-            slots.add(op)
-            self.note_unused(op)
-        else:
-            # The most frequent case.
-            (result,) = results
-            slots.add_only_result(op, result, rank)
-            if result.first_use is None:
-                self._maybe_dead.append(op)
-        if number < 0:
-            return
-        operands = operands_of(op)
-        if shared_number != number:
-            for operand in operands:
-                use = operand.first_use
-                if use is not None and next_use(use) is not None and not self._is_scalar(operand):
-                    number = shared_number
-                    break
-        of = slots.of
-        reads = map(of.get, map(id, operands), _UNSHARDABLES)
-        # The slots of results are the last ones.
-        written = (len(slots.values) - 1,) if rank is not None else map(of.__getitem__, map(id, results))
-        self._new_step(op, number, (*reads, *written))
+    def _add_ops(self, ops: Iterable[Operation]) -> None:
+        """Adds the slots and steps of ops; one loop, as most of the time of a build is spent here."""
+        handlers: dict[type[Operation], _Handler | None] = {}
+        slots, flat, known = self.slots, self.flat, self._kinds
+        of, values, shardings, ranks = slots.of, slots.values, slots.shardings, slots.ranks
+        step_of, step_ops, unused = self.step_of, self.step_ops, self._maybe_dead
+        slot_of, get_slot = of.__getitem__, of.get
+        for op in ops:
+            op_class = op.__class__
+            if op_class not in handlers:
+                handlers[op_class] = _handler_of(op)
+            handler = handlers[op_class]
+            if handler is not None:
+                self._check_types(op)
+                slots.add(op)
+                handler(self, op)
+                continue
+            signature, attributes = signature_of(op), op.attributes
+            given = attributes.get(RULE) if attributes else None
+            kinds = known.get(signature if given is None else (signature, id(given)))
+            if kinds is None:
+                self._check_types(op)
+                kinds = self._first_of(op, signature, given)
+            number, shared_number, rank = kinds
+            slot = len(values)
+            if rank is None:
+                slots.add(op)
+                self.note_unused(op)
+            else:
+                # The most frequent case; as `Slots.add` adds it.
+                (result,) = op.results
+                of[id(result)] = slot
+                values.append(result)
+                shardings.append(slots.sharding_of_result(op) if attributes else None)
+                ranks.append(rank)
+                if result.first_use is None:
+                    unused.append(op)
+            if number < 0:
+                continue
+            operands = operands_of(op)
+            if shared_number != number:
+                for operand in operands:
+                    use = operand.first_use
+                    if use is not None and next_use(use) is not None and not self._is_scalar(operand):
+                        number = shared_number
+                        break
+            reads = map(get_slot, map(id, operands), _UNSHARDABLES)
+            written = (slot,) if rank is not None else map(slot_of, map(id, op.results))
+            step_of[id(op)] = len(step_ops)
+            step_ops.append(op)
+            flat.step_kinds.append(number)
+            flat.step_slots.append((*reads, *written))
 
     def _first_of(self, op: Operation, signature: tuple[Hashable, ...], given: Attribute | None) -> _Kinds:
         """The kinds of the steps of all ops with the signature of `op`."""

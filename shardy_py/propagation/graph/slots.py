@@ -31,7 +31,7 @@ from shardy_py.mlir.holders import (
     write_all,
     write_only_results,
 )
-from shardy_py.mlir.ir import operands_of, type_of
+from shardy_py.mlir.ir import erase, operands_of, type_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.typed import function_type_of
 from shardy_py.ops import TABLE, Control, OpRecord
@@ -82,7 +82,10 @@ class Slots:
             add(self, op)
         elif len(results) == 1:
             (result,) = results  # faster than an index: xDSL's tuple has its own `__getitem__`
-            self.add_only_result(op, result, self.rank(type_of(result)))
+            self.of[id(result)] = len(self.values)
+            self.values.append(result)
+            self.shardings.append(self.sharding_of_result(op))
+            self.ranks.append(self.rank(type_of(result)))
         elif results:
             slots = [self._new(result, Holder(Place.RESULT, op, i)) for i, result in enumerate(results)]
             self._relate(slots)
@@ -94,13 +97,9 @@ class Slots:
         (result,) = op.results
         return self.rank(type_of(result))
 
-    def add_only_result(self, op: Operation, result: SSAValue, rank: int) -> None:
-        """Add the only result of `op`, see `rank_of_only_result`."""
-        values = self.values
-        self.of[id(result)] = len(values)
-        values.append(result)
-        self.shardings.append(read(Holder(Place.RESULT, op)) if SHARDING in op.attributes else None)
-        self.ranks.append(rank)
+    def sharding_of_result(self, op: Operation) -> TensorSharding | None:
+        """The sharding of the only result of `op`, see `rank_of_only_result`."""
+        return read(Holder(Place.RESULT, op)) if SHARDING in op.attributes else None
 
     def _adder(self, op_class: type[Operation]) -> Adder | None:
         if op_class not in self._adders:
@@ -240,5 +239,4 @@ class FlatModule:
         write_only_results((result.op, new) for result, new in results)
         for op in self.dead_ops:
             if op.parent is not None:  # otherwise it was erased with the op around it
-                op.detach()
-                op.erase()
+                erase(op)

@@ -99,13 +99,15 @@ def _group_moves(roles: Roles, free: Sequence[int], sizes: Mapping[str, int]) ->
 
 def divides(choice: Choice, roles: Roles, sizes: Mapping[str, int]) -> bool:
     """Returns whether the axes of each dimension divide it, and none shards two of a tensor."""
-    for own, tensor in zip(choice, roles.tensors, strict=True):
-        axes = [axis for each in own or () for axis in each]
-        if len({*axes}) < len(axes) or not sizes.keys() >= {*axes}:
-            return False
-        if not divides_all(own or (), tensor.shape, sizes):
-            return False
-    return True
+    shapes = (tensor.shape for tensor in roles.tensors)
+    pairs = {*zip(choice, shapes, strict=True)}  # layers repeat few
+    return all(own is None or _fits(own, shape, sizes) for own, shape in pairs)
+
+
+def _fits(own: Spec, shape: Sequence[int], sizes: Mapping[str, int]) -> bool:
+    axes = [axis for each in own for axis in each]
+    used = {*axes}
+    return len(used) == len(axes) and sizes.keys() >= used and divides_all(own, shape, sizes)
 
 
 def divides_all(own: Spec, shape: Sequence[int], sizes: Mapping[str, int]) -> bool:

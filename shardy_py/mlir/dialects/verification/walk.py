@@ -17,7 +17,7 @@ from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects.faults import Fault
 from shardy_py.mlir.dialects.verification.dominance import dominance_fault, first_violation
 from shardy_py.mlir.dialects.verification.scope import Scope
-from shardy_py.mlir.ir import operands_of, type_of
+from shardy_py.mlir.ir import next_op, operands_of, type_of
 from shardy_py.mlir.text import print_module, syntax_table
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Walk:
                         self.verifier.signature(op, scope)
                         fresh = self.verifier.fresh
                         known[signature] = kind
-                following = op.next_op
+                following = next_op(op)
                 if regions or not kind.is_plain or (kind.is_terminator and following is not None):
                     own = set(map(id, op.results)) if regions and is_ordered else ()
                     defined.difference_update(own)  # not visible in the op's own regions
