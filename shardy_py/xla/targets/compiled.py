@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import count
 
 from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
+from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.program import Block
 from shardy_py.xla.spmd.walk import ProgramPlan
 from shardy_py.xla.targets.additions import into_scatters
@@ -45,7 +46,8 @@ class Compiler:
 
     whole: those that run on the entry computation with all in it, after the others. unknown: further changes
     of the compiler, which reports do not have, as a phrase. simplify: changes the program before the
-    partitioner. synchronous: the kinds of collectives that it does not start early.
+    partitioner. synchronous: the kinds of collectives that it does not start early. loops: when its
+    partitioner makes loops of products.
     """
 
     name: str
@@ -55,18 +57,24 @@ class Compiler:
     unknown: str = ""
     simplify: Callable[[Block], Block] | None = None
     synchronous: tuple[str, ...] = ()
+    loops: EinsumLoops | None = None
 
 
-def _tpu(most: int) -> Compiler:
-    """XLA:TPU; most: the devices of a mesh all of which may scatter a sum among them."""
+@lru_cache
+def _tpu(dimensions: int, loop_rows: int) -> Compiler:
+    """XLA:TPU; dimensions: of the torus. loop_rows: as of `Hardware`."""
+    most = _RINGS if dimensions < 3 else _RINGS - 1
+    # A product by a matrix of bf16, 2 bytes an element, has 2 flop an element and row.
+    loops = EinsumLoops(loop_rows / 2, dimensions=dimensions) if loop_rows else None
     return Compiler(
         "XLA:TPU",
         (gathered, into_scatters, moved_out, reassociated, partial(scattered, most=most)),
         CombinerLimits(("all_reduce",), 120 * _MIB, 256),
         (rounded,),
-        "loops of permutes instead of gathers for products and of scattered sums (windowed einsum)",
+        "" if loops else "loops of permutes instead of gathers for products and of scattered sums",
         simplify=called,
         synchronous=_WAITS if most >= _RINGS else (*_WAITS, "all_gather"),
+        loops=loops,
     )
 
 
@@ -84,14 +92,10 @@ _CPU = Compiler(
 )
 
 
-_TPUS = {True: _tpu(_RINGS), False: _tpu(_RINGS - 1)}
-"""XLA:TPU, by whether links are in fewer than three dimensions."""
-
-
 def compiler_of(hardware: Hardware) -> Compiler | None:
     """Returns the compiler for a device; None if its passes are not known here."""
     if hardware.compiler == "tpu":
-        return _TPUS[hardware.network.dimensions < 3]
+        return _tpu(hardware.network.dimensions, hardware.loop_rows)
     return {"gpu": _GPU, "cpu": _CPU}.get(hardware.compiler)
 
 
