@@ -172,7 +172,10 @@ def _summed_in_loop(product: Product) -> HeldTensor:
     made = replace(product, finish=None).multiplied(lhs, rhs)
     total = made.sent("all_reduce", _devices(product.tiling), local=made.local).collectives[-1]
     part = product.tiling.local_shape(product.shape)
-    part = tuple(size if tiles > 1 else own for size, tiles, own in zip(part, product.tiling.dimensions, made.local, strict=True))
+    part = tuple(
+        size if tiles > 1 else own
+        for size, tiles, own in zip(part, product.tiling.dimensions, made.local, strict=True)
+    )
     sent = _permute(part, product.element, product, total, _runs(product.device_count, is_sum=True))
     found = replace(made, local=part, collectives=(*made.collectives, sent))
     return product.finish(found) if product.finish else found

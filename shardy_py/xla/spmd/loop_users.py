@@ -1,4 +1,4 @@
-"""The operands of a product that another op of the program gathers alike: these are gathered once, in no loop.
+"""The operands of a product that another op gathers alike: these are gathered once, in no loop.
 
     w is sharded; x @ w and y @ w.T both need all of it  ->  one gather
 

@@ -138,7 +138,7 @@ class _Walk:
     def run(self, block: Block, step: PlannedOp | None, times: int) -> None:
         live = _live(block, self.rows)
         patterns = _patterns_of(block, self.rows)
-        users = {} if self.loops is None else users_of(block, live)
+        users: Users = {} if self.loops is None else users_of(block, live)
         for each in block.steps:
             if each.results and live.isdisjoint(each.results):
                 continue
@@ -178,7 +178,9 @@ class _Walk:
             if found is None:
                 flags = tuple([name in live for name in results])
                 key, holds = (step.plan_key, used), (step.record, step.targets)
-                found = self._planned(key, names, lambda operands: _applied(step, operands, flags, *context), holds)
+                found = self._planned(
+                    key, names, lambda operands: _applied(step, operands, flags, *context), holds
+                )
             self.plans[id(step)] = step, used, operands, found
         for name, result in zip(results, found, strict=True):
             if result.made is not None and row.part is PatternRole.SLICE:

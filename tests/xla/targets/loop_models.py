@@ -82,7 +82,7 @@ def _sequence_parallel(batch: int, rows: int, width: int, inner: int, *, train: 
             return f, arguments, s.on("d", "m")
 
         def loss(x: Any, a: Any, b: Any) -> Any:
-            return f(x, a, b).astype(F32).sum()
+            return (f(x, a, b).astype(F32) ** 2).sum()
 
         made = s.on("d", "m"), s.on(None, "m"), s.on("m")
         return jax.grad(loss, (0, 1, 2)), arguments, made
@@ -114,7 +114,7 @@ def _trained(rows: int, width: int, inner: int, dtype: Any = BF16) -> Maker:
 
         def loss(a: Any, b: Any, x: Any) -> Any:
             a, b = a.astype(BF16), b.astype(BF16)
-            return (jax.nn.relu(x @ a) @ b).astype(F32).mean()
+            return ((jax.nn.relu(x @ a) @ b).astype(F32) ** 2).sum()
 
         weights = s((width, inner), "a", dtype=dtype), s((inner, width), "a", dtype=dtype)
         return jax.grad(loss, (0, 1)), (*weights, s((rows, width), "a")), (s.on("a"), s.on("a"))
@@ -136,7 +136,7 @@ def _two_axes(rows: int, width: int, inner: int, *, train: bool = False) -> Make
         if not train:
             return f, arguments, s.on("d")
         made = s.on("d", "m"), s.on("m", "d")
-        return jax.grad(lambda a, b, x: f(a, b, x).astype(F32).sum(), (0, 1)), arguments, made
+        return jax.grad(lambda a, b, x: (f(a, b, x).astype(F32) ** 2).sum(), (0, 1)), arguments, made
 
     return make
 
@@ -251,7 +251,7 @@ def compiled(name: str, target: str) -> dict[str, tuple[int, int, int]]:
     mesh = topologies.make_mesh(topology, tuple(sizes.values()), tuple(sizes))
     function, arguments, results = make(mesh)
     traced = jax.jit(function, out_shardings=results).trace(*arguments)
-    return counted(traced.lower(lowering_platforms=("tpu",)).compile().as_text())
+    return counted(str(traced.lower(lowering_platforms=("tpu",)).compile().as_text()))
 
 
 def _compile(targets: list[str], names: Iterator[str] | list[str]) -> None:
@@ -275,7 +275,9 @@ def _compare(targets: list[str]) -> None:
                 row = Compared(name, target, of_json(known[target]), forecast(result, target))
                 rows.append(row)
                 if not row.is_close(1, 0.05):
-                    print(f"{name} {target}\n  ours     {shown(row.forecast)}\n  compiled {shown(row.compiled)}")
+                    print(
+                        f"{name} {target}\n  ours     {shown(row.forecast)}\n  compiled {shown(row.compiled)}"
+                    )
     for target in targets:
         for seen in (True, False):
             own = [row for row in rows if row.target == target and (row.name in SEEN) == seen]
@@ -287,6 +289,8 @@ def _compare(targets: list[str]) -> None:
 if __name__ == "__main__":
     command, *given = sys.argv[1:] or ["compare"]
     if command == "compile":
-        _compile([each for each in given if each in TOPOLOGIES], [n for n in given if n in PROGRAMS] or [*PROGRAMS])
+        _compile(
+            [each for each in given if each in TOPOLOGIES], [n for n in given if n in PROGRAMS] or [*PROGRAMS]
+        )
     else:
         _compare(given or [*TOPOLOGIES])
