@@ -7,7 +7,14 @@ collectives (`hardware/cost.py`), the time of a program (`report/time/`).
 
 from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
 from shardy_py.hardware.names import ALIASES, hardware_of, known_hardware, unknown_hardware
-from shardy_py.hardware.placement import AxisLink, AxisPlacement, as_placement, default_topology, placement_of
+from shardy_py.hardware.placement import (
+    AxisLink,
+    AxisPlacement,
+    as_placement,
+    axes_of_group,
+    default_topology,
+    placement_of,
+)
 from shardy_py.hardware.table import HARDWARE, LINKS
 
 __all__ = [
@@ -21,6 +28,7 @@ __all__ = [
     "NamedLink",
     "Network",
     "as_placement",
+    "axes_of_group",
     "default_topology",
     "hardware_of",
     "known_hardware",

@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import lru_cache
 from itertools import combinations
 from math import gcd, prod
 
@@ -229,6 +230,22 @@ def default_topology(devices: int, dimensions: int) -> tuple[int, ...]:
     divisors = (size for size in range(1, devices + 1) if devices % size == 0)
     tried = ((size, *default_topology(devices // size, dimensions - 1)) for size in divisors)
     return min(map(_sorted, tried), key=lambda sizes: (max(sizes), sum(sizes)))
+
+
+@lru_cache
+def axes_of_group(devices: int, dimensions: int, stride: int, size: int) -> int:
+    """Returns on how many axes of the most compact torus a group of devices lies, by rule.
+
+    stride: from one of its `size` devices to the next, in the order of the mesh. 1 if they fit on none.
+
+    >>> axes_of_group(8, 3, 1, 4), axes_of_group(8, 3, 4, 2)
+    (2, 1)
+    """
+    sizes = {"minor": stride, "group": size, "major": devices // (stride * size)}
+    try:
+        return len(_parts(default_topology(devices, dimensions), sizes, {})["group"])
+    except ShardyError:
+        return 1
 
 
 def _sorted(sizes: tuple[int, ...]) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from dataclasses import replace
 from math import prod
 
 from shardy_py.base.records import dataclass
+from shardy_py.hardware import axes_of_group
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.products import LHS, OTHER, OUTPUT, RHS, Product, numbers, size_bytes
@@ -27,6 +28,7 @@ from shardy_py.xla.spmd.tiling import Shape, Tiling
 
 _MOST_DEVICES = 32
 """Devices among which a loop may run."""
+_DIMENSIONS = 3
 _BOTH_WAYS = 4
 """A multiple of it of devices sends shards in both directions, in a loop of two steps an iteration."""
 
@@ -37,12 +39,13 @@ class EinsumLoops:
 
     flops_per_byte: of products, in the time in which a byte of a gathered or summed result is received.
     least_bytes: those of such a result from which on loops are judged; smaller ones always become loops.
-    dimensions: of the torus.
+    dimensions: of the torus. devices: of the mesh.
     """
 
     flops_per_byte: float
-    least_bytes: int = 0
+    least_bytes: float = 0.0
     dimensions: int = 2
+    devices: int = 0
 
     def pays(self, flops: float, size: int, devices: int, spread: int = 1) -> bool:
         """Returns whether a loop takes less time than the collective and the product behind each other.
@@ -135,13 +138,19 @@ def _pays(product: Product, loops: EinsumLoops, side: str | None) -> bool:
         made, summed = bare.multiplied(moved.lhs, moved.rhs).local, moved.lhs
         size = size_bytes(whole.local, whole.element)
     flops = 2.0 * prod(made) * prod(summed.local[i] for i in numbers(product.dimensions.contracting, LHS))
-    group = product.tiling.named(product.tiling.devices)
-    return loops.pays(flops, size, product.device_count, spread(loops, group))
+    return loops.pays(flops, size, product.device_count, _spread(product, loops))
 
 
-def spread(loops: EinsumLoops, group: tuple[int, ...]) -> int:
-    """The links that a collective among these devices uses for each one that permutes use."""
-    return 1
+def _spread(product: Product, loops: EinsumLoops) -> int:
+    """The links that a collective uses for each one that permutes use.
+
+    On a torus of three dimensions, a collective along two of them uses the links of both.
+    """
+    group = _devices(product.tiling)
+    if loops.dimensions < _DIMENSIONS or len(group) == loops.devices:
+        return 1
+    axes = axes_of_group(loops.devices, loops.dimensions, group[1] - group[0], len(group))
+    return max(1, axes)
 
 
 def _gathered_in_loop(product: Product, side: str) -> HeldTensor:

@@ -126,7 +126,8 @@ def _product(
         len(lhs.shape), len(rhs.shape), contracting=contracting, batch=batch
     )
     product = Product(dimensions, lhs, rhs, application.shape(), target, application.element())
-    loops, shared = application.loops, frozenset((LHS, RHS)[number] for number in application.shared)
+    loops = application.loops and replace(application.loops, devices=target.device_count)
+    shared = frozenset((LHS, RHS)[number] for number in application.shared)
     return [dots.dot(replace(product, is_unreduced=application.is_unreduced, loops=loops, shared=shared))]
 
 

@@ -36,6 +36,8 @@ Pass = Callable[[DeviceBody, "count[int]"], DeviceBody]
 _MIB = 2**20
 _RINGS = 8
 """Devices of a torus of two dimensions that XLA:TPU takes as one ring; those of three are none from 8 on."""
+_LEAST_SECONDS = 1e-8
+"""Of a collective, from which on XLA's partitioner judges whether a loop is faster."""
 _WAITS = "all_reduce", "reduce_scatter", "all_to_all"
 """The kinds that XLA:TPU runs synchronously; on a torus of three dimensions gathers, too."""
 
@@ -61,11 +63,11 @@ class Compiler:
 
 
 @lru_cache
-def _tpu(dimensions: int, loop_rows: int) -> Compiler:
-    """XLA:TPU; dimensions: of the torus. loop_rows: as of `Hardware`."""
+def _tpu(dimensions: int, loop_rows: int, bytes_per_second: float) -> Compiler:
+    """XLA:TPU; dimensions: of the torus, and bytes that a link receives. loop_rows: as of `Hardware`."""
     most = _RINGS if dimensions < 3 else _RINGS - 1
     # A product by a matrix of bf16, 2 bytes an element, has 2 flop an element and row.
-    loops = EinsumLoops(loop_rows / 2, dimensions=dimensions) if loop_rows else None
+    loops = EinsumLoops(loop_rows / 2, _LEAST_SECONDS * bytes_per_second, dimensions) if loop_rows else None
     return Compiler(
         "XLA:TPU",
         (gathered, into_scatters, moved_out, reassociated, partial(scattered, most=most)),
@@ -95,7 +97,8 @@ _CPU = Compiler(
 def compiler_of(hardware: Hardware) -> Compiler | None:
     """Returns the compiler for a device; None if its passes are not known here."""
     if hardware.compiler == "tpu":
-        return _tpu(hardware.network.dimensions, hardware.loop_rows)
+        network = hardware.network
+        return _tpu(network.dimensions, hardware.loop_rows, network.link.link.bytes_per_second)
     return {"gpu": _GPU, "cpu": _CPU}.get(hardware.compiler)
 
 
