@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from shardy_py.ops import TABLE
+from shardy_py.base.records import dataclass
+from shardy_py.ops import TABLE, TensorType
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.spmd.application import static_shape
 from shardy_py.xla.spmd.matching import transposed
@@ -19,57 +20,72 @@ from shardy_py.xla.spmd.products import LHS, RHS, Product, ProductDimensions, op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 
-Users = Mapping[Name, Sequence[PlannedOp]]
-"""The steps of a block that read each value."""
 
+@dataclass(frozen=True, slots=True)
+class ValueUses:
+    """The values of a block that are used, also by later steps.
 
-def users_of(block: Block, live: Container[Name]) -> Users:
-    """Returns the users of the values of a block. live: the values that something needs."""
-    found: dict[Name, list[PlannedOp]] = {}
-    for step in block.steps:
-        if not step.results or any(name in live for name in step.results):
-            for name in dict.fromkeys(step.operands):
-                found.setdefault(name, []).append(step)
-    return found
+    users: the steps that read each. tilings: those that the program gives them.
+    """
 
+    users: Mapping[Name, Sequence[PlannedOp]]
+    tilings: Mapping[Name, Tiling | None]
 
-def shared_operands(step: PlannedOp, users: Users, values: Mapping[Name, HeldTensor]) -> frozenset[int]:
-    """Returns the operands of a product, by number, that another user wants in the same tiling as it does."""
-    return frozenset(
-        number for number, name in enumerate(step.operands) if _is_shared(step, number, users[name], values)
-    )
+    @staticmethod
+    def of(block: Block, live: Container[Name]) -> ValueUses:
+        """Those of a block. live: the values that something needs."""
+        users: dict[Name, list[PlannedOp]] = {}
+        tilings = {value.name: value.tiling for value in block.arguments}
+        for step in block.steps:
+            tilings.update(zip(step.results, step.targets, strict=True))
+            if not step.results or any(name in live for name in step.results):
+                for name in dict.fromkeys(step.operands):
+                    users.setdefault(name, []).append(step)
+        return ValueUses(users, tilings)
 
+    def shared(self, step: PlannedOp) -> frozenset[int]:
+        """Returns the operands of a product, by number, that another user wants in the tiling that it wants."""
+        return frozenset(number for number in range(len(step.operands)) if self._is_shared(step, number))
 
-def _is_shared(
-    step: PlannedOp, number: int, users: Sequence[PlannedOp], values: Mapping[Name, HeldTensor]
-) -> bool:
-    if len(users) < 2:
-        return False
-    name = step.operands[number]
-    own = _wanted(step, number, values)
-    if own is None:
-        return False
-    others = (_wanted(user, user.operands.index(name), values) for user in users if user is not step)
-    return any(other == own for other in others if other is not None and other != values[name].tiling)
+    def _is_shared(self, step: PlannedOp, number: int) -> bool:
+        name = step.operands[number]
+        users = self.users.get(name, ())
+        own = self._wanted(step, number) if len(users) > 1 else None
+        if own is None:
+            return False
+        others = (self._wanted(user, user.operands.index(name)) for user in users if user is not step)
+        return any(other == own for other in others if other is not None and other != self.tilings.get(name))
 
+    def _wanted(self, step: PlannedOp, number: int) -> Tiling | None:
+        """The tiling of an operand that the result of a step and its other operand suggest."""
+        record, target = step.record, step.targets[0] if step.targets else None
+        if target is None:
+            return None
+        if record.name == "stablehlo.dot_general":
+            return self._wanted_by_product(step, target, number)
+        permutation = record.attributes.get("permutation")
+        if permutation is not None:
+            return transposed(target, permutation, len(permutation))
+        row, type_ = TABLE.get(record.name), record.operands[number]
+        is_alike = row is not None and row.is_elementwise is True and type_ is not None
+        return target if is_alike and type_.rank == target.rank else None
 
-def _wanted(step: PlannedOp, number: int, values: Mapping[Name, HeldTensor]) -> Tiling | None:
-    """The tiling of an operand that the result of a step and its other operand suggest."""
-    target, record = step.targets[0] if step.targets else None, step.record
-    value = values.get(step.operands[number])
-    if target is None or value is None:
-        return None
-    if record.name == "stablehlo.dot_general" and all(name in values for name in step.operands):
-        lhs, rhs = (values[name] for name in step.operands)
-        own = DotDimensions.of(record.attributes)
+    def _wanted_by_product(self, step: PlannedOp, target: Tiling, number: int) -> Tiling | None:
+        held = [
+            _held(type_, self.tilings.get(name))
+            for type_, name in zip(step.record.operands, step.operands, strict=True)
+        ]
+        if held[0] is None or held[1] is None:
+            return None
+        own = DotDimensions.of(step.record.attributes)
         dimensions = ProductDimensions.of_dot(
-            len(lhs.shape), len(rhs.shape), contracting=own.contracting, batch=own.batching
+            len(held[0].shape), len(held[1].shape), contracting=own.contracting, batch=own.batching
         )
-        product = Product(dimensions, lhs, rhs, static_shape(record, 0), target, "")
+        product = Product(dimensions, held[0], held[1], static_shape(step.record, 0), target, "")
         return operand_tiling(product, (LHS, RHS)[number], with_other=True)
-    permutation = record.attributes.get("permutation")
-    if permutation is not None:
-        return transposed(target, permutation, len(permutation))
-    row = TABLE.get(record.name)
-    is_alike = row is not None and row.is_elementwise is True and len(target.dimensions) == len(value.shape)
-    return target if is_alike else None
+
+
+def _held(type_: TensorType | None, tiling: Tiling | None) -> HeldTensor | None:
+    if type_ is None or tiling is None:
+        return None
+    return HeldTensor.of(tuple(size or 0 for size in type_.shape), tiling, type_.element)

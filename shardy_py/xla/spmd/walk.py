@@ -27,7 +27,7 @@ from shardy_py.ops import TABLE, Control, OpRecord
 from shardy_py.xla.spmd.application import Application, static_shape
 from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.facet import SentRow, partition, sent_row
-from shardy_py.xla.spmd.loop_users import Users, shared_operands, users_of
+from shardy_py.xla.spmd.loop_users import ValueUses
 from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
 from shardy_py.xla.spmd.partitioned import HeldTensor, Rematerialization, without_axes
 from shardy_py.xla.spmd.patterns import Pattern, PatternRole, Uses
@@ -138,7 +138,7 @@ class _Walk:
     def run(self, block: Block, step: PlannedOp | None, times: int) -> None:
         live = _live(block, self.rows)
         patterns = _patterns_of(block, self.rows)
-        users: Users = {} if self.loops is None else users_of(block, live)
+        uses = None if self.loops is None else ValueUses.of(block, live)
         for each in block.steps:
             if each.results and live.isdisjoint(each.results):
                 continue
@@ -146,12 +146,12 @@ class _Walk:
             if found is not None and found.applies(self.values[found.source].tiling):
                 self._replace(each, found, times)
             else:
-                self._step(each, times, live, users)
+                self._step(each, times, live, uses)
         for index, (name, target) in enumerate(zip(block.results, block.targets, strict=True)):
             if name in self.values and target is not None:
                 self._reshard(name, target, step, times, index if step is None else -1)
 
-    def _step(self, step: PlannedOp, times: int, live: set[Name], users: Users) -> None:
+    def _step(self, step: PlannedOp, times: int, live: set[Name], uses: ValueUses | None) -> None:
         if step.blocks:
             self._run_blocks(step, times)
             return
@@ -167,8 +167,8 @@ class _Walk:
             operands = [values[name] for name in names]
         used: Hashable = live.issuperset(results) or tuple([name in live for name in results])
         row, context = self.rows.of(step.record), _NO_LOOPS
-        if self.loops is not None and row.is_product:
-            context = self.loops, shared_operands(step, users, values)
+        if uses is not None and row.is_product:
+            context = self.loops, uses.shared(step)
             used = used, *context
         last = self.plans.get(id(step))
         if last is not None and last[0] is step and last[1] == used and all(map(is_, last[2], operands)):

@@ -330,8 +330,10 @@ class _Builder:
         node = DeviceNode(
             NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer
         )
-        # XLA does not merge all-reduces: each has a computation of its own.
-        key = (*what_is_sent(collective), source, place) if collective.kind != "all_reduce" else None
+        # XLA does not merge all-reduces: each has a computation of its own. Loops have shards of their own.
+        key = None
+        if collective.kind != "all_reduce" and not collective.instead:
+            key = *what_is_sent(collective), source, place
         found = self._add(node, key)
         first = self.nodes[found].transfer
         if first is not None and first is not transfer:
@@ -348,6 +350,8 @@ class _Builder:
         """
         if sent.step is None:
             return sent.number
+        if sent.collective.kind == "all_gather" and sent.collective.group:
+            return None  # the shapes tell along which dimensions
         needed = self.shared.needed.get(id(sent.step), ())
         place = next((i for i, each in enumerate(needed) if each is sent), -1)
         return id(sent.step.record), place, *map(id, sent.step.targets)

@@ -27,7 +27,7 @@ from shardy_py.xla.targets.merging import merged
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.narrowing import narrowed, widened
 from shardy_py.xla.targets.rounding import rounded
-from shardy_py.xla.targets.simplified import called, simplified
+from shardy_py.xla.targets.simplified import simplified, without_transpositions
 from shardy_py.xla.targets.sums import folded, reassociated, scattered
 
 Pass = Callable[[DeviceBody, "count[int]"], DeviceBody]
@@ -74,7 +74,7 @@ def _tpu(dimensions: int, loop_rows: int, bytes_per_second: float) -> Compiler:
         CombinerLimits(("all_reduce",), 120 * _MIB, 256),
         (rounded,),
         "" if loops else "loops of permutes instead of gathers for products and of scattered sums",
-        simplify=called,
+        simplify=without_transpositions,
         synchronous=_WAITS if most >= _RINGS else (*_WAITS, "all_gather"),
         loops=loops,
     )
