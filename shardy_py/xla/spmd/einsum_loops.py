@@ -221,3 +221,8 @@ def _runs(devices: int, *, is_sum: bool) -> int:
     if devices % _BOTH_WAYS:
         return devices - 1
     return devices - 1 if devices == _BOTH_WAYS and not is_sum else devices + 1
+
+
+def runs_of_sum(devices: int) -> int | None:
+    """Returns the permutes for the parts of a sum that is no loop, having one iteration; None: it is one."""
+    return _runs(devices, is_sum=True) if devices == _BOTH_WAYS else None

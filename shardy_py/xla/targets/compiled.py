@@ -21,6 +21,7 @@ from shardy_py.xla.targets.additions import into_scatters
 from shardy_py.xla.targets.build import body_of
 from shardy_py.xla.targets.combining import CombinerLimits, Issued, combined
 from shardy_py.xla.targets.exposure import with_exposure
+from shardy_py.xla.targets.first_shards import zeros_sent_once
 from shardy_py.xla.targets.gathers import gathered
 from shardy_py.xla.targets.loops import moved_out
 from shardy_py.xla.targets.merging import merged
@@ -70,7 +71,7 @@ def _tpu(dimensions: int, loop_rows: int, bytes_per_second: float) -> Compiler:
     loops = EinsumLoops(loop_rows / 2, _LEAST_SECONDS * bytes_per_second, dimensions) if loop_rows else None
     return Compiler(
         "XLA:TPU",
-        (gathered, into_scatters, moved_out, reassociated, partial(scattered, most=most)),
+        (gathered, zeros_sent_once, into_scatters, moved_out, reassociated, partial(scattered, most=most)),
         CombinerLimits(("all_reduce",), 120 * _MIB, 256),
         (rounded,),
         "" if loops else "loops of permutes instead of gathers for products and of scattered sums",
