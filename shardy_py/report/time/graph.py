@@ -145,7 +145,9 @@ class OpTimer:
                 continue
             if looped:
                 # The permutes send while their product computes.
-                found[-1] = replace(found[-1], after=tuple(sorted({i for b in before for i in found[b].after})))
+                found[-1] = replace(
+                    found[-1], after=tuple(sorted({i for b in before for i in found[b].after}))
+                )
                 found.append(TimedNode("loop", "memory", 0.0, after=(*sorted(before), len(found) - 1)))
             makers |= dict.fromkeys(event.makes, len(found) - 1)
         if block.is_entry:

@@ -28,7 +28,7 @@ from shardy_py.xla.spmd.tiling import Shape, Tiling
 
 _MOST_DEVICES = 32
 """Devices among which a loop may run."""
-_DIMENSIONS = 3
+_DIMENSIONS, _PLANE = 3, 2
 _BOTH_WAYS = 4
 """A multiple of it of devices sends shards in both directions, in a loop of two steps an iteration."""
 
@@ -144,13 +144,14 @@ def _pays(product: Product, loops: EinsumLoops, side: str | None) -> bool:
 def _spread(product: Product, loops: EinsumLoops) -> int:
     """The links that a collective uses for each one that permutes use.
 
-    On a torus of three dimensions, a collective along two of them uses the links of both.
+    On a torus of three dimensions four devices of a plane, two by two, use those along both at once; others
+    were seen to be judged as a ring.
     """
     group = _devices(product.tiling)
-    if loops.dimensions < _DIMENSIONS or len(group) == loops.devices:
+    if loops.dimensions < _DIMENSIONS or len(group) != _PLANE**2:
         return 1
     axes = axes_of_group(loops.devices, loops.dimensions, group[1] - group[0], len(group))
-    return max(1, axes)
+    return _PLANE if axes == _PLANE else 1
 
 
 def _gathered_in_loop(product: Product, side: str) -> HeldTensor:

@@ -44,7 +44,7 @@ class ValueUses:
         return ValueUses(users, tilings)
 
     def shared(self, step: PlannedOp) -> frozenset[int]:
-        """Returns the operands of a product, by number, that another user wants in the tiling that it wants."""
+        """Returns the operands of a product, by number, that another user wants in the same tiling."""
         return frozenset(number for number in range(len(step.operands)) if self._is_shared(step, number))
 
     def _is_shared(self, step: PlannedOp, number: int) -> bool:
@@ -67,8 +67,8 @@ class ValueUses:
         if permutation is not None:
             return transposed(target, permutation, len(permutation))
         row, type_ = TABLE.get(record.name), record.operands[number]
-        is_alike = row is not None and row.is_elementwise is True and type_ is not None
-        return target if is_alike and type_.rank == target.rank else None
+        is_alike = row is not None and row.is_elementwise is True
+        return target if is_alike and type_ is not None and type_.rank == target.rank else None
 
     def _wanted_by_product(self, step: PlannedOp, target: Tiling, number: int) -> Tiling | None:
         held = [

@@ -121,7 +121,9 @@ class _Simplifier:
             type_ if before is None else before.record.operands[0]
             for type_, before in zip(step.record.operands, found, strict=True)
         )
-        orders = tuple(None if before is None else before.record.attributes["permutation"] for before in found)
+        orders = tuple(
+            None if before is None else before.record.attributes["permutation"] for before in found
+        )
         made = self._record(step.record, (orders, types), lambda: _folded(step.record, orders, types))
         if made is None:
             return ()
