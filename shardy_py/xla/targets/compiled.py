@@ -27,6 +27,7 @@ from shardy_py.xla.targets.loops import moved_out
 from shardy_py.xla.targets.merging import merged
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.narrowing import narrowed, widened
+from shardy_py.xla.targets.padding import Parts, padded
 from shardy_py.xla.targets.rounding import rounded
 from shardy_py.xla.targets.simplified import simplified, without_transpositions
 from shardy_py.xla.targets.sums import folded, reassociated, scattered
@@ -69,9 +70,18 @@ def _tpu(dimensions: int, loop_rows: int, bytes_per_second: float) -> Compiler:
     most = _RINGS if dimensions < 3 else _RINGS - 1
     # A product by a matrix of bf16, 2 bytes an element, has 2 flop an element and row.
     loops = EinsumLoops(loop_rows / 2, _LEAST_SECONDS * bytes_per_second, dimensions) if loop_rows else None
+    parts = Parts(colors=1 if most >= _RINGS else 2)
     return Compiler(
         "XLA:TPU",
-        (gathered, zeros_sent_once, into_scatters, moved_out, reassociated, partial(scattered, most=most)),
+        (
+            gathered,
+            zeros_sent_once,
+            into_scatters,
+            moved_out,
+            reassociated,
+            partial(scattered, most=most),
+            partial(padded, parts=parts),
+        ),
         CombinerLimits(("all_reduce",), 120 * _MIB, 256),
         (rounded,),
         "" if loops else "loops of permutes instead of gathers for products and of scattered sums",

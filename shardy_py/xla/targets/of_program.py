@@ -89,5 +89,6 @@ class CompiledProgram:
         found: dict[int, Issued] = {}
         for each in self.plan(function).issued:
             for part in each.parts:
-                found |= {id(member.collective): each for member in part.members}
+                for member in part.members:
+                    found.setdefault(id(member.collective), each)
         return found
