@@ -11,9 +11,9 @@ from shardy_py.hardware.placement import (
     AxisLink,
     AxisPlacement,
     as_placement,
-    axes_of_group,
     default_topology,
     placement_of,
+    rings_of_group,
 )
 from shardy_py.hardware.table import HARDWARE, LINKS
 
@@ -28,10 +28,10 @@ __all__ = [
     "NamedLink",
     "Network",
     "as_placement",
-    "axes_of_group",
     "default_topology",
     "hardware_of",
     "known_hardware",
     "placement_of",
+    "rings_of_group",
     "unknown_hardware",
 ]

@@ -82,7 +82,7 @@ class Hardware:
     source: of the figures of the device. compiler: which of XLA's backends compiles for it: "gpu", "tpu",
         "cpu"; "": another compiler, or an unknown one. cores: the multiprocessors of a GPU; 0: not known.
     loop_rows: of a bf16 product by a gathered matrix, above which XLA:TPU makes a loop of permutes of it; 0:
-        not known.
+        not known. scoped_bytes: of the memory on a chip that it gives to one op; 0: not known.
     """
 
     name: str
@@ -97,6 +97,7 @@ class Hardware:
     compiler: str = ""
     cores: int = 0
     loop_rows: int = 0
+    scoped_bytes: int = 0
 
     @staticmethod
     def load(path: str | Path) -> Hardware:

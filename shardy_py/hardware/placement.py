@@ -232,20 +232,28 @@ def default_topology(devices: int, dimensions: int) -> tuple[int, ...]:
     return min(map(_sorted, tried), key=lambda sizes: (max(sizes), sum(sizes)))
 
 
+_PLANE = 2
+"""The devices along each side of a plane along both of whose axes collectives send at once."""
+
+
 @lru_cache
-def axes_of_group(devices: int, dimensions: int, stride: int, size: int) -> int:
-    """Returns on how many axes of the most compact torus a group of devices lies, by rule.
+def rings_of_group(devices: int, dimensions: int, stride: int, size: int) -> int:
+    """Returns the rings that a collective of XLA:TPU uses at once: two in a plane of 2x2 of three dimensions.
 
-    stride: from one of its `size` devices to the next, in the order of the mesh. 1 if they fit on none.
+    All other groups were seen to be one ring. The group has `size` devices of so many, each `stride` behind
+    the one before in the order of the mesh, which lies on the most compact torus by rule.
 
-    >>> axes_of_group(8, 3, 1, 4), axes_of_group(8, 3, 4, 2)
-    (2, 1)
+    >>> rings_of_group(8, 3, 1, 4), rings_of_group(16, 3, 4, 4), rings_of_group(8, 3, 1, 8)
+    (2, 1, 1)
     """
+    if dimensions < len(_LETTERS) or size != _PLANE**2:
+        return 1
     sizes = {"minor": stride, "group": size, "major": devices // (stride * size)}
     try:
-        return len(_parts(default_topology(devices, dimensions), sizes, {})["group"])
+        parts = _parts(default_topology(devices, dimensions), sizes, {})["group"]
     except ShardyError:
         return 1
+    return len(parts)
 
 
 def _sorted(sizes: tuple[int, ...]) -> tuple[int, ...]:

@@ -111,6 +111,7 @@ class _Reader:
             known.compiler if known else "",
             known.cores if known else 0,
             known.loop_rows if known else 0,
+            known.scoped_bytes if known else 0,
         )
 
     def _base(self) -> str:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from math import prod
 
 from shardy_py.base.records import dataclass
-from shardy_py.hardware import axes_of_group
+from shardy_py.hardware import rings_of_group
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.products import LHS, OTHER, OUTPUT, RHS, Product, numbers, size_bytes
@@ -28,7 +28,6 @@ from shardy_py.xla.spmd.tiling import Shape, Tiling
 
 _MOST_DEVICES = 32
 """Devices among which a loop may run."""
-_DIMENSIONS, _PLANE = 3, 2
 _BOTH_WAYS = 4
 """A multiple of it of devices sends shards in both directions, in a loop of two steps an iteration."""
 
@@ -142,16 +141,9 @@ def _pays(product: Product, loops: EinsumLoops, side: str | None) -> bool:
 
 
 def _spread(product: Product, loops: EinsumLoops) -> int:
-    """The links that a collective uses for each one that permutes use.
-
-    On a torus of three dimensions four devices of a plane, two by two, use those along both at once; others
-    were seen to be judged as a ring.
-    """
+    """The links that a collective uses for each one that permutes use."""
     group = _devices(product.tiling)
-    if loops.dimensions < _DIMENSIONS or len(group) != _PLANE**2:
-        return 1
-    axes = axes_of_group(loops.devices, loops.dimensions, group[1] - group[0], len(group))
-    return _PLANE if axes == _PLANE else 1
+    return rings_of_group(loops.devices, loops.dimensions, group[1] - group[0], len(group))
 
 
 def _gathered_in_loop(product: Product, side: str) -> HeldTensor:

@@ -27,7 +27,7 @@ from shardy_py.xla.targets.loops import moved_out
 from shardy_py.xla.targets.merging import merged
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.narrowing import narrowed, widened
-from shardy_py.xla.targets.padding import Parts, padded
+from shardy_py.xla.targets.padding import ScatteredParts, padded
 from shardy_py.xla.targets.rounding import rounded
 from shardy_py.xla.targets.simplified import simplified, without_transpositions
 from shardy_py.xla.targets.sums import folded, reassociated, scattered
@@ -65,12 +65,12 @@ class Compiler:
 
 
 @lru_cache
-def _tpu(dimensions: int, loop_rows: int, bytes_per_second: float) -> Compiler:
-    """XLA:TPU; dimensions: of the torus, and bytes that a link receives. loop_rows: as of `Hardware`."""
+def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes: int) -> Compiler:
+    """XLA:TPU; dimensions, bytes_per_second: of the torus and its links. The others are as of `Hardware`."""
     most = _RINGS if dimensions < 3 else _RINGS - 1
     # A product by a matrix of bf16, 2 bytes an element, has 2 flop an element and row.
     loops = EinsumLoops(loop_rows / 2, _LEAST_SECONDS * bytes_per_second, dimensions) if loop_rows else None
-    parts = Parts(colors=1 if most >= _RINGS else 2)
+    parts = ScatteredParts(scoped_bytes, dimensions)
     return Compiler(
         "XLA:TPU",
         (
@@ -79,7 +79,7 @@ def _tpu(dimensions: int, loop_rows: int, bytes_per_second: float) -> Compiler:
             into_scatters,
             moved_out,
             reassociated,
-            partial(scattered, most=most),
+            partial(scattered, most=most, behind_ones=False),
             partial(padded, parts=parts),
         ),
         CombinerLimits(("all_reduce",), 120 * _MIB, 256),
@@ -109,7 +109,8 @@ def compiler_of(hardware: Hardware) -> Compiler | None:
     """Returns the compiler for a device; None if its passes are not known here."""
     if hardware.compiler == "tpu":
         network = hardware.network
-        return _tpu(network.dimensions, hardware.loop_rows, network.link.link.bytes_per_second)
+        rate = network.link.link.bytes_per_second
+        return _tpu(network.dimensions, rate, hardware.loop_rows, hardware.scoped_bytes)
     return {"gpu": _GPU, "cpu": _CPU}.get(hardware.compiler)
 
 

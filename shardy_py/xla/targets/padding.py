@@ -10,17 +10,18 @@ From what it makes of sums of many sizes, and what it notes beside them (parts, 
 for sums that are scattered along the last but one dimension, with nothing before it. Not here: which sums are
 scattered (`sums.py`).
 
->>> padded_rows(1024, 2048, 4, Parts()), padded_rows(1024, 4096, 4, Parts(colors=2))
+>>> ScatteredParts().rows(1024, 2048, 4), ScatteredParts().rows(1024, 4096, 4, rings=2)
 (1040, 1120)
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count
+from itertools import count, pairwise
 from math import prod
 
 from shardy_py.base.records import dataclass
+from shardy_py.hardware import rings_of_group
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.partitioned import with_size
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, PassChange
@@ -30,35 +31,36 @@ _ROWS, _COLUMNS = 8, 128
 _MADE_BY = "tpu-all-reduce-scatter-fusion"
 
 
+_KEPT = 7 * 2**18
+"""The bytes of that memory that parts leave to others: more than 1.5 MiB, and at most 1.75, were seen."""
+
+
 @dataclass(frozen=True, slots=True)
-class Parts:
+class ScatteredParts:
     """The parts in which a sum is scattered.
 
-    bytes: of the memory of one part, with what is received meanwhile, in elements of four bytes: nine tenths
-    of the 16 MiB that XLA:TPU gives an op. colors: the rings among which a part is divided.
+    bytes: of the memory on a chip that XLA:TPU gives an op. dimensions: of the torus.
     """
 
-    bytes: int = 16 * 2**20 * 9 // 10
-    colors: int = 1
+    bytes: int = 2**24
+    dimensions: int = 2
 
     def tiles(self, columns: int, devices: int) -> int:
-        """The most tiles of rows of one device in a part: those of all devices, and of four that are sent."""
+        """The most tiles of rows of each device in a part, which all send and four receive, in four bytes."""
         width = -(-columns // _COLUMNS) * _COLUMNS
-        return self.bytes // (4 * _ROWS * width * (devices + 4)) // self.colors * self.colors
+        return (self.bytes - _KEPT) // (4 * _ROWS * width * (devices + 4))
+
+    def rows(self, rows: int, columns: int, devices: int, rings: int = 1) -> int:
+        """The rows of a sum on each device, with padding. rings: among which a part is divided."""
+        most = self.tiles(columns, devices) // rings * rings
+        tiles = -(-rows // _ROWS)
+        if most <= 0:
+            return tiles * _ROWS
+        number = -(-tiles // most)
+        return number * -(-tiles // number // rings) * rings * _ROWS
 
 
-def padded_rows(rows: int, columns: int, devices: int, parts: Parts) -> int:
-    """Returns the rows of a sum on each device, with padding."""
-    most = parts.tiles(columns, devices)
-    tiles = -(-rows // _ROWS)
-    if not most:
-        return tiles * _ROWS
-    number = -(-tiles // most)
-    each = -(-tiles // number)
-    return number * -(-each // parts.colors) * parts.colors * _ROWS
-
-
-def padded(body: DeviceBody, numbers: count[int], parts: Parts) -> DeviceBody:
+def padded(body: DeviceBody, numbers: count[int], parts: ScatteredParts) -> DeviceBody:
     """The body with the rows of scattered sums that are padded, and permutes behind them."""
     new: dict[int, DeviceNode] = {}
     for number in body.sent:
@@ -70,7 +72,7 @@ def padded(body: DeviceBody, numbers: count[int], parts: Parts) -> DeviceBody:
         at = len(made) - 2
         if at < 0 or prod(made[:at]) != 1 or with_size(held, at, made[at]) != made:
             continue
-        rows = padded_rows(made[at], made[-1], devices, parts)
+        rows = parts.rows(made[at], made[-1], devices, _rings(node, collective, parts))
         if rows == made[at]:
             continue
         change = PassChange(_MADE_BY, f"padded from {made[at]:,} rows to {rows:,}")
@@ -89,9 +91,18 @@ def padded(body: DeviceBody, numbers: count[int], parts: Parts) -> DeviceBody:
     return body.edited(new, {})
 
 
+def _rings(node: DeviceNode, collective: PlannedCollective, parts: ScatteredParts) -> int:
+    targets = () if node.step is None else node.step.targets
+    devices = max((target.device_count for target in targets if target is not None), default=0)
+    group = collective.group
+    if len(group) < 2 or devices < len(group):
+        return 1
+    return rings_of_group(devices, parts.dimensions, group[1] - group[0], len(group))
+
+
 def _permute(collective: PlannedCollective, shape: tuple[int, ...]) -> PlannedCollective:
     group = collective.group
-    pairs = tuple(zip(group, group[1:], strict=False))
+    pairs = tuple(pairwise(group))
     return replace(
         collective,
         kind="collective_permute",

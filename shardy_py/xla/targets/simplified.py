@@ -180,7 +180,11 @@ class _Simplifier:
         return known[1]
 
 
-_BY_TPU = {NodeForm.LARGEST: _Simplifier.selected, NodeForm.PRODUCT: _Simplifier.unfolded}
+_BY_TPU = {
+    NodeForm.LARGEST: _Simplifier.selected,
+    NodeForm.TRANSPOSE: _Simplifier.transposed,
+    NodeForm.PRODUCT: _Simplifier.unfolded,
+}
 _BY_GPU = {
     NodeForm.LARGEST: _Simplifier.selected,
     NodeForm.TRANSPOSE: _Simplifier.transposed,
