@@ -3,10 +3,11 @@
     python -m tests.xla.targets.loop_models compile v5e v5p v6e > found.json    in an environment with libtpu
     python -m tests.xla.targets.loop_models                                     compares, without a compiler
 
-The first compiles all programs ahead of time, without the hardware (jax[tpu] 0.10.2), and prints by name and
-target the collectives (kind -> ops, runs, bytes of results), as in `compiled_loops.json`. Collectives are
-counted by `hlo/collectives/`; loops too, of which ../shared/targets counts an iteration a step, so that
-`recounted` has programs of it. `SEEN` are the programs with which the rules were found; the others check them.
+The first compiles all programs ahead of time, without the hardware (jax[tpu] 0.10.2). It prints by name and
+target the collectives (kind -> ops, runs, bytes of results), as in `compiled_loops.json`. They are
+counted by `hlo/collectives/`, which follows the counters of loops; ../shared/targets counts an iteration a
+step, so that `recounted` has a program of it. `SEEN` are the programs with which the rules were found; the
+others check them.
 """
 
 from __future__ import annotations
@@ -195,7 +196,7 @@ def _batched(batch: int, rows: int, width: int) -> Maker:
 
 
 def _layer(rows: int, width: int, heads: int, inner: int, *, train: bool = False) -> Maker:
-    """A layer of a decoder: its weights are sharded along both axes, its heads and inner columns along "m"."""
+    """A layer of a decoder: weights are sharded along both axes, heads and inner columns along "m"."""
 
     def make(mesh: Any) -> Made:
         s = Sharded(mesh)

@@ -170,7 +170,7 @@ def test_a_tpu_rounds_what_products_round() -> None:
 @pytest.mark.parametrize("target", ["h100", "v5p"])
 @pytest.mark.parametrize("is_between", [False, True])
 def test_a_tpu_gathers_along_two_axes_at_once(target: str, is_between: bool) -> None:
-    """As a reshard of a matrix that is sharded along both dimensions; not with a value between the gathers."""
+    """As a reshard of a matrix that is sharded along both dimensions; not with a value in between."""
     between = '%1 = sdy.sharding_constraint %3 <@mesh, [{"x"}, {}]> : tensor<64x16xf32>'
     source = "%1" if is_between else "%3"
     text = f"""

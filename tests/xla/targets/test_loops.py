@@ -167,7 +167,8 @@ def test_rows_behind_the_padding_are_sent_on() -> None:
 
 _BEHIND = """
 sdy.mesh @mesh = <["a"=4]>
-func.func @main(%x: tensor<{batch}x64x256xbf16> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{}}, {{"a"}}]>}},
+func.func @main(%x: tensor<{batch}x64x256xbf16>
+                        {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{}}, {{"a"}}]>}},
                 %w: tensor<256x256xbf16> {{sdy.sharding = #sdy.sharding<@mesh, [{{"a"}}, {{}}]>}})
     -> (tensor<{batch}x64x256xbf16> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"a"}}, {{}}]>}}) {{
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0]
@@ -185,7 +186,7 @@ def test_sums_behind_a_batch_of_one_are_not_scattered(batch: int, kind: str) -> 
 
 @pytest.mark.slow
 def test_programs_that_were_compiled() -> None:
-    """Bytes of each kind are within 5 % of what XLA:TPU sends, but for those that are known to differ."""
+    """Bytes of each kind are within 5 % of those that XLA:TPU sends."""
     pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
     from tests.xla.targets.loop_models import KNOWN, TOPOLOGIES, compared
 
