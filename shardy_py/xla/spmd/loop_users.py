@@ -9,6 +9,7 @@ xla/service/sharding_propagation.cc. Not here: the loops (`einsum_loops.py`).
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import field
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, TensorType
@@ -27,11 +28,15 @@ _NUMBERS = "dot_dimension_numbers"
 class ValueUses:
     """The values of a block that are used, also by later steps.
 
-    users: the steps that read each. tilings: those that the program gives them.
+    users: the steps that read each. tilings: those that the program gives them. known: the tilings that
+    products want of operands, by the identities of what that depends on, which the block keeps.
     """
 
     users: Mapping[Name, Sequence[PlannedOp]]
     tilings: Mapping[Name, Tiling | None]
+    known: dict[tuple[int, ...], Tiling | None] = field(
+        default_factory=dict[tuple[int, ...], "Tiling | None"]
+    )
 
     @staticmethod
     def of(block: Block, live: Container[Name]) -> ValueUses:
@@ -64,7 +69,11 @@ class ValueUses:
         if target is None:
             return None
         if _NUMBERS in record.attributes:
-            return self._wanted_by_product(step, target, number)
+            held = [id(self.tilings.get(name)) for name in step.operands]
+            key = number, id(record), id(target), *held
+            if key not in self.known:
+                self.known[key] = self._wanted_by_product(step, target, number)
+            return self.known[key]
         permutation = record.attributes.get("permutation")
         if permutation is not None:
             return transposed(target, permutation, len(permutation))
