@@ -23,7 +23,7 @@ from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 from shardy_py.xla.spmd.walk import ProgramPlan, Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
-from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
+from shardy_py.xla.targets.model import MERGED, DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 from shardy_py.xla.targets.parts import is_part, is_piece, local_type, shape_of
 from shardy_py.xla.targets.sends import fits, is_halo, is_of, is_permute, reduction_of, what_is_sent
 
@@ -31,7 +31,7 @@ _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
 """Families of ops for which parts of operands are permuted before they run."""
 _NO_CHAINS: Mapping[Name, int] = MappingProxyType({})
-_MERGED = PassChange("cse", "equal collectives of one value are one")
+_IN_A_LOOP = PassChange("windowed einsum", "the product is a loop that computes while shards are sent")
 
 
 def body_of(block: Block, plan: ProgramPlan) -> DeviceBody:
@@ -162,7 +162,11 @@ class _Builder:
         """The collectives of the results of a step, and the nodes of its operands behind theirs."""
         needed, record = self.shared.needed[id(step)], step.record
         halo = TABLE[record.name].kind in _READ_FROM_NEIGHBOURS
-        after = [each for each in needed if not each.roots and not (halo and is_permute(each))]
+        after = [
+            each
+            for each in needed
+            if not each.roots and (each.collective.instead or not (halo and is_permute(each)))
+        ]
         ranks = {type_.rank for type_ in record.results if type_ is not None}
         after = [each for each in after if len(each.collective.held_shape) in ranks]
         behind = set(map(id, after))
@@ -320,16 +324,19 @@ class _Builder:
         source = self._part(source, collective.held_shape, None)
         made = collective.made_shape or collective.held_shape
         place = self._place(sent)
-        transfer = Transfer(collective, (sent,), reduction_of(sent))
+        changes = () if collective.instead is None else (_IN_A_LOOP,)
+        transfer = Transfer(collective, (sent,), reduction_of(sent), changes)
         node = DeviceNode(
             NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer
         )
-        # XLA does not merge all-reduces: each has a computation of its own.
-        key = (*what_is_sent(collective), source, place) if collective.kind != "all_reduce" else None
+        # XLA does not merge all-reduces: each has a computation of its own. Loops have shards of their own.
+        key = None
+        if collective.kind != "all_reduce" and not collective.instead:
+            key = *what_is_sent(collective), source, place
         found = self._add(node, key)
         first = self.nodes[found].transfer
         if first is not None and first is not transfer:
-            merged = replace(first.changed(_MERGED), members=(*first.members, sent))
+            merged = replace(first.changed(MERGED), members=(*first.members, sent))
             self.nodes[found] = self.shared.nodes[found] = replace(self.nodes[found], transfer=merged)
         if collective.key is not None:
             self.shared.sent[collective.key] = found

@@ -1,18 +1,21 @@
-"""Gathers of gathers along other axes, which XLA:TPU sends as one.
+"""Gathers that XLA:TPU sends as one: equal ones, and those of gathers along other axes for one reshard.
 
     all_gather(all_gather(x) over a) over b  ->  all_gather(x) over a, b
 
-Seen in what it compiles (a matrix that is sharded along both dimensions and needed whole: one gather of 33.5
-MB for two of 50.3 MB in all, on v5e and v5p); its pass is not public. Not here: sums of sums (`sums.py`).
+Seen in what it compiles: a value that is sharded along two or three dimensions and needed whole, also only
+along some of them, also by a product, is gathered once; if the program itself has a value in between, even
+one that nothing else reads, twice. Its pass is not public. Not here: sums of sums (`sums.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from itertools import count
 
-from shardy_py.xla.targets.facet import NodeForm
-from shardy_py.xla.targets.model import DeviceBody, DeviceNode, PassChange
+from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.targets.model import MERGED, DeviceBody, DeviceNode, PassChange
+from shardy_py.xla.targets.sends import what_is_sent
 from shardy_py.xla.targets.sums import product_of_groups
 
 _GATHER = "all_gather"
@@ -24,10 +27,14 @@ def gathered(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     new: dict[int, DeviceNode] = {}
     for number in body.sent:
         node = body.nodes[number]
-        source = _behind(body, number)
+        source = body.nodes[number].inputs[0] if node.inputs else -1
+        if body.only_user(source) != number:
+            continue
         inner_node = new.get(source) or body.nodes.get(source)
         outer, inner = node.transfer, None if inner_node is None else inner_node.transfer
         if outer is None or inner is None or inner_node is None or not outer.kind == inner.kind == _GATHER:
+            continue
+        if not _is_one_reshard(inner.members[-1], outer.members[0]):
             continue
         group = product_of_groups(inner.collective.group, outer.collective.group)
         if group is None or inner.collective.element_type != outer.collective.element_type:
@@ -39,12 +46,25 @@ def gathered(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     return body.edited(new, {})
 
 
-def _behind(body: DeviceBody, number: int) -> int:
-    """The node that a gather reads behind copies, which XLA removes; -1 if others read it."""
-    while True:
-        (source, *_) = body.nodes[number].inputs or (-1,)
-        if source not in body.nodes or body.only_user(source) != number:
-            return -1
-        if body.form(source) is not NodeForm.COPY:
-            return source
-        number = source
+def gathered_once(body: DeviceBody, numbers: count[int]) -> DeviceBody:
+    """The body with one gather for equal ones of a value, also of different steps."""
+    first: dict[Hashable, int] = {}
+    new: dict[int, DeviceNode] = {}
+    instead: dict[int, int] = {}
+    for number in body.sent:
+        node, transfer = body.nodes[number], body.nodes[number].transfer
+        if transfer is None or transfer.kind != _GATHER or not transfer.collective.group:
+            continue
+        same = first.setdefault((what_is_sent(transfer.collective), *node.inputs), number)
+        if same != number:
+            kept = new.get(same, body.nodes[same])
+            assert kept.transfer is not None
+            members = (*kept.transfer.members, *transfer.members)
+            new[same] = replace(kept, transfer=replace(kept.transfer.changed(MERGED), members=members))
+            instead[number] = same
+    return body.edited(new, instead)
+
+
+def _is_one_reshard(first: Sent, second: Sent) -> bool:
+    """True if both are sent for one use of one value."""
+    return first.step is second.step and first.roots == second.roots

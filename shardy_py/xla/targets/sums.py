@@ -206,12 +206,15 @@ def _bits(element: str) -> int:
     return element_type(element).bits
 
 
-def scattered(body: DeviceBody, numbers: count[int], most: float = inf) -> DeviceBody:
+def scattered(
+    body: DeviceBody, numbers: count[int], most: float = inf, *, behind_ones: bool = True
+) -> DeviceBody:
     """All-reduces of which each device keeps its part only, as reduce-scatters.
 
     slice(all_reduce(x))  ->  reduce_scatter(x)
 
-    most: the devices of a mesh all of which may scatter a sum among them.
+    most: the devices of a mesh all of which may scatter a sum among them. behind_ones: also along a dimension
+    before which there are only dimensions of one element.
     """
     new: dict[int, DeviceNode] = {}
     for number in body.sent:
@@ -224,11 +227,19 @@ def scattered(body: DeviceBody, numbers: count[int], most: float = inf) -> Devic
             if sliced.type is None or not _is_own_part(transfer, sliced) or _is_large(transfer, sliced, most):
                 continue
             shape = _scattered_shape(transfer.collective.held_shape, _shape(sliced.type))
+            if not behind_ones and _is_behind_ones(transfer.collective.held_shape, shape):
+                continue
             change = PassChange("reduce-scatter-creator", "each device keeps its part of the sum only")
             collective = replace(transfer.collective, kind="reduce_scatter", made_shape=shape, key=None)
             made = transfer.changed(change, collective)
             new[part] = DeviceNode(NodeRole.SENT, node.inputs, sliced.type, node.step, made)
     return body.edited(new, {})
+
+
+def _is_behind_ones(held: Shape, made: Shape) -> bool:
+    """True if the first dimension that is split has others before it, all of one element."""
+    split = next((i for i, (whole, own) in enumerate(zip(held, made, strict=False)) if whole != own), 0)
+    return split > 0 and prod(held[:split]) == 1
 
 
 def _parts(body: DeviceBody, number: int) -> Iterator[int]:

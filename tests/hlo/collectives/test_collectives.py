@@ -163,23 +163,68 @@ def test_scattered_sums_in_fusions_of_tpus() -> None:
 
 def test_steps_of_one_gather_in_several_fusions() -> None:
     step = """
-%{name} (a: f32[4]) -> f32[16] {{
+%{name} (a: f32[4]) -> {shape} {{
   %a = f32[4]{{0}} parameter(0)
-  ROOT %g{name} = f32[16]{{0}} all-gather(%a), channel_id=1, dimensions={{0}}, \
-frontend_attributes={{chain_id="7"}}
+  {root}%g{name} = f32[16]{{0}} all-gather(%a), channel_id=1, dimensions={{0}}, \
+frontend_attributes={{chain_id="7"}}{started}
 }}"""
+    started = """
+  ROOT %c = (f32[4]{0}, f32[16]{0}, u32[]) custom-call(%gone), custom_call_target="AsyncCollectiveStart\""""
     (sent,) = found_in(
         module(
             """
   %p = f32[4]{0} parameter(0)
-  %f = f32[16]{0} fusion(%p), kind=kCustom, calls=%one
+  %f = (f32[4]{0}, f32[16]{0}, u32[]) fusion(%p), kind=kCustom, calls=%one
   %s = f32[4]{0} sine(%p)
   %h = f32[16]{0} fusion(%p), kind=kCustom, calls=%two
   ROOT %t = (f32[16]{0}, f32[4]{0}) tuple(%h, %s)""",
-            before=step.format(name="one") + step.format(name="two"),
+            before=step.format(name="one", shape="(f32[4], f32[16], u32[])", root="", started=started)
+            + step.format(name="two", shape="f32[16]", root="ROOT ", started=""),
         )
     )
     assert (sent.form, sent.channel, sent.overlap.names) == ("in 2 steps", 1, ("s",))
+    assert (sent.held_bytes, sent.made_bytes) == (16, 64)
+
+
+def test_steps_of_a_gather_around_a_loop_are_not_of_the_loop() -> None:
+    (sent,) = found_in(
+        module(
+            """
+  %p = f32[4]{0} parameter(0)
+  %f = (f32[4]{0}, f32[16]{0}, u32[]) fusion(%p), kind=kCustom, calls=%one
+  %z = s32[] constant(0)
+  %i = (s32[], f32[4]{0}) tuple(%z, %p)
+  %w = (s32[], f32[4]{0}) while(%i), condition=%more, body=%body
+  ROOT %r = f32[4]{0} get-tuple-element(%w), index=1""",
+            before="""
+%one (a: f32[4]) -> (f32[4], f32[16], u32[]) {
+  %a = f32[4]{0} parameter(0)
+  %g = f32[16]{0} all-gather(%a), channel_id=1, dimensions={0}, frontend_attributes={chain_id="7"}
+  ROOT %c = (f32[4]{0}, f32[16]{0}, u32[]) custom-call(%g), custom_call_target="AsyncCollectiveStart"
+}
+%two (b: f32[4]) -> f32[4] {
+  %b = f32[4]{0} parameter(0)
+  %h = f32[16]{0} all-gather(%b), channel_id=1, dimensions={0}, frontend_attributes={chain_id="7"}
+  ROOT %s = f32[4]{0} sine(%b)
+}
+%body (t: (s32[], f32[4])) -> (s32[], f32[4]) {
+  %t = (s32[], f32[4]{0}) parameter(0)
+  %n = s32[] get-tuple-element(%t), index=0
+  %x = f32[4]{0} get-tuple-element(%t), index=1
+  %k = s32[] constant(1)
+  %m = s32[] add(%n, %k)
+  %y = f32[4]{0} fusion(%x), kind=kCustom, calls=%two
+  ROOT %u = (s32[], f32[4]{0}) tuple(%m, %y)
+}
+%more (q: (s32[], f32[4])) -> pred[] {
+  %q = (s32[], f32[4]{0}) parameter(0)
+  %o = s32[] get-tuple-element(%q), index=0
+  %l = s32[] constant(3)
+  ROOT %d = pred[] compare(%o, %l), direction=LT
+}""",
+        )
+    )
+    assert (sent.runs, sent.made_bytes) == (1, 64)
 
 
 LOOP = """
