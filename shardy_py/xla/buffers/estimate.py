@@ -37,6 +37,7 @@ from shardy_py.xla.targets.combining import Issued
 from shardy_py.xla.targets.compiled import compiler_of
 from shardy_py.xla.targets.loops import MOTION
 from shardy_py.xla.targets.of_program import CompiledProgram
+from shardy_py.xla.targets.rounding import RoundedValues, rounded_values
 from shardy_py.xla.targets.sums import REASSOCIATION
 
 _HOST_MEMORY = {"pinned_host", "unpinned_host"}
@@ -121,7 +122,7 @@ def _estimated(
     setting: CompileSetting,
     chip: Hardware | None,
 ) -> MemoryEstimate:
-    compiler = None if chip is None or chip.compiler != "gpu" else compiler_of(chip)
+    compiler = None if chip is None else compiler_of(chip)
     on_chip = None if compiler is None else CompiledProgram.of(program, compiler)
     program = program if on_chip is None else on_chip.program
     block, plan = program.planned(function)
@@ -135,7 +136,16 @@ def _estimated(
         again = {each.collective.key: id(each.step) for each in plan.merged}
         joined = {number: id(op) for number, op in made_of.items() if len(op.parts) > 1}
         measure, merged = LocalSizes(setting.target), by_step(plan.merged)
-        stored = StoredBlock(block, sent, again, setting, measure, merged, joined=joined)
+        rounded, narrowed = RoundedValues(), dict[int, str]()
+        if on_chip is not None and chip is not None and chip.compiler == "tpu" and program.is_planned:
+            rounded = rounded_values(on_chip.plan(function).body, block)
+            narrowed = _narrowed(made_of.values())
+        stored = StoredBlock(
+            *(block, sent, again, setting, measure, merged),
+            joined=joined,
+            rounded=rounded,
+            narrowed=narrowed,
+        )
     kept = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "arg_attrs", len(block.arguments))]
     measure = stored.measure
     given = [measure.of(value.type, value.tiling)[1] for value in block.arguments]
@@ -148,7 +158,8 @@ def _estimated(
     carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
     names = [None if number is None else block.arguments[number].name for number in carried]
-    if on_chip is not None and (program.is_planned or not plan.sent):
+    is_gpu = chip is not None and chip.compiler == "gpu"
+    if on_chip is not None and is_gpu and (program.is_planned or not plan.sent):
         computation = GpuComputation(on_chip.plan(function).body, limits=on_chip.compiler.limits)
         given_names = [None if number is None else computation.graph.arguments[number] for number in carried]
         assignment = computation.assignment(results, given_names)
@@ -183,6 +194,16 @@ def _is_elsewhere(sent: Sent, made_of: Mapping[int, Issued]) -> bool:
     if op is None or sent.collective.kind != "all_reduce":
         return False
     return any(change.made_by in MOVED for part in op.parts for change in part.changes)
+
+
+def _narrowed(issued: Iterable[Issued]) -> dict[int, str]:
+    """The types that planned collectives send in the end, by the identity of each."""
+    return {
+        id(member.collective): part.collective.element_type
+        for op in issued
+        for part in op.parts
+        for member in part.members
+    }
 
 
 def _carried(

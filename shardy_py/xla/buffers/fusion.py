@@ -7,7 +7,7 @@ they are computed once. Reductions take elementwise producers of their operand. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ class Fusion:
     results: Sequence[Name]
     kinds: StoringKinds
     reads: Callable[[PlannedOp], Sequence[Name]]
+    on_tpu: bool = False
 
     @cached_property
     def fused(self) -> set[Name]:
@@ -55,13 +56,24 @@ class Fusion:
             for step in steps
             if kinds(step.record).is_broadcast and sizes.get(step.operands[0], 0) > 8
         }
+        products = set[int]()
+        """By identity, the steps that are computed with a product."""
         taking: dict[int, StoringKind] = {}
         """By the identity of a step that may take in others, its kind."""
         for step in reversed(steps):
             kind, own, number = kinds(step.record), sent(step), id(step)
             roots[number] = frozenset((number,))
-            if (kind.is_cheap or kind.row.takes_plain) and not (step.blocks or _gathers(own)):
+            takes = kind.is_cheap or kind.row.takes_plain or (self.on_tpu and kind.row.is_product)
+            if takes and not (step.blocks or _gathers(own)):
                 taking[number] = kind
+            if self.on_tpu and kind.row.is_product:
+                products.add(number)
+                if not own and self._joins(step, taking, returned, roots, products):
+                    (user,) = users[step.results[0]]
+                    found.add(step.results[0])
+                    roots[number] = roots[id(user)]
+                    products |= roots[number]
+                continue
             if own or not kind.is_cheap or step.blocks or len(step.results) != 1:
                 continue
             name = step.results[0]
@@ -70,12 +82,29 @@ class Fusion:
             consumers = users.get(name, ())
             into = _roots_of(consumers, roots)
             if kind.row.is_always_fused or (
-                (len(into) == 1 or not kind.is_expensive)
+                (len(into) == 1 or self.on_tpu or not kind.is_expensive)
                 and self._is_fused_into_all(kind, step, consumers, taking, broadcast)
             ):
                 found.add(name)
                 roots[number] = into
         return found
+
+    def _joins(
+        self,
+        step: PlannedOp,
+        taking: Mapping[int, StoringKind],
+        returned: Collection[Name],
+        roots: Mapping[int, frozenset[int]],
+        products: Collection[int],
+    ) -> bool:
+        """True if a product is computed with the elementwise op that alone reads it, and no other product."""
+        readers = self._users.get(step.results[0], ())
+        if len(step.results) != 1 or step.results[0] in returned or len(readers) != 1:
+            return False
+        kind = taking.get(id(readers[0]))
+        if kind is None or not kind.is_elementwise or kind.is_broadcast:
+            return False
+        return roots[id(readers[0])].isdisjoint(products)
 
     @cached_property
     def _users(self) -> dict[Name, list[PlannedOp]]:
@@ -102,7 +131,8 @@ class Fusion:
         is_plain = kind.is_elementwise and broadcast.isdisjoint(step.operands)
         for each in consumers:
             into = taking.get(id(each))
-            if into is None or (into.row.takes_plain and not (is_plain or kind.is_repeatable)):
+            takes_plain = into is not None and (into.row.takes_plain or into.row.is_product)
+            if into is None or (takes_plain and not (is_plain or kind.is_repeatable)):
                 return False
             if into.is_broadcast and kind.is_expensive:
                 return False

@@ -28,10 +28,12 @@ from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
 from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
-from shardy_py.xla.buffers.storing import StoringKinds
+from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.rounding import RoundedValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ class StoredBlock:
     collective; merged: by step, what it reads that was sent before. types, sizes: of values on each device.
     joined: for what is sent by one op with others, that op, by the identity of the collective.
     alias: the value whose memory a value shares. host_bytes: of values in memory of the host. is_entry:
-    whether it is that of the entry computation. kinds: of the records of the program.
+    whether it is that of the entry computation. kinds: of the records of the program. rounded: values of f32
+    that are stored in bf16; narrowed: the type that a collective sends, if that is another, by its identity.
     """
 
     block: Block
@@ -74,6 +77,8 @@ class StoredBlock:
     is_entry: bool = True
     joined: Mapping[int, int] = field(default_factory=dict[int, int])
     kinds: StoringKinds = field(default_factory=StoringKinds)
+    rounded: RoundedValues = field(default_factory=RoundedValues)
+    narrowed: Mapping[int, str] = field(default_factory=dict[int, str])
     _passed: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     """By the result of a step that holds back what reads it: the name of no bytes that it makes."""
     _barriers: set[Name] = field(default_factory=set[Name], init=False)
@@ -119,7 +124,7 @@ class StoredBlock:
                 }
                 self._inline(inner)
                 self.alias |= zip(step.results, inner.results, strict=False)
-            elif (kind.is_alias or (kind.row.is_free and not on_host)) and self._is_alias(step):
+            elif self._may_be_alias(step, kind) and self._is_alias(step):
                 self.alias |= zip(step.results, step.operands, strict=False)
                 holds_back = kind.row.holds_back
                 if holds_back and on_host:
@@ -132,6 +137,15 @@ class StoredBlock:
                 self._list_with_copies(step)
             else:
                 self.steps.append(step)
+
+    def _may_be_alias(self, step: PlannedOp, kind: StoringKind) -> bool:
+        """True if a step may only give its operands other names: also a conversion of what is rounded."""
+        if kind.is_alias or (kind.row.is_free and not self.setting.on_host):
+            return True
+        if not self.rounded.made or COMPILED.of(step.record.name).form is not NodeForm.CONVERT:
+            return False
+        own = self.types.get(self.stored_name(step.operands[0])), self.types.get(step.results[0])
+        return own[0] is not None and own[1] is not None and own[0].element == own[1].element
 
     def _passing(self, step: PlannedOp) -> Name:
         """The name that a step makes, and what it holds back reads."""
@@ -189,6 +203,9 @@ class StoredBlock:
     def _note(self, name: Name, type_: TensorType | None, tiling: Tiling | None) -> None:
         """Notes what a device holds of a value."""
         local, self.sizes[name] = self.measure.of(type_, tiling)
+        if local is not None and local.element == "f32" and name in self.rounded.made:
+            local = replace(local, element="bf16")
+            self.sizes[name] = measured(local, self.setting.target)
         if local is not None:
             self.types[name] = local
 
@@ -230,7 +247,8 @@ class StoredBlock:
         """The fusion of the steps that are needed, on chips."""
         live = self._live()
         steps = [step for step in self.steps if not step.results or not live.isdisjoint(self.makes(step))]
-        return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, self._reads)
+        on_tpu = self.setting.target == "tpu" and not self.setting.on_host
+        return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, self._reads, on_tpu)
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.
@@ -260,6 +278,7 @@ class StoredBlock:
             self._inner,
             lambda sent: numbers.get(self.again.get(sent.key, 0), -1),
             lambda event: self.joined.get(id(event.sent)),
+            receives_apart=self.setting.target == "tpu" and not self.setting.on_host,
         )
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
@@ -343,6 +362,8 @@ class StoredBlock:
             is_entry=False,
             joined=self.joined,
             kinds=self.kinds,
+            rounded=self.rounded,
+            narrowed=self.narrowed,
         )
 
     def _region(self, step: PlannedOp, inner: Block) -> Assignment:
