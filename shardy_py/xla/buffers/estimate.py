@@ -24,7 +24,7 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.chips import VMEM, are_in_vmem
+from shardy_py.xla.buffers.chips import FUSED_IN_VMEM, VMEM, are_in_vmem
 from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.on_chips import by_step, chip_block
@@ -112,7 +112,8 @@ def estimate_memory(
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
     with of(program.release):
-        return _estimated(program, function, donated, CompileSetting(on_host, target), chip)
+        in_vmem = 0 if chip is None else FUSED_IN_VMEM.get(chip.name, 0)
+        return _estimated(program, function, donated, CompileSetting(on_host, target, in_vmem), chip)
 
 
 def _estimated(

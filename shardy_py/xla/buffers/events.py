@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, Control, Storage
 from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.fusion import FusedStep
 from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.model import PlannedCollective
@@ -23,18 +24,22 @@ if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
 
-def events_of(block: StoredBlock, steps: Sequence[PlannedOp], needs: Mapping[int, list[Name]]) -> list[Event]:
+def events_of(
+    block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[int, FusedStep]
+) -> list[Event]:
     """Returns the events of the steps; notes the sizes of what they make.
 
-    needs: what each stored step reads, with all that is fused into it, by its identity.
+    groups: each stored step with all that is fused into it, by its identity.
     """
     events: list[Event] = []
     for step in steps:
-        events += _events(block, step, needs[id(step)])
+        events += _events(block, step, groups[id(step)])
+    _note_vmem(block, steps, groups)
     return events
 
 
-def _events(block: StoredBlock, step: PlannedOp, needs: list[Name]) -> list[Event]:
+def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event]:
+    needs = group.needs
     events, transposed, sums = _sends(block, step, needs)
     rounded = _rounded_for(block, step)
     events += (Event(None, (name,), (copy,)) for name, copy in rounded.items())
@@ -53,7 +58,8 @@ def _events(block: StoredBlock, step: PlannedOp, needs: list[Name]) -> list[Even
         block.sizes[joined] = sum(block.sizes[name] for name in (*needs[:1], *sent))
         events.append(Event(None, reads, (joined,)))
         reads = (joined, *needs[1:])
-    over = tuple(name for name in _written_over(step, reads, sent) if name not in transposed)
+    apart = {*needs}.difference(group.over) | transposed
+    over = tuple(name for name in _written_over(step, reads, sent) if name not in apart)
     if row.control is Control.LOOP and len(step.operands) == len(parts):
         over = tuple([block.stored_name(name) for name in step.operands])  # each by the result in its place
     is_update = row.storage is Storage.IN_PLACE or row.control is Control.LOOP
@@ -140,3 +146,20 @@ def _rounded_for(block: StoredBlock, step: PlannedOp) -> dict[Name, Name]:
             found[stored] = copy = ("rounded", stored)
             block.sizes[copy] = measured(replace(type_, element="bf16"), block.setting.target)
     return found
+
+
+def _note_vmem(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[int, FusedStep]) -> None:
+    """Notes that what fusions without a product make is not in HBM, but results and what permutes send."""
+    room = block.setting.fused_in_vmem
+    kept = {*block.results}
+    for step in steps if room else ():
+        for each in block.sent_for(step):
+            if each.collective.kind == "collective_permute":
+                kept.update(block.stored_name(name) for name in step.operands)
+    for step in steps if room else ():
+        kinds = [block.kinds.of(each.record) for each in groups[id(step)].members]
+        is_fused = sum(not kind.row.is_always_fused for kind in kinds) > 1
+        if not is_fused or any(kind.row.is_product for kind in kinds) or block.sent_for(step) or step.blocks:
+            continue
+        if kept.isdisjoint(step.results) and sum(block.sizes[name] for name in step.results) <= room:
+            block.sizes |= dict.fromkeys(step.results, 0)

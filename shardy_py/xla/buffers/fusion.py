@@ -21,10 +21,12 @@ class FusedStep(NamedTuple):
     """A stored step with those fused into it.
 
     members: these, each behind those fused into it, the stored one last. needs: the stored values they read.
+    over: those of them in whose place the result may be: that no product reads.
     """
 
     members: list[PlannedOp]
     needs: list[Name]
+    over: Collection[Name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +104,7 @@ class Fusion:
         if len(step.results) != 1 or step.results[0] in returned or len(readers) != 1:
             return False
         kind = taking.get(id(readers[0]))
-        if kind is None or not kind.is_elementwise or kind.is_broadcast:
+        if kind is None or not (kind.is_elementwise or kind.is_transpose):
             return False
         return roots[id(readers[0])].isdisjoint(products)
 
@@ -128,11 +130,12 @@ class Fusion:
         broadcast: set[Name],
     ) -> bool:
         """True if an op is fused into steps; an expensive one not where its elements are read repeatedly."""
-        is_plain = kind.is_elementwise and broadcast.isdisjoint(step.operands)
+        is_plain = kind.is_elementwise and (self.on_tpu or broadcast.isdisjoint(step.operands))
         for each in consumers:
             into = taking.get(id(each))
             takes_plain = into is not None and (into.row.takes_plain or into.row.is_product)
-            if into is None or (takes_plain and not (is_plain or kind.is_repeatable)):
+            is_layout = kind.is_transpose and into is not None and into.row.is_product
+            if into is None or (takes_plain and not (is_plain or kind.is_repeatable or is_layout)):
                 return False
             if into.is_broadcast and kind.is_expensive:
                 return False
@@ -191,7 +194,7 @@ class Fusion:
         """Depth first: in a chain of fused steps each is visited once."""
         reads = dict.fromkeys(self.reads(step))
         if makers.keys().isdisjoint(reads):
-            return FusedStep([step], [*reads])
+            return FusedStep([step], [*reads], reads)
         members: list[PlannedOp] = []
         needs: dict[Name, None] = {}
         seen = {id(step)}
@@ -209,7 +212,22 @@ class Fusion:
             else:
                 members.append(last)
                 left.pop()
-        return FusedStep(members, [*needs])
+        return FusedStep(members, [*needs], self._beside_product(members, needs))
+
+    def _beside_product(self, members: Sequence[PlannedOp], needs: Collection[Name]) -> Collection[Name]:
+        """Of what fused steps read, what no product among them needs."""
+        products = [step for step in members if self.kinds.of(step.record).row.is_product]
+        if not products:
+            return needs
+        makers = {step.results[0]: step for step in members if step.results}
+        needed: set[Name] = set()
+        left = [name for step in products for name in self.reads(step)]
+        while left:
+            name = left.pop()
+            if name not in needed:
+                needed.add(name)
+                left += self.reads(makers[name]) if name in makers else ()
+        return [name for name in needs if name not in needed]
 
 
 def _gathers(sent: Iterable[Sent]) -> bool:

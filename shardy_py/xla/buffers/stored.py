@@ -42,10 +42,17 @@ class CompileSetting:
 
     on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
     are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
+    fused_in_vmem: the bytes up to which what a fusion without a product makes is in VMEM.
     """
 
     on_host: bool
     target: Target
+    fused_in_vmem: int = 0
+
+    @property
+    def on_tpu(self) -> bool:
+        """Whether XLA:TPU compiles them."""
+        return self.target == "tpu" and not self.on_host
 
 
 @dataclass
@@ -133,7 +140,7 @@ class StoredBlock:
                     self._passed |= dict.fromkeys(step.results, self._passing(step))
                 if holds_back or kind.is_renaming:
                     self.steps.append(step)
-            elif kind.row.is_rewritten:
+            elif kind.row.is_rewritten and not self.setting.on_tpu:
                 self._list_with_copies(step)
             else:
                 self.steps.append(step)
@@ -239,16 +246,15 @@ class StoredBlock:
         fusion = self._fusion
         groups = fusion.groups(saves_reads=saves_reads)
         stored = [step for step in fusion.steps if id(step) in groups]
-        needs = {number: group.needs for number, group in groups.items()}
-        return events_of(self, stored, needs), {number: group.members for number, group in groups.items()}
+        return events_of(self, stored, groups), {number: group.members for number, group in groups.items()}
 
     @cached_property
     def _fusion(self) -> Fusion:
         """The fusion of the steps that are needed, on chips."""
         live = self._live()
         steps = [step for step in self.steps if not step.results or not live.isdisjoint(self.makes(step))]
-        on_tpu = self.setting.target == "tpu" and not self.setting.on_host
-        return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, self._reads, on_tpu)
+        reads, on_tpu = self._reads, self.setting.on_tpu
+        return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, reads, on_tpu)
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.
@@ -278,7 +284,7 @@ class StoredBlock:
             self._inner,
             lambda sent: numbers.get(self.again.get(sent.key, 0), -1),
             lambda event: self.joined.get(id(event.sent)),
-            receives_apart=self.setting.target == "tpu" and not self.setting.on_host,
+            receives_apart=self.setting.on_tpu,
         )
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
