@@ -190,9 +190,13 @@ def _estimated(
 
 
 def _is_elsewhere(sent: Sent, made_of: Mapping[int, Issued]) -> bool:
-    """True if a sum is not made where it is planned, but later, in the memory of what is added up."""
+    """True if another op does its work later: of a sum in the memory of what is added up, of gathers at once."""
     op = made_of.get(id(sent.collective))
-    if op is None or sent.collective.kind != "all_reduce":
+    if op is None:
+        return False
+    if sent.collective.kind == "all_gather":
+        return any(sent in part.members and part.members[-1] is not sent for part in op.parts)
+    if sent.collective.kind != "all_reduce":
         return False
     return any(change.made_by in MOVED for part in op.parts for change in part.changes)
 

@@ -91,6 +91,23 @@ class Fusion:
                 roots[number] = into
         return found
 
+    @cached_property
+    def _behind_product(self) -> set[Name]:
+        """The values that are computed with the product that they are made of, which nothing else reads."""
+        found: set[Name] = set()
+        for step in self.steps:
+            kind = self.kinds.of(step.record)
+            is_plain = kind.is_elementwise or kind.is_transpose
+            if len(step.results) != 1 or self.sent(step):
+                continue
+            if kind.row.is_product or (is_plain and not found.isdisjoint(self._alone(step))):
+                found.add(step.results[0])
+        return found
+
+    def _alone(self, step: PlannedOp) -> Iterator[Name]:
+        """The values that only this step reads."""
+        return (name for name in self.reads(step) if len(self._users[name]) == 1)
+
     def _joins(
         self,
         step: PlannedOp,
@@ -133,6 +150,8 @@ class Fusion:
         is_plain = kind.is_elementwise and (self.on_tpu or broadcast.isdisjoint(step.operands))
         for each in consumers:
             into = taking.get(id(each))
+            if into is not None and into.row.is_product and step.results[0] in self._behind_product:
+                return False
             takes_plain = into is not None and (into.row.takes_plain or into.row.is_product)
             is_layout = kind.is_transpose and into is not None and into.row.is_product
             if into is None or (takes_plain and not (is_plain or kind.is_repeatable or is_layout)):

@@ -138,8 +138,20 @@ class _Reads:
             return row is None or not _is_default(node)
         if body.form(user) is NodeForm.CONVERT:
             return node.type is None or node.type.element != _NARROW
+        if body.form(user) is NodeForm.BARRIER and body.users.get(user):
+            return self._passes_exactly(body, number, user)
         moves = row.moves_elements or body.form(user) is not NodeForm.NONE
         return user in self.found if moves else True
+
+    def _passes_exactly(self, body: DeviceBody, number: int, barrier: int) -> bool:
+        """True if the result of a barrier that is a value is read exactly."""
+        places = {i for i, each in enumerate(body.nodes[barrier].inputs) if each == number}
+        nodes = ((each, body.nodes.get(each)) for each in body.users[barrier])
+        return any(
+            each in self.found
+            for each, node in nodes
+            if node is None or node.role is not NodeRole.ELEMENT or node.index in places
+        )
 
     def _carried_exactly(self, body: DeviceBody, number: int, around: DeviceBody, loop: int) -> bool:
         """True if what a loop returns is read exactly: in its next iteration, or behind it."""
