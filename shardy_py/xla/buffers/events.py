@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
 
-def events_of(
-    block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[int, FusedStep]
-) -> list[Event]:
+def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[int, FusedStep]) -> list[Event]:
     """Returns the events of the steps; notes the sizes of what they make.
 
     groups: each stored step with all that is fused into it, by its identity.

@@ -85,9 +85,7 @@ class _Names:
                 self._note(name, is_narrow)
         read = dict.fromkeys(body.nodes[number].inputs[len(inner.arguments) :])
         self.captured[id(step)] = frozenset(
-            self.names[n]
-            for n in read
-            if n in self.names and not self.reads.is_exact_inside(body, number, n)
+            self.names[n] for n in read if n in self.names and not self.reads.is_exact_inside(body, number, n)
         )
 
 

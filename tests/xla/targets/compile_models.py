@@ -79,7 +79,9 @@ def compiled(target: str, text: str, folder: str = "") -> dict[str, Any]:
     if folder:
         Path(folder, "final.hlo").write_text(hlo)
     memory = made.get_compiled_memory_stats()
-    sizes = {part: getattr(memory, f"{part}_size_in_bytes") for part in ("argument", "output", "alias", "temp")}
+    sizes = {
+        part: getattr(memory, f"{part}_size_in_bytes") for part in ("argument", "output", "alias", "temp")
+    }
     return {"collectives": counted(hlo), "memory": sizes}
 
 
@@ -127,17 +129,30 @@ def compile_all(target: str, texts: dict[str, str], set_: str, made: Path) -> No
             print(json.dumps([set_, name, answer]), file=file)
 
 
+def compiled_sets(target: str) -> dict[str, dict[str, Any]]:
+    """What the compiler of a target made of the sets of tests/xla/spmd: by set and program."""
+    place = Path(__file__).parent / f"compiled_{target}.json"
+    return json.loads(place.read_text()) if place.exists() else {}
+
+
 def merge(target: str, files: list[str]) -> None:
     """Puts lines of compiled programs into the file of a target: a line for each program."""
-    place = Path(__file__).parent / f"compiled_{target}.json"
-    sets: dict[str, dict[str, Any]] = json.loads(place.read_text()) if place.exists() else {}
+    sets = compiled_sets(target)
     for file in files:
         for line in Path(file).read_text().splitlines():
             set_, name, answer = json.loads(line)
             if "error" not in answer:
                 sets.setdefault(set_, {})[name] = answer
-    rows = [(set_, f"  {json.dumps(name)}: {json.dumps(of)}") for set_, each in sets.items() for name, of in each.items()]
-    parts = [f"{json.dumps(set_)}: {{\n" + ",\n".join(row for _, row in own) + "\n}" for set_, own in groupby(rows, lambda row: row[0])]
+    rows = [
+        (set_, f"  {json.dumps(name)}: {json.dumps(of)}")
+        for set_, each in sets.items()
+        for name, of in each.items()
+    ]
+    parts = [
+        f"{json.dumps(set_)}: {{\n" + ",\n".join(row for _, row in own) + "\n}"
+        for set_, own in groupby(rows, lambda row: row[0])
+    ]
+    place = Path(__file__).parent / f"compiled_{target}.json"
     place.write_text("{\n" + ",\n".join(parts) + "\n}\n")
 
 
