@@ -16,7 +16,7 @@ from itertools import count
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Control, Family
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
-from shardy_py.xla.targets.facet import NodeForm
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import ROOT, DeviceBody, DeviceNode, NodeRole, PassChange
 
 _CHANGE = PassChange("bfloat16-propagation", "only read by products at default precision, or as bf16")
@@ -129,7 +129,7 @@ class _Reads:
         node = body.nodes[user]
         if node.bodies:
             return self._passed_exactly(body, user, number)
-        if node.role is not NodeRole.OP:
+        if node.role is not NodeRole.OP or node.step is None:  # that puts together what neighbours send
             return user in self.found
         row = TABLE.get(node.name)
         if row is None or row.kind is Family.PRODUCT:
@@ -138,7 +138,7 @@ class _Reads:
             return node.type is None or node.type.element != _NARROW
         if body.form(user) is NodeForm.BARRIER and body.users.get(user):
             return self._passes_exactly(body, number, user)
-        moves = row.moves_elements or body.form(user) is not NodeForm.NONE
+        moves = row.moves_elements or COMPILED.of(node.name).chooses or body.form(user) is not NodeForm.NONE
         return user in self.found if moves else True
 
     def _passes_exactly(self, body: DeviceBody, number: int, barrier: int) -> bool:
