@@ -123,7 +123,8 @@ class Fusion:
         kind = taking.get(id(readers[0]))
         if kind is None or not (kind.is_elementwise or kind.is_transpose):
             return False
-        return roots[id(readers[0])].isdisjoint(products)
+        into = roots[id(readers[0])]
+        return len(into) == 1 and into.isdisjoint(products)
 
     @cached_property
     def _users(self) -> dict[Name, list[PlannedOp]]:

@@ -28,6 +28,7 @@ from shardy_py.xla.targets.narrowing import narrowed, widened
 from shardy_py.xla.targets.rounding import rounded
 from shardy_py.xla.targets.simplified import called, simplified
 from shardy_py.xla.targets.sums import folded, reassociated, scattered
+from shardy_py.xla.targets.tiles import scatters_in_tiles, summed
 
 Pass = Callable[[DeviceBody, "count[int]"], DeviceBody]
 """Changes a computation, not those inside; numbers: of new nodes."""
@@ -61,7 +62,14 @@ def _tpu(most: int) -> Compiler:
     """XLA:TPU; most: the devices of a mesh all of which may scatter a sum among them."""
     return Compiler(
         "XLA:TPU",
-        (gathered, into_scatters, moved_out, reassociated, partial(scattered, most=most)),
+        (
+            gathered,
+            into_scatters,
+            moved_out,
+            reassociated,
+            partial(scattered, most=most, fits=scatters_in_tiles),
+            summed,
+        ),
         CombinerLimits(("all_reduce",), 120 * _MIB, 256),
         (rounded,),
         "loops of permutes instead of gathers for products and of scattered sums (windowed einsum)",

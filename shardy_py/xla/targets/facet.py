@@ -122,7 +122,13 @@ COMPILED = Facet(
         "hlo.opt-barrier": CompiledRow(NodeForm.BARRIER),
         "chlo.top_k": CompiledRow(NodeForm.LARGEST),
         **dict.fromkeys(
-            ("stablehlo.abs", "stablehlo.clamp", "stablehlo.maximum", "stablehlo.minimum", "stablehlo.select"),
+            (
+                "stablehlo.abs",
+                "stablehlo.clamp",
+                "stablehlo.maximum",
+                "stablehlo.minimum",
+                "stablehlo.select",
+            ),
             _CHOSEN,
         ),
         **dict.fromkeys(

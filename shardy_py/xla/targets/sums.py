@@ -6,7 +6,7 @@ xla/hlo/transforms/collectives/all_reduce_reassociate.cc. Not here: the order of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from math import inf, prod
@@ -206,12 +206,18 @@ def _bits(element: str) -> int:
     return element_type(element).bits
 
 
-def scattered(body: DeviceBody, numbers: count[int], most: float = inf) -> DeviceBody:
+def scattered(
+    body: DeviceBody,
+    numbers: count[int],
+    most: float = inf,
+    fits: Callable[[Shape, Shape, str], bool] | None = None,
+) -> DeviceBody:
     """All-reduces of which each device keeps its part only, as reduce-scatters.
 
     slice(all_reduce(x))  ->  reduce_scatter(x)
 
-    most: the devices of a mesh all of which may scatter a sum among them.
+    most: the devices of a mesh all of which may scatter a sum among them. fits: whether a sum of a shape is
+    scattered in parts of another shape, by the type of elements; None: always.
     """
     new: dict[int, DeviceNode] = {}
     for number in body.sent:
@@ -223,7 +229,10 @@ def scattered(body: DeviceBody, numbers: count[int], most: float = inf) -> Devic
             sliced = body.nodes[part]
             if sliced.type is None or not _is_own_part(transfer, sliced) or _is_large(transfer, sliced, most):
                 continue
-            shape = _scattered_shape(transfer.collective.held_shape, _shape(sliced.type))
+            held = transfer.collective.held_shape
+            shape = _scattered_shape(held, _shape(sliced.type))
+            if fits is not None and not fits(held, shape, transfer.collective.element_type):
+                continue
             change = PassChange("reduce-scatter-creator", "each device keeps its part of the sum only")
             collective = replace(transfer.collective, kind="reduce_scatter", made_shape=shape, key=None)
             made = transfer.changed(change, collective)

@@ -1,0 +1,94 @@
+"""What XLA:TPU sends of arrays whose parts do not fill tiles: whole sums instead of scattered or gathered parts.
+
+Arrays are in memory in tiles of 8 x 128 elements, of their last two dimensions or those for which there is the
+least padding. Source: what XLA:TPU makes of 130 sums and gathers of 2 to 16,384 elements a dimension. Not here: tiles (`indexing/layout/`), which sums may be scattered (`sums.py`).
+
+>>> scatters_in_tiles((64, 64), (16, 64), "f32"), scatters_in_tiles((32, 128), (8, 128), "f32")
+(True, False)
+>>> scatters_in_tiles((16, 512), (16, 128), "f32"), scatters_in_tiles((16, 512), (16, 128), "bf16")
+(True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import count, permutations
+from math import prod
+from typing import Final
+
+from shardy_py.indexing.layout import element_type, layout_bytes
+from shardy_py.xla.spmd.tiling import Shape
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode, PassChange
+
+_ROWS: Final = 8
+_LANES: Final = 128
+_LEAST: Final = 2 * _ROWS * _LANES
+"""The elements that a part of a sum has at least, with padding: a single tile is not scattered."""
+_PADDING: Final = 1.5
+"""How much larger rows may become by padding: a third more is padded, three fifths more is not."""
+_WORD: Final = 32
+_CHANGE = PassChange("XLA:TPU", "parts that do not fill lanes are put into zeros, which are summed")
+
+
+@lru_cache(maxsize=1024)
+def scatters_in_tiles(held: Shape, made: Shape, element: str) -> bool:
+    """Returns whether XLA:TPU scatters a sum: its parts fill tiles, in row-major order or the most compact one.
+
+    held, made: the shapes of the sum and of a part. Vectors are never scattered.
+    """
+    if len(held) != len(made):
+        return True
+    if len(held) < 2:
+        return False
+    packed = max(1, _WORD // element_type(element).bits)
+    return any(_fits(held, made, order, packed) for order in _compact_orders(held, element))
+
+
+def _compact_orders(shape: Shape, element: str) -> Iterator[tuple[int, ...]]:
+    """The row-major order, and that with the last two dimensions exchanged if no other needs less padding."""
+    *major, row, lane = range(len(shape))
+    straight = *major, row, lane
+    yield straight
+    pairs = permutations(range(len(shape)), 2)
+    orders = [(*(d for d in straight if d not in pair), *pair) for pair in pairs]
+    sizes = {order: layout_bytes(element, tuple(shape[d] for d in order)).padded for order in orders}
+    exchanged = *major, lane, row
+    if sizes[exchanged] == min(sizes.values()):
+        yield exchanged
+
+
+def _fits(held: Shape, made: Shape, order: tuple[int, ...], packed: int) -> bool:
+    *major, row, lane = order
+    rows, lanes = _up(made[row], _ROWS), _up(made[lane], _LANES)
+    if made[lane] != held[lane] and made[lane] % (_LANES * packed):
+        return False
+    if made[row] != held[row] and rows > _PADDING * made[row]:
+        return False
+    return prod(made[d] for d in major) * rows * lanes >= _LEAST
+
+
+def _up(size: int, tile: int) -> int:
+    return -(-size // tile) * tile
+
+
+def summed(body: DeviceBody, numbers: count[int]) -> DeviceBody:
+    """The body with sums instead of gathers of vectors whose parts are not whole rows of lanes.
+
+    all_gather(x)  ->  all_reduce(dynamic_update_slice(zeros, x))
+    """
+    new: dict[int, DeviceNode] = {}
+    for number in body.sent:
+        node = body.nodes[number]
+        transfer = node.transfer
+        if transfer is None or transfer.kind != "all_gather":
+            continue
+        held, made = transfer.collective.held_shape, transfer.collective.made_shape
+        if len(held) == 1 and held[0] % _LANES:
+            whole = made or (held[0] * transfer.collective.group_size,)
+            collective = replace(
+                transfer.collective, kind="all_reduce", held_shape=whole, made_shape=whole, key=None
+            )
+            new[number] = replace(node, transfer=transfer.changed(_CHANGE, collective))
+    return body.edited(new, {})
