@@ -60,17 +60,12 @@ class Compiler:
 
 def _tpu(most: int) -> Compiler:
     """XLA:TPU; most: the devices of a mesh all of which may scatter a sum among them."""
+    fits = partial(scatters_in_tiles, on_flat_torus=most >= _RINGS)
+    parts = partial(scattered, most=most, fits=fits)
     return Compiler(
         "XLA:TPU",
-        (
-            gathered,
-            into_scatters,
-            moved_out,
-            reassociated,
-            partial(scattered, most=most, fits=scatters_in_tiles),
-            summed,
-        ),
-        CombinerLimits(("all_reduce",), 120 * _MIB, 256),
+        (gathered, into_scatters, moved_out, reassociated, parts, summed),
+        CombinerLimits(("all_reduce", "reduce_scatter"), 120 * _MIB, 256),
         (rounded,),
         "loops of permutes instead of gathers for products and of scattered sums (windowed einsum)",
         simplify=called,

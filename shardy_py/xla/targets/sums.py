@@ -210,14 +210,15 @@ def scattered(
     body: DeviceBody,
     numbers: count[int],
     most: float = inf,
-    fits: Callable[[Shape, Shape, str], bool] | None = None,
+    fits: Callable[[Shape, Shape, str, Shape], bool] | None = None,
 ) -> DeviceBody:
     """All-reduces of which each device keeps its part only, as reduce-scatters.
 
     slice(all_reduce(x))  ->  reduce_scatter(x)
 
     most: the devices of a mesh all of which may scatter a sum among them. fits: whether a sum of a shape is
-    scattered in parts of another shape, by the type of elements; None: always.
+    scattered in parts of another shape, by the type of elements and the order in which it is transposed;
+    None: always.
     """
     new: dict[int, DeviceNode] = {}
     for number in body.sent:
@@ -231,13 +232,23 @@ def scattered(
                 continue
             held = transfer.collective.held_shape
             shape = _scattered_shape(held, _shape(sliced.type))
-            if fits is not None and not fits(held, shape, transfer.collective.element_type):
+            element = transfer.collective.element_type
+            if fits is not None and not fits(held, shape, element, _read_in(body, part)):
                 continue
             change = PassChange("reduce-scatter-creator", "each device keeps its part of the sum only")
             collective = replace(transfer.collective, kind="reduce_scatter", made_shape=shape, key=None)
             made = transfer.changed(change, collective)
             new[part] = DeviceNode(NodeRole.SENT, node.inputs, sliced.type, node.step, made)
     return body.edited(new, {})
+
+
+def _read_in(body: DeviceBody, part: int) -> Shape:
+    """The order of dimensions in which a transposition reads a part; () if others do."""
+    user = body.only_user(part)
+    node = None if user is None else body.nodes.get(user)
+    if user is None or node is None or node.step is None or body.form(user) is not NodeForm.TRANSPOSE:
+        return ()
+    return tuple(node.step.record.attributes.get("permutation") or ())
 
 
 def _parts(body: DeviceBody, number: int) -> Iterator[int]:

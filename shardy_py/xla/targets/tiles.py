@@ -33,17 +33,25 @@ _CHANGE = PassChange("XLA:TPU", "parts that do not fill lanes are put into zeros
 
 
 @lru_cache(maxsize=1024)
-def scatters_in_tiles(held: Shape, made: Shape, element: str) -> bool:
+def scatters_in_tiles(
+    held: Shape, made: Shape, element: str, read_in: Shape = (), *, on_flat_torus: bool = True
+) -> bool:
     """Returns whether XLA:TPU scatters a sum: its parts fill tiles, in row-major order or the most compact one.
 
-    held, made: the shapes of the sum and of a part. Vectors are never scattered.
+    held, made: the shapes of the sum and of a part. Vectors are never scattered. read_in: the order of
+    dimensions in which a transposition reads the part; () for none. on_flat_torus: whether links are in two
+    dimensions; in three, parts are twice as large at least, and rows are those of narrow types.
     """
     if len(held) != len(made):
         return True
     if len(held) < 2:
         return False
     packed = max(1, _WORD // element_type(element).bits)
-    return any(_fits(held, made, order, packed) for order in _compact_orders(held, element))
+    tile = _ROWS * (1 if on_flat_torus else packed), _LANES * packed
+    least = _LEAST * (1 if on_flat_torus else 2)
+    transposed = (read_in,) if len(read_in) == len(held) else ()
+    orders = (*transposed, *_compact_orders(held, element))
+    return any(_fits(held, made, order, tile, least) for order in orders)
 
 
 def _compact_orders(shape: Shape, element: str) -> Iterator[tuple[int, ...]]:
@@ -59,14 +67,14 @@ def _compact_orders(shape: Shape, element: str) -> Iterator[tuple[int, ...]]:
         yield exchanged
 
 
-def _fits(held: Shape, made: Shape, order: tuple[int, ...], packed: int) -> bool:
+def _fits(held: Shape, made: Shape, order: tuple[int, ...], tile: tuple[int, int], least: int) -> bool:
     *major, row, lane = order
-    rows, lanes = _up(made[row], _ROWS), _up(made[lane], _LANES)
-    if made[lane] != held[lane] and made[lane] % (_LANES * packed):
+    rows, lanes = _up(made[row], tile[0]), _up(made[lane], _LANES)
+    if made[lane] != held[lane] and made[lane] % tile[1]:
         return False
     if made[row] != held[row] and rows > _PADDING * made[row]:
         return False
-    return prod(made[d] for d in major) * rows * lanes >= _LEAST
+    return prod(made[d] for d in major) * rows * lanes >= least
 
 
 def _up(size: int, tile: int) -> int:
