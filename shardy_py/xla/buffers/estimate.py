@@ -138,7 +138,8 @@ def _estimated(
         joined = {number: id(op) for number, op in made_of.items() if len(op.parts) > 1}
         measure, merged = LocalSizes(setting.target), by_step(plan.merged)
         rounded, narrowed = RoundedValues(), dict[int, str]()
-        if on_chip is not None and chip is not None and chip.compiler == "tpu" and program.is_planned:
+        is_known = program.is_planned or not plan.sent
+        if on_chip is not None and chip is not None and chip.compiler == "tpu" and is_known:
             rounded = rounded_values(on_chip.plan(function).body, block)
             narrowed = _narrowed(made_of.values())
         stored = StoredBlock(
