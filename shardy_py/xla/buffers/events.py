@@ -7,7 +7,7 @@ programs on H100 and TPU. Not here: the events on the host (`host_steps.py`), th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,8 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
     events: list[Event] = []
     for step in steps:
         events += _events(block, step, groups[id(step)])
-    _note_vmem(block, steps, groups)
+    if block.setting.fused_in_vmem:
+        block.for_vmem.update(_of_fusions(block, steps, groups))
     return events
 
 
@@ -146,18 +147,18 @@ def _rounded_for(block: StoredBlock, step: PlannedOp) -> dict[Name, Name]:
     return found
 
 
-def _note_vmem(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[int, FusedStep]) -> None:
-    """Notes that what fusions without a product make is not in HBM, but results and what permutes send."""
-    room = block.setting.fused_in_vmem
+def _of_fusions(
+    block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[int, FusedStep]
+) -> Iterator[Name]:
+    """What fusions without a product make, but results and what permutes send: it may be in VMEM."""
     kept = {*block.results}
-    for step in steps if room else ():
+    for step in steps:
         for each in block.sent_for(step):
             if each.collective.kind == "collective_permute":
                 kept.update(block.stored_name(name) for name in step.operands)
-    for step in steps if room else ():
+    for step in steps:
         kinds = [block.kinds.of(each.record) for each in groups[id(step)].members]
         is_fused = sum(not kind.row.is_always_fused for kind in kinds) > 1
-        if not is_fused or any(kind.row.is_product for kind in kinds) or block.sent_for(step) or step.blocks:
-            continue
-        if kept.isdisjoint(step.results) and sum(block.sizes[name] for name in step.results) <= room:
-            block.sizes |= dict.fromkeys(step.results, 0)
+        is_plain = not any(kind.row.is_product or kind.row.is_alone_on_tpu for kind in kinds)
+        if is_fused and is_plain and not (block.sent_for(step) or step.blocks):
+            yield from (name for name in step.results if name not in kept)

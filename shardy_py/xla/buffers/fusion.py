@@ -78,6 +78,8 @@ class Fusion:
                 continue
             if own or not kind.is_cheap or step.blocks or len(step.results) != 1:
                 continue
+            if self.on_tpu and kind.row.is_alone_on_tpu:
+                continue
             name = step.results[0]
             if name in returned:
                 continue

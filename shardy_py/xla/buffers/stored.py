@@ -29,6 +29,7 @@ from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
+from shardy_py.xla.buffers.vmem import in_vmem
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
@@ -42,7 +43,7 @@ class CompileSetting:
 
     on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
     are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
-    fused_in_vmem: the bytes up to which what a fusion without a product makes is in VMEM.
+    fused_in_vmem: the bytes of VMEM for what fusions without a product make.
     """
 
     on_host: bool
@@ -86,6 +87,8 @@ class StoredBlock:
     kinds: StoringKinds = field(default_factory=StoringKinds)
     rounded: RoundedValues = field(default_factory=RoundedValues)
     narrowed: Mapping[int, str] = field(default_factory=dict[int, str])
+    for_vmem: set[Name] = field(default_factory=set[Name], init=False)
+    """What fusions make that may be in VMEM instead of HBM."""
     _passed: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     """By the result of a step that holds back what reads it: the name of no bytes that it makes."""
     _barriers: set[Name] = field(default_factory=set[Name], init=False)
@@ -272,6 +275,9 @@ class StoredBlock:
         if copies:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
+        room = self.setting.fused_in_vmem
+        if self.for_vmem:
+            self.sizes |= dict.fromkeys(in_vmem(events, self.sizes, self.for_vmem, room), 0)
         numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
         numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
         return Assignment(

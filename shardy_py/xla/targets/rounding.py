@@ -65,7 +65,9 @@ class _Names:
     def add(self, body: DeviceBody, number: int) -> None:
         node = body.nodes[number]
         step = node.step
-        if step is None or node.role not in (NodeRole.OP, NodeRole.ELEMENT):
+        if step is None or node.role not in (NodeRole.OP, NodeRole.ELEMENT, NodeRole.SENT):
+            return
+        if node.role is NodeRole.SENT and TABLE[step.record.name].collective is None:
             return
         if node.bodies and TABLE[node.name].control is Control.LOOP:
             self._add_loop(body, number, step)
