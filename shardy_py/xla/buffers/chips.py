@@ -32,8 +32,11 @@ but operands that are fetched before."""
 FUSED_IN_VMEM: Mapping[str, int] = {"tpu-v5p": 48 << 20}
 """The bytes of VMEM, of 64 MiB, in which XLA:TPU keeps what fusions without a product make, where it leaves all
 others in HBM; 16 MiB are for the ops themselves. 47.9 MiB are the most of 130 programs compiled for v5p."""
+_IN_VMEM = 64 << 20
+"""The bytes of temporaries at one time that are all taken to be in VMEM: half of it, an assumption. Of 104
+programs that were compiled for v5e and v6e, those with up to 64 MiB have all there, those with 96 and more not."""
 _VMEM_SHARE = 2
-"""The part of VMEM that a temporary may have, for all to be there: half, an assumption. Of 88 programs that
+"""The part of `VMEM` that a temporary may have, for all to be there: half, an assumption. Of 88 programs that
 were compiled for v5e, one with a temporary of 64 MiB has it in HBM, though that would fit alone."""
 
 
@@ -68,7 +71,7 @@ def recomputed_from(chip: Hardware, held: int) -> float:
 def are_in_vmem(chip: Hardware | None, sizes: Iterable[int], total: int) -> bool:
     """Returns whether temporaries of these bytes, `total` at one time, are taken to be in VMEM alone."""
     room = 0 if chip is None else VMEM.get(chip.name, 0)
-    return total <= room and _VMEM_SHARE * max(sizes, default=0) <= room and room > 0
+    return total <= min(room, _IN_VMEM) and _VMEM_SHARE * max(sizes, default=0) <= room and room > 0
 
 
 def expected_bytes(chip: Hardware, held: int, least: int, most: int, largest: int = 0) -> tuple[int, int]:

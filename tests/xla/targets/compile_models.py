@@ -26,7 +26,7 @@ from typing import Any
 
 from shardy_py.hlo.collectives import collectives_of
 from shardy_py.hlo.text import read_module
-from shardy_py.xla.compilers.ahead_of_time import ENVIRONMENT
+from shardy_py.xla.compilers.ahead_of_time import ENVIRONMENT, results_without_shardings
 
 TARGETS = Path(__file__).parents[4] / "shared" / "targets"
 DEVICES = 8
@@ -68,7 +68,9 @@ def compiled(target: str, text: str, folder: str = "") -> dict[str, Any]:
         device_assignment=order.reshape(1, len(devices)),
         env_options_overrides=flags,  # pyright: ignore[reportArgumentType]
     )
-    options.executable_build_options.use_shardy_partitioner = True
+    build = options.executable_build_options
+    build.use_shardy_partitioner = True
+    build.allow_spmd_sharding_propagation_to_output = results_without_shardings(text)
     with mlir.make_ir_context():
         made: Any = devices[0].client.compile(
             ir.Module.parse(text),
