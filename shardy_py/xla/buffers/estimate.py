@@ -194,7 +194,7 @@ def _estimated(
 
 
 def _is_elsewhere(sent: Sent, made_of: Mapping[int, Issued]) -> bool:
-    """True if another op does its work later: of a sum in the memory of what is added up, of gathers at once."""
+    """True if another op does its work: of a sum over what is added up, of a gather together with others."""
     op = made_of.get(id(sent.collective))
     if op is None:
         return False

@@ -41,7 +41,7 @@ class RoundedValues:
 
 
 def rounded_values(body: DeviceBody, block: Block) -> RoundedValues:
-    """Returns the values of a program that are stored in bf16: `body` is its entry computation, of `block`."""
+    """Returns the values of a program that are stored in bf16. body: its entry computation, of the block."""
     reads = _Reads()
     reads.exact(body)
     names = {number: value.name for number, value in zip(body.arguments, block.arguments, strict=False)}

@@ -1,7 +1,8 @@
-"""What XLA:TPU sends of arrays whose parts do not fill tiles: whole sums instead of scattered or gathered parts.
+"""What XLA:TPU sends of arrays whose parts do not fill tiles: whole sums, not scattered or gathered parts.
 
-Arrays are in memory in tiles of 8 x 128 elements, of their last two dimensions or those for which there is the
-least padding. Source: what XLA:TPU makes of 130 sums and gathers of 2 to 16,384 elements a dimension. Not here: tiles (`indexing/layout/`), which sums may be scattered (`sums.py`).
+Arrays are in memory in tiles of 8 x 128 elements, of their last two dimensions, in the order with less padding.
+Source: what XLA:TPU makes of 130 sums and gathers of 2 to 16,384 elements a dimension. Not here: tiles
+(`indexing/layout/`), which sums may be scattered (`sums.py`).
 
 >>> scatters_in_tiles((64, 64), (16, 64), "f32"), scatters_in_tiles((32, 128), (8, 128), "f32")
 (True, False)
@@ -36,7 +37,7 @@ _CHANGE = PassChange("XLA:TPU", "parts that do not fill lanes are put into zeros
 def scatters_in_tiles(
     held: Shape, made: Shape, element: str, read_in: Shape = (), *, on_flat_torus: bool = True
 ) -> bool:
-    """Returns whether XLA:TPU scatters a sum: its parts fill tiles, in row-major order or the most compact one.
+    """Returns whether XLA:TPU scatters a sum: its parts fill tiles, in row-major order or a compact one.
 
     held, made: the shapes of the sum and of a part. Vectors are never scattered. read_in: the order of
     dimensions in which a transposition reads the part; () for none. on_flat_torus: whether links are in two

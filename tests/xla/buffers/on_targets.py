@@ -2,9 +2,9 @@
 
     python -m tests.xla.buffers.on_targets [--target h100 ...] [--set jax ...] [--least BYTES] [NAME ...]
 
-The programs, and what the compilers made of them, are those of ../shared/targets, or of sets of tests/xla/spmd
-(`tests/xla/targets/compile_models.py`). A row: arguments + results - aliased + temporaries of the compiler and
-ours, and temporaries alone. Programs count whose compiler allocates at least that many bytes.
+The programs, and what the compilers made of them, are those of ../shared/targets, or of sets of
+tests/xla/spmd (`tests/xla/targets/compile_models.py`). A row: arguments + results - aliased + temporaries of
+the compiler and ours, and temporaries alone. Programs count whose compiler allocates at least that many bytes.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ TARGETS = Path(__file__).parents[4] / "shared" / "targets"
 CHIPS = {"h100": "h100", "v5e": "tpu-v5e", "v5p": "tpu-v5p", "v6e": "tpu-v6e"}
 LEAST, MOST = 0.8, 1.25
 SMALL = 1 << 18
-"""The bytes of what compilers add that is not of the program: XLA:TPU's 32 bytes for each copy into VMEM, which
-it places 16 KiB apart."""
+"""The bytes of what compilers add that is not of the program: XLA:TPU's 32 bytes for each copy into VMEM,
+which it places 16 KiB apart."""
 INTERVALS = ("v5e", "v6e")
 """The targets whose temporaries may be in VMEM, so that the forecast is an interval."""
 SETS = ("jax", "parallel", "kinds", "flax", "equinox")
@@ -68,7 +68,7 @@ class Allocated:
 
     @property
     def is_held(self) -> bool:
-        """Whether what was allocated is in the interval from `least` to the forecast, but for small buffers."""
+        """Whether what was allocated is from `least` to the forecast, but for small buffers."""
         return self.least - SMALL <= self.compiled <= self.forecast + SMALL
 
     @property

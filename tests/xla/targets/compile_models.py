@@ -1,14 +1,14 @@
 """Compiles the programs of a set for a GPU or TPU, without one, and keeps what became of them.
 
-    python -m tests.xla.targets.compile_models lower SET cuda|tpu > texts.json            in the tests' environment
-    python -m tests.xla.targets.compile_models compile TARGET texts.json SET COMPILED     in the compiler's
+    python -m tests.xla.targets.compile_models lower SET cuda|tpu > texts.json         in the tests' environment
+    python -m tests.xla.targets.compile_models compile TARGET texts.json SET COMPILED  in the compiler's
     python -m tests.xla.targets.compile_models merge TARGET COMPILED ...
 
 SET: one of tests/xla/spmd (`jax`, `parallel`, `kinds`, `flax`, ...), or `large`, of tests/xla/buffers.
 TARGET: h100, v5e, v5p, v6e. The second needs jax, jaxlib and the compiler of one release: jax-cuda12-plugin
-and jax-cuda12-pjrt, or libtpu (`jax[tpu]`), and for GPUs ../shared/targets, which describes the device. It writes
-a line for each program, and goes on where it stopped. The third puts them into `compiled_TARGET.json`: by set
-and program, the collectives (kind -> ops, runs, bytes of results), counted by `hlo/collectives/`, also in the
+and jax-cuda12-pjrt, or libtpu (`jax[tpu]`), and for GPUs ../shared/targets, which describes the device. It
+writes a line for each program, and goes on where it stopped. The third puts them into
+`compiled_TARGET.json`: by set and program, the collectives (kind -> ops, runs, bytes of results), counted by `hlo/collectives/`, also in the
 conditions of loops, and the bytes that are allocated. KEEP=FOLDER keeps the HLO and the compiler's dumps.
 """
 
@@ -101,7 +101,7 @@ def _devices(target: str, text: str) -> Any:
     found = topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[target])
     axes = re.search(r"sdy\.mesh @\w+ = <\[([^\]]+)\]>", text)
     sizes = [int(size) for size in re.findall(r"=(\d+)", axes[1])] if axes else [DEVICES]
-    return topologies.make_mesh(found, sizes, [f"axis{i}" for i in range(len(sizes))]).devices.ravel()
+    return topologies.make_mesh(found, sizes, tuple(f"axis{i}" for i in range(len(sizes)))).devices.ravel()
 
 
 def counted(hlo: str) -> dict[str, tuple[int, int, int]]:
@@ -115,7 +115,7 @@ def counted(hlo: str) -> dict[str, tuple[int, int, int]]:
 
 
 def compile_all(target: str, texts: dict[str, str], set_: str, made: Path) -> None:
-    """Adds a line for each program that the file does not have: set, name, what became of it, or the error."""
+    """Adds a line for each program that the file does not have: set, name, and its figures, or the error."""
     done = {tuple(json.loads(line)[:2]) for line in made.read_text().splitlines()} if made.exists() else set()
     for name, text in texts.items():
         if (set_, name) in done:
