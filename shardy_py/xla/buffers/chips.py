@@ -31,7 +31,7 @@ VMEM: Mapping[str, int] = dict.fromkeys(("tpu-v5e", "tpu-v6e"), 112 << 20)
 but operands that are fetched before."""
 FUSED_IN_VMEM: Mapping[str, int] = {"tpu-v5p": 48 << 20}
 """The bytes of VMEM, of 64 MiB, in which XLA:TPU keeps what fusions without a product make, where it leaves
-all others in HBM; 16 MiB are for the ops themselves. Of 130 programs compiled for v5p, 47.9 MiB are the most."""
+all others in HBM; 16 MiB are for the ops themselves. The most of 130 programs for v5p are 47.9 MiB."""
 _IN_VMEM = 64 << 20
 """The bytes of temporaries at one time that are all taken to be in VMEM: half of it, an assumption. Of 104
 programs compiled for v5e and v6e, those with up to 64 MiB have all there, those with 96 and more do not."""

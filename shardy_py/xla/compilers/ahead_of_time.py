@@ -70,7 +70,8 @@ def results_without_shardings(text):
         symbols = ir.SymbolTable(module.operation)
         main = symbols["main"]
         count = len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
-        found = main.attributes["res_attrs"] if "res_attrs" in main.attributes else [{}] * count
+        known = "res_attrs" in main.attributes
+        found = ir.ArrayAttr(main.attributes["res_attrs"]) if known else [{}] * count
         return ["sdy.sharding" not in each for each in found] or [True]
 
 

@@ -4,7 +4,7 @@
 
 The programs, and what the compilers made of them, are those of ../shared/targets, or of sets of
 tests/xla/spmd (`tests/xla/targets/compile_models.py`). A row: arguments + results - aliased + temporaries of
-the compiler and ours, and temporaries alone. Programs count whose compiler allocates at least that many bytes.
+the compiler and ours, and temporaries alone. Programs count whose compiler allocates at least so many bytes.
 """
 
 from __future__ import annotations

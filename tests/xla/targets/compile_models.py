@@ -1,15 +1,16 @@
 """Compiles the programs of a set for a GPU or TPU, without one, and keeps what became of them.
 
-    python -m tests.xla.targets.compile_models lower SET cuda|tpu > texts.json         in the tests' environment
-    python -m tests.xla.targets.compile_models compile TARGET texts.json SET COMPILED  in the compiler's
+    python -m tests.xla.targets.compile_models lower SET cuda|tpu > texts.json
+    python -m tests.xla.targets.compile_models compile TARGET texts.json SET COMPILED
     python -m tests.xla.targets.compile_models merge TARGET COMPILED ...
 
 SET: one of tests/xla/spmd (`jax`, `parallel`, `kinds`, `flax`, ...), or `large`, of tests/xla/buffers.
-TARGET: h100, v5e, v5p, v6e. The second needs jax, jaxlib and the compiler of one release: jax-cuda12-plugin
-and jax-cuda12-pjrt, or libtpu (`jax[tpu]`), and for GPUs ../shared/targets, which describes the device. It
-writes a line for each program, and goes on where it stopped. The third puts them into
-`compiled_TARGET.json`: by set and program, the collectives (kind -> ops, runs, bytes of results), counted by `hlo/collectives/`, also in the
-conditions of loops, and the bytes that are allocated. KEEP=FOLDER keeps the HLO and the compiler's dumps.
+TARGET: h100, v5e, v5p, v6e. The second runs in an environment of its own: jax, jaxlib and the compiler of one
+release, which is jax-cuda12-plugin and jax-cuda12-pjrt, or libtpu (`jax[tpu]`); for GPUs ../shared/targets
+describes the device. It writes a line for each program, and goes on where it stopped. The third puts them into
+`compiled_TARGET.json`: by set and program, the collectives (kind -> ops, runs, bytes of results), counted by
+`hlo/collectives/`, also in the conditions of loops, and the bytes that are allocated.
+KEEP=FOLDER keeps the HLO and the compiler's dumps.
 """
 
 from __future__ import annotations
