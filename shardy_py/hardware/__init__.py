@@ -7,7 +7,14 @@ collectives (`hardware/cost.py`), the time of a program (`report/time/`).
 
 from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
 from shardy_py.hardware.names import ALIASES, hardware_of, known_hardware, unknown_hardware
-from shardy_py.hardware.placement import AxisLink, AxisPlacement, as_placement, default_topology, placement_of
+from shardy_py.hardware.placement import (
+    AxisLink,
+    AxisPlacement,
+    as_placement,
+    default_topology,
+    placement_of,
+    rings_of_group,
+)
 from shardy_py.hardware.table import HARDWARE, LINKS
 
 __all__ = [
@@ -25,5 +32,6 @@ __all__ = [
     "hardware_of",
     "known_hardware",
     "placement_of",
+    "rings_of_group",
     "unknown_hardware",
 ]

@@ -81,6 +81,8 @@ class Hardware:
     network: between devices that are close. beyond: between groups of these.
     source: of the figures of the device. compiler: which of XLA's backends compiles for it: "gpu", "tpu",
         "cpu"; "": another compiler, or an unknown one. cores: the multiprocessors of a GPU; 0: not known.
+    loop_rows: of a bf16 product by a gathered matrix, above which XLA:TPU makes a loop of permutes of it; 0:
+        not known. scoped_bytes: of the memory on a chip that it gives to one op; 0: not known.
     """
 
     name: str
@@ -94,6 +96,8 @@ class Hardware:
     source: str
     compiler: str = ""
     cores: int = 0
+    loop_rows: int = 0
+    scoped_bytes: int = 0
 
     @staticmethod
     def load(path: str | Path) -> Hardware:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import lru_cache
 from itertools import combinations
 from math import gcd, prod
 
@@ -229,6 +230,30 @@ def default_topology(devices: int, dimensions: int) -> tuple[int, ...]:
     divisors = (size for size in range(1, devices + 1) if devices % size == 0)
     tried = ((size, *default_topology(devices // size, dimensions - 1)) for size in divisors)
     return min(map(_sorted, tried), key=lambda sizes: (max(sizes), sum(sizes)))
+
+
+_PLANE = 2
+"""The devices along each side of a plane along both of whose axes collectives send at once."""
+
+
+@lru_cache
+def rings_of_group(devices: int, dimensions: int, stride: int, size: int) -> int:
+    """Returns the rings that a collective of XLA:TPU uses at once: two in a plane of 2x2 of three dimensions.
+
+    All other groups were seen to be one ring. The group has `size` devices of so many, each `stride` behind
+    the one before in the order of the mesh, which lies on the most compact torus by rule.
+
+    >>> rings_of_group(8, 3, 1, 4), rings_of_group(16, 3, 4, 4), rings_of_group(8, 3, 1, 8)
+    (2, 1, 1)
+    """
+    if dimensions < len(_LETTERS) or size != _PLANE**2:
+        return 1
+    sizes = {"minor": stride, "group": size, "major": devices // (stride * size)}
+    try:
+        parts = _parts(default_topology(devices, dimensions), sizes, {})["group"]
+    except ShardyError:
+        return 1
+    return len(parts)
 
 
 def _sorted(sizes: tuple[int, ...]) -> tuple[int, ...]:

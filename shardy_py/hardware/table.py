@@ -137,6 +137,8 @@ def _device(
     source: str,
     compiler: str = "",
     cores: int = 0,
+    loop_rows: int = 0,
+    scoped_mebibytes: int = 0,
 ) -> Hardware:
     return Hardware(
         name,
@@ -150,6 +152,8 @@ def _device(
         source,
         "tpu" if name.startswith("tpu") else compiler,
         cores,
+        loop_rows,
+        scoped_mebibytes * 2**20,
     )
 
 
@@ -177,14 +181,20 @@ HARDWARE: Mapping[str, Hardware] = {
         _device(
             *("tpu-v5e", 16, 819, _rates(197, i8=394), 6.1, _torus("tpu-v5e", 2, 256, 16), "tpu-v5e-dcn"),
             f"{_CLOUD}/v5e: 16 GiB, 819 GB/s, 197 TFLOPS; {_VPU} at 1.5 GHz; {_BOOK}: rings of 16 chips",
+            loop_rows=4222,
+            scoped_mebibytes=16,
         ),
         _device(
             *("tpu-v5p", 95, 2765, _rates(459, i8=918), 14.3, _torus("tpu-v5p", 3, 8960, 4), "tpu-dcn"),
             f"{_CLOUD}/v5p: 95 GiB, 2765 GB/s, 459 TFLOPS; {_VPU} of 2 at 1.75 GHz; {_BOOK}: rings of 4k",
+            loop_rows=4222,
+            scoped_mebibytes=16,
         ),
         _device(
             *("tpu-v6e", 32, 1640, _rates(918, i8=1836), 7.7, _torus("tpu-v6e", 2, 256, 16), "tpu-v6e-dcn"),
             f"{_CLOUD}/v6e: 32 GiB, 1640 GB/s, 918 TFLOPS; {_VPU}, a rate of 1.9 GHz is assumed",
+            loop_rows=9836,
+            scoped_mebibytes=32,
         ),
         _device(
             *("tpu7x", 96, 3690, _rates(1153.5, f8=2307, i8=2307), 14.3),

@@ -110,6 +110,8 @@ class _Reader:
             *(layouts, self._network(known), self._link("beyond", known and known.beyond), source),
             known.compiler if known else "",
             known.cores if known else 0,
+            known.loop_rows if known else 0,
+            known.scoped_bytes if known else 0,
         )
 
     def _base(self) -> str:

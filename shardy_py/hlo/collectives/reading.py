@@ -42,7 +42,8 @@ KINDS = {
 }
 """The kind of collective of each opcode, as in the op table."""
 _CHAIN = "chain_id"
-"""The frontend attribute of the steps of one collective of XLA:TPU, in several fusions."""
+"""The frontend attribute of the steps of one collective of XLA:TPU, in several fusions, also in loops."""
+_START = "AsyncCollectiveStart"
 
 
 def collectives_of(module: HloModule) -> tuple[HloCollective, ...]:
@@ -71,6 +72,17 @@ class _Site:
         found = entries(str(self.sent.attributes.get("frontend_attributes", "{}")))
         return found.get(_CHAIN, "") if self.is_fused else ""
 
+    @property
+    def channel(self) -> object:
+        return self.sent.attributes.get("channel_id")
+
+    @property
+    def starts(self) -> bool:
+        """True for the first step of a chain."""
+        return bool(self.chain) and any(
+            each.attributes.get("custom_call_target") == _START for each in self.inner.instructions
+        )
+
 
 class _Reader:
     def __init__(self, module: HloModule) -> None:
@@ -81,6 +93,7 @@ class _Reader:
 
     def all(self) -> Iterator[HloCollective]:
         inlined: set[str] = set()
+        started = {site.channel for c in self.flow.order for site in self._sites(c, set()) if site.starts}
         for computation in self.flow.order:
             if computation.name in inlined:
                 continue
@@ -92,6 +105,8 @@ class _Reader:
                 else:
                     yield self._made(site, self._overlap(site, timeline))
             for steps in chains.values():
+                if steps[0].channel in started and not any(step.starts for step in steps):
+                    continue  # one that starts in another computation, around this loop
                 places = [timeline.places[step.outer.name] for step in steps]
                 overlap = timeline.between(min(places), max(places))
                 yield replace(self._made(steps[0], overlap), form=f"in {len(steps)} steps")
@@ -146,6 +161,8 @@ class _Reader:
 
     def _results(self, site: _Site) -> tuple[Shape, ...]:
         """The shapes of what is received: of the end of what starts and ends apart."""
+        if site.chain:
+            return _leaves(site.sent.shape)  # a step also returns what it computes meanwhile
         if site.is_fused:
             return _leaves(site.outer.shape)
         done = self._done(site.around, site.outer)

@@ -88,7 +88,9 @@ class IssuedUses:
         )
 
     def _planned(self, sent: Sent, function: FuncOp) -> CollectiveUse:
-        """A collective as partitioned; of the program's own that of its op."""
+        """A collective as partitioned; of the program's own that of its op, of a loop what it stands for."""
+        if sent.collective.instead is not None:
+            sent = replace(sent, collective=sent.collective.instead)
         op = source_op(sent.step)
         own = self.written.get(id(op), ()) if is_written(sent) and op is not None else ()
         return own[0] if len(own) == 1 else self.planned.of(sent, function, self.program)

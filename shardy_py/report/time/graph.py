@@ -134,9 +134,21 @@ class OpTimer:
         for event in events:
             before = {makers[name] for name in event.reads if name in makers}
             after = tuple(sorted(before) if len(before) > 1 else before)
-            for node in self._event(block, event, members, runs, last):
+            nodes = [*self._event(block, event, members, runs, last)]
+            looped = bool(nodes) and _is_looped(event)
+            for node in nodes:
                 found.append(_after(node, after))
                 after = (len(found) - 1,)
+            if looped and event.sent is not None:
+                # The product reads shards as they come: it needs what the permutes do.
+                makers |= {name: max(before) for name in event.makes if before}
+                continue
+            if looped:
+                # The permutes send while their product computes.
+                found[-1] = replace(
+                    found[-1], after=tuple(sorted({i for b in before for i in found[b].after}))
+                )
+                found.append(TimedNode("loop", "memory", 0.0, after=(*sorted(before), len(found) - 1)))
             makers |= dict.fromkeys(event.makes, len(found) - 1)
         if block.is_entry:
             for each in self.sent.get(id(None), ()):
@@ -249,6 +261,12 @@ class OpTimer:
         self.timed.add(id(found))
         use = IssuedUses(self.program, self.uses.model, self.uses, self.written).of(found, self.function)
         return collective_node(use, found.times / max(runs, 1))
+
+
+def _is_looped(event: Event) -> bool:
+    """True for the permutes of a product that became a loop."""
+    sent = (event.sent,) if event.sent is not None else () if event.step is not None else event.sums
+    return any(each.instead is not None for each in sent)
 
 
 def _replaced(block: StoredBlock, step: PlannedOp) -> list[Name]:

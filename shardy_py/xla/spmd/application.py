@@ -11,6 +11,7 @@ from typing import Any
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord
+from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 
@@ -20,6 +21,8 @@ class Application:
     """An op to partition: its record, its operands, the tilings of its results, and which are used.
 
     is_unreduced: the first result is left to be reduced by a later op.
+    loops: when products become loops of permutes; None: never. shared: the operands, by number, that another
+        op gathers alike.
     """
 
     record: OpRecord
@@ -27,6 +30,8 @@ class Application:
     targets: tuple[Tiling, ...]
     used: tuple[bool, ...] = ()
     is_unreduced: bool = False
+    loops: EinsumLoops | None = None
+    shared: frozenset[int] = frozenset()
 
     def is_used(self, result: int) -> bool:
         """Returns whether the program uses a result."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 
+from shardy_py.xla.spmd.einsum_choice import better_match, sums_first
 from shardy_py.xla.spmd.grouping import Grouped, aligned, group_on, ungrouped
 from shardy_py.xla.spmd.matching import (
     dimensions_of_groups,
@@ -132,6 +133,9 @@ def on_free(product: Product, solve: Solve, *, may_move: bool) -> HeldTensor | N
     chosen = _shared_with_output(product)
     if chosen is None:
         return None
+    loops = product.loops
+    if loops and sums_first(product, loops, _groups_if_matched, _output_of_sum, may_move=may_move):
+        return None
     side, shared = chosen
     at, at_output = numbers(shared, side), numbers(shared, OUTPUT)
     output = group_on(product.tiling, at_output)
@@ -163,6 +167,9 @@ def _shared_with_output(product: Product) -> tuple[str, Group] | None:
     roles = {side: f"{side}_free" for side in (LHS, RHS)}
     tiles = {side: (product.tiles(role, side), product.tiles(role, OUTPUT)) for side, role in roles.items()}
     equal = [side for side in (LHS, RHS) if tiles[side][0] == tiles[side][1] > 1]
+    if len(equal) > 1 and product.loops is not None:
+        side = better_match(product, product.loops, _groups_if_matched)
+        return side, product.dimensions.free(side)
     if equal:
         lhs, rhs = tiles[LHS][0] * _held_bytes(product.rhs), tiles[RHS][0] * _held_bytes(product.lhs)
         side = equal[0] if len(equal) == 1 else LHS if lhs < rhs else RHS
@@ -178,6 +185,10 @@ def _shared_with_output(product: Product) -> tuple[str, Group] | None:
             )
             return (side, shared) if shared else None
     return None
+
+
+def _groups_if_matched(product: Product, side: str, output: Grouped) -> Grouped | None:
+    return _groups_of_other(product, side, product.operand(OTHER[side]), output)
 
 
 def _groups_of_other(product: Product, side: str, other: HeldTensor, output: Grouped) -> Grouped | None:
@@ -294,9 +305,15 @@ def _on_contracting(product: Product, shared: Group, solve: Solve, *, may_move: 
         return product.summed(found, outer, [rank] if rank in sliced else [])
 
     inner = [_in_group(product.operand(side), groups[side]) for side in (LHS, RHS)]
-    found = solve(
-        replace(product, lhs=inner[0], rhs=inner[1], shape=shape, tiling=inner_tiling, finish=summed)
-    )
+    product_of_group = replace(product, lhs=inner[0], rhs=inner[1], tiling=inner_tiling)
+    if product.loops is not None:
+        # XLA looks for loops in the groups of the whole result first, and sums what they make.
+        found = solve(product_of_group)
+        if any(each.instead for each in found.collectives):
+            found = product.summed(found, leading, at[leader])
+            found = replace(found, shape=product.shape, tiling=outer.replicated_on(kept))
+            return reshard(found, product.tiling)
+    found = solve(replace(product_of_group, shape=shape, finish=summed))
     return reshard(replace(found, shape=product.shape, tiling=outer), product.tiling)
 
 

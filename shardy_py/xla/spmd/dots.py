@@ -25,6 +25,7 @@ from math import prod
 from shardy_py.xla.spmd.all_to_all import exchanges
 from shardy_py.xla.spmd.convolutions import convolution
 from shardy_py.xla.spmd.dot_groups import on_batch, on_contracting, on_free
+from shardy_py.xla.spmd.einsum_loops import in_loop
 from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.products import (
     LHS,
@@ -87,6 +88,7 @@ def _whole(product: Product, *, may_reshard: bool, may_sum: bool) -> HeldTensor 
     attempts: tuple[Callable[[], HeldTensor | None], ...] = (
         lambda: _along_batch(product),
         lambda: _along_batch_of_output(product, any_reshard=False),
+        lambda: in_loop(product),
         lambda: _along_batch_of_output(product, any_reshard=True),
         lambda: _summed(product) if may_sum or product.tiling.is_replicated else None,
         lambda: _along_free(product, LHS),

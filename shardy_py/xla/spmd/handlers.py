@@ -29,7 +29,7 @@ from shardy_py.xla.spmd.movement import (
     with_whole_dimensions,
 )
 from shardy_py.xla.spmd.partitioned import HeldTensor, without_axes
-from shardy_py.xla.spmd.products import Product, ProductDimensions
+from shardy_py.xla.spmd.products import LHS, RHS, Product, ProductDimensions
 from shardy_py.xla.spmd.reductions import reduced
 from shardy_py.xla.spmd.reshapes import reshaped
 from shardy_py.xla.spmd.reshard import reshard
@@ -126,7 +126,9 @@ def _product(
         len(lhs.shape), len(rhs.shape), contracting=contracting, batch=batch
     )
     product = Product(dimensions, lhs, rhs, application.shape(), target, application.element())
-    return [dots.dot(replace(product, is_unreduced=application.is_unreduced))]
+    loops = application.loops and replace(application.loops, devices=target.device_count)
+    shared = frozenset((LHS, RHS)[number] for number in application.shared)
+    return [dots.dot(replace(product, is_unreduced=application.is_unreduced, loops=loops, shared=shared))]
 
 
 def _without_axes(application: Application) -> tuple[HeldTensor, HeldTensor, Tiling]:

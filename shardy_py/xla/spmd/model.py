@@ -42,6 +42,7 @@ class PlannedCollective:
     key: equal for equal collectives of one value, which XLA merges; None if it has no equal.
     pairs: of a permute, all devices that send, each with the one that receives, in XLA's order; those of the
         first group of devices, if there are several.
+    instead: of the permutes of a loop that a product became, the collective that it would need otherwise.
     """
 
     kind: str
@@ -54,6 +55,7 @@ class PlannedCollective:
     group: tuple[int, ...] = field(default=(), compare=False, repr=False)
     made_shape: tuple[int, ...] = field(default=(), compare=False, repr=False)
     pairs: Pairs = field(default=(), compare=False, repr=False)
+    instead: PlannedCollective | None = field(default=None, compare=False, repr=False)
 
     @property
     def held_bytes(self) -> int:

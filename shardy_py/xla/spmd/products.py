@@ -24,6 +24,7 @@ from shardy_py.xla.spmd.tiling import Shape, Tiling
 
 if TYPE_CHECKING:
     from shardy_py.xla.spmd.convolutions import Convolution
+    from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 
 LHS, RHS, OUTPUT = "lhs", "rhs", "output"
 OTHER = {LHS: RHS, RHS: LHS}
@@ -124,6 +125,8 @@ class Product:
     shape: of the whole result. tiling: wanted of the result. element: the name of its element type.
     finish: what follows the product on each device: collectives over several groups.
     convolution: if it is one. is_unreduced: what devices add up is not summed: the result stays unreduced.
+    loops: when it becomes a loop of permutes; None: never. shared: the operands that another op of the
+        program gathers alike.
     """
 
     dimensions: ProductDimensions
@@ -135,6 +138,8 @@ class Product:
     finish: Callable[[HeldTensor], HeldTensor] | None = None
     convolution: Convolution | None = None
     is_unreduced: bool = False
+    loops: EinsumLoops | None = None
+    shared: frozenset[str] = frozenset()
 
     def summed(self, found: HeldTensor, tiling: Tiling, dimensions: Iterable[int]) -> HeldTensor:
         """The result after a sum among the devices that differ along dimensions of a tiling."""

@@ -25,7 +25,9 @@ from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
 from shardy_py.ops import TABLE, Control, OpRecord
 from shardy_py.xla.spmd.application import Application, static_shape
+from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.facet import SentRow, partition, sent_row
+from shardy_py.xla.spmd.loop_users import ValueUses
 from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
 from shardy_py.xla.spmd.partitioned import HeldTensor, Rematerialization, without_axes
 from shardy_py.xla.spmd.patterns import Pattern, PatternRole, Uses
@@ -77,16 +79,20 @@ class ProgramPlan:
         return CollectivePlan(tuple(each.collective for each in self.sent))
 
 
+_NO_LOOPS: tuple[EinsumLoops | None, frozenset[int]] = (None, frozenset())
 StepPlans = dict[int, tuple[PlannedOp, Hashable, Sequence[HeldTensor], tuple[Planned, ...]]]
 """By the identity of a step: the step, which results were used, its operands, and its plan."""
 
 
-def plan_program(main: Block, plans: StepPlans | None = None) -> ProgramPlan:
+def plan_program(
+    main: Block, plans: StepPlans | None = None, loops: EinsumLoops | None = None
+) -> ProgramPlan:
     """Plans a program; raises ShardyError for tensors of dynamic shape.
 
     plans: those of steps that this program may share with others; receives those of its own.
+    loops: when products become loops of permutes; None: never.
     """
-    walk = _Walk({} if plans is None else plans)
+    walk = _Walk({} if plans is None else plans, loops)
     with SESSION.program():
         walk.bind(main.arguments)
         walk.run(main, None, 1)
@@ -110,6 +116,7 @@ class _Rows:
 @dataclass
 class _Walk:
     plans: StepPlans
+    loops: EinsumLoops | None = None
     values: dict[Name, HeldTensor] = field(default_factory=dict[Name, HeldTensor])
     keys: set[Hashable] = field(default_factory=set[Hashable])
     sent: list[Sent] = field(default_factory=list[Sent])
@@ -131,6 +138,7 @@ class _Walk:
     def run(self, block: Block, step: PlannedOp | None, times: int) -> None:
         live = _live(block, self.rows)
         patterns = _patterns_of(block, self.rows)
+        uses = None if self.loops is None else ValueUses.of(block, live)
         for each in block.steps:
             if each.results and live.isdisjoint(each.results):
                 continue
@@ -138,12 +146,12 @@ class _Walk:
             if found is not None and found.applies(self.values[found.source].tiling):
                 self._replace(each, found, times)
             else:
-                self._step(each, times, live)
+                self._step(each, times, live, uses)
         for index, (name, target) in enumerate(zip(block.results, block.targets, strict=True)):
             if name in self.values and target is not None:
                 self._reshard(name, target, step, times, index if step is None else -1)
 
-    def _step(self, step: PlannedOp, times: int, live: set[Name]) -> None:
+    def _step(self, step: PlannedOp, times: int, live: set[Name], uses: ValueUses | None) -> None:
         if step.blocks:
             self._run_blocks(step, times)
             return
@@ -157,7 +165,11 @@ class _Walk:
         except KeyError:  # other values than tensors
             names = [name for name in names if name in values]
             operands = [values[name] for name in names]
-        used = live.issuperset(results) or tuple([name in live for name in results])
+        used: Hashable = live.issuperset(results) or tuple([name in live for name in results])
+        row, context = self.rows.of(step.record), _NO_LOOPS
+        if uses is not None and row.is_product:
+            context = self.loops, uses.shared(step)
+            used = used, *context
         last = self.plans.get(id(step))
         if last is not None and last[0] is step and last[1] == used and all(map(is_, last[2], operands)):
             found = last[3]
@@ -166,9 +178,10 @@ class _Walk:
             if found is None:
                 flags = tuple([name in live for name in results])
                 key, holds = (step.plan_key, used), (step.record, step.targets)
-                found = self._planned(key, names, lambda operands: _applied(step, operands, flags), holds)
+                found = self._planned(
+                    key, names, lambda operands: _applied(step, operands, flags, *context), holds
+                )
             self.plans[id(step)] = step, used, operands, found
-        row = self.rows.of(step.record)
         for name, result in zip(results, found, strict=True):
             if result.made is not None and row.part is PatternRole.SLICE:
                 self._note_slice(name, result, names)
@@ -264,14 +277,22 @@ class _Walk:
         return name if isinstance(root, int) else (name, root[1])
 
 
-def _applied(step: PlannedOp, operands: Sequence[HeldTensor], used: tuple[bool, ...]) -> Sequence[HeldTensor]:
+def _applied(
+    step: PlannedOp,
+    operands: Sequence[HeldTensor],
+    used: tuple[bool, ...],
+    loops: EinsumLoops | None,
+    shared: frozenset[int],
+) -> Sequence[HeldTensor]:
     """The results of a step, for operands whose reshards are known."""
     targets = tuple([target for target in step.targets if target is not None])
     row = TABLE.get(step.record.name)
     if row is not None and row.is_wire:
         pairs = zip(operands, targets, strict=True)
         return [replace(reshard(value, target), number=None) for value, target in pairs]
-    return partition(Application(step.record, tuple(operands), targets, used, step.is_unreduced))
+    return partition(
+        Application(step.record, tuple(operands), targets, used, step.is_unreduced, loops, shared)
+    )
 
 
 def _operand(step: PlannedOp, names: Sequence[Name], origin: int) -> int:

@@ -31,6 +31,7 @@ _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
 """Families of ops for which parts of operands are permuted before they run."""
 _NO_CHAINS: Mapping[Name, int] = MappingProxyType({})
+_IN_A_LOOP = PassChange("windowed einsum", "the product is a loop that computes while shards are sent")
 _MERGED = PassChange("cse", "equal collectives of one value are one")
 
 
@@ -162,7 +163,11 @@ class _Builder:
         """The collectives of the results of a step, and the nodes of its operands behind theirs."""
         needed, record = self.shared.needed[id(step)], step.record
         halo = TABLE[record.name].kind in _READ_FROM_NEIGHBOURS
-        after = [each for each in needed if not each.roots and not (halo and is_permute(each))]
+        after = [
+            each
+            for each in needed
+            if not each.roots and (each.collective.instead or not (halo and is_permute(each)))
+        ]
         ranks = {type_.rank for type_ in record.results if type_ is not None}
         after = [each for each in after if len(each.collective.held_shape) in ranks]
         behind = set(map(id, after))
@@ -320,12 +325,15 @@ class _Builder:
         source = self._part(source, collective.held_shape, None)
         made = collective.made_shape or collective.held_shape
         place = self._place(sent)
-        transfer = Transfer(collective, (sent,), reduction_of(sent))
+        changes = () if collective.instead is None else (_IN_A_LOOP,)
+        transfer = Transfer(collective, (sent,), reduction_of(sent), changes)
         node = DeviceNode(
             NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer
         )
-        # XLA does not merge all-reduces: each has a computation of its own.
-        key = (*what_is_sent(collective), source, place) if collective.kind != "all_reduce" else None
+        # XLA does not merge all-reduces: each has a computation of its own. Loops have shards of their own.
+        key = None
+        if collective.kind != "all_reduce" and not collective.instead:
+            key = *what_is_sent(collective), source, place
         found = self._add(node, key)
         first = self.nodes[found].transfer
         if first is not None and first is not transfer:
@@ -342,6 +350,8 @@ class _Builder:
         """
         if sent.step is None:
             return sent.number
+        if sent.collective.kind == "all_gather" and sent.collective.group:
+            return None  # the shapes tell along which dimensions
         needed = self.shared.needed.get(id(sent.step), ())
         place = next((i for i, each in enumerate(needed) if each is sent), -1)
         return id(sent.step.record), place, *map(id, sent.step.targets)

@@ -9,24 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import count
 
 from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
+from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.program import Block
 from shardy_py.xla.spmd.walk import ProgramPlan
 from shardy_py.xla.targets.additions import into_scatters
 from shardy_py.xla.targets.build import body_of
 from shardy_py.xla.targets.combining import CombinerLimits, Issued, combined
 from shardy_py.xla.targets.exposure import with_exposure
+from shardy_py.xla.targets.first_shards import zeros_sent_once
 from shardy_py.xla.targets.gathers import gathered
 from shardy_py.xla.targets.loops import moved_out
 from shardy_py.xla.targets.merging import merged
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.narrowing import narrowed, widened
+from shardy_py.xla.targets.padding import ScatteredParts, padded
 from shardy_py.xla.targets.rounding import rounded
-from shardy_py.xla.targets.simplified import called, simplified
+from shardy_py.xla.targets.simplified import simplified, without_transpositions
 from shardy_py.xla.targets.sums import folded, reassociated, scattered
 from shardy_py.xla.targets.tiles import scatters_in_tiles, summed
 
@@ -36,6 +39,8 @@ Pass = Callable[[DeviceBody, "count[int]"], DeviceBody]
 _MIB = 2**20
 _RINGS = 8
 """Devices of a torus of two dimensions that XLA:TPU takes as one ring; those of three are none from 8 on."""
+_LEAST_SECONDS = 1e-8
+"""Of a collective, from which on XLA's partitioner judges whether a loop is faster."""
 _WAITS = "all_reduce", "reduce_scatter", "all_to_all"
 """The kinds that XLA:TPU runs synchronously; on a torus of three dimensions gathers, too."""
 
@@ -46,7 +51,8 @@ class Compiler:
 
     whole: those that run on the entry computation with all in it, after the others. unknown: further changes
     of the compiler, which reports do not have, as a phrase. simplify: changes the program before the
-    partitioner. synchronous: the kinds of collectives that it does not start early.
+    partitioner. synchronous: the kinds of collectives that it does not start early. loops: when its
+    partitioner makes loops of products.
     """
 
     name: str
@@ -56,20 +62,35 @@ class Compiler:
     unknown: str = ""
     simplify: Callable[[Block], Block] | None = None
     synchronous: tuple[str, ...] = ()
+    loops: EinsumLoops | None = None
 
 
-def _tpu(most: int) -> Compiler:
-    """XLA:TPU; most: the devices of a mesh all of which may scatter a sum among them."""
-    fits = partial(scatters_in_tiles, on_flat_torus=most >= _RINGS)
-    parts = partial(scattered, most=most, fits=fits)
+@lru_cache
+def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes: int) -> Compiler:
+    """XLA:TPU; dimensions, bytes_per_second: of the torus and its links. The others are as of `Hardware`."""
+    most = _RINGS if dimensions < 3 else _RINGS - 1
+    # A product by a matrix of bf16, 2 bytes an element, has 2 flop an element and row.
+    loops = EinsumLoops(loop_rows / 2, _LEAST_SECONDS * bytes_per_second, dimensions) if loop_rows else None
+    parts = ScatteredParts(scoped_bytes, dimensions)
+    fits = partial(scatters_in_tiles, on_flat_torus=dimensions < 3)
     return Compiler(
         "XLA:TPU",
-        (gathered, into_scatters, moved_out, reassociated, parts, summed),
+        (
+            gathered,
+            zeros_sent_once,
+            into_scatters,
+            moved_out,
+            reassociated,
+            partial(scattered, most=most, behind_ones=False, fits=fits),
+            partial(padded, parts=parts),
+            summed,
+        ),
         CombinerLimits(("all_reduce", "reduce_scatter"), 120 * _MIB, 256),
         (rounded,),
-        "loops of permutes instead of gathers for products and of scattered sums (windowed einsum)",
-        simplify=called,
+        "" if loops else "loops of permutes instead of gathers for products and of scattered sums",
+        simplify=without_transpositions,
         synchronous=_WAITS if most >= _RINGS else (*_WAITS, "all_gather"),
+        loops=loops,
     )
 
 
@@ -87,14 +108,12 @@ _CPU = Compiler(
 )
 
 
-_TPUS = {True: _tpu(_RINGS), False: _tpu(_RINGS - 1)}
-"""XLA:TPU, by whether links are in fewer than three dimensions."""
-
-
 def compiler_of(hardware: Hardware) -> Compiler | None:
     """Returns the compiler for a device; None if its passes are not known here."""
     if hardware.compiler == "tpu":
-        return _TPUS[hardware.network.dimensions < 3]
+        network = hardware.network
+        rate = network.link.link.bytes_per_second
+        return _tpu(network.dimensions, rate, hardware.loop_rows, hardware.scoped_bytes)
     return {"gpu": _GPU, "cpu": _CPU}.get(hardware.compiler)
 
 

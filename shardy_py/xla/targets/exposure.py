@@ -48,7 +48,9 @@ def with_exposure(body: DeviceBody, issued: Sequence[Issued], synchronous: Seque
         before = 0
         for number in each.nodes:
             before |= needs[number]
-        if each.kind in synchronous:
+        if each.parts[0].collective.instead is not None:
+            yield each  # its own product
+        elif each.kind in synchronous:
             yield replace(each, exposed=SYNCHRONOUS)
         else:
             yield each if every & ~before & ~behind[i] else replace(each, exposed=ALONE)

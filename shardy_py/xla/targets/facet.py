@@ -25,7 +25,7 @@ class NodeForm(Enum):
 
     REDUCE: where it reduces dimensions of one element. UPDATE: of the second, in place of a part of the
     first. SCATTER: of the last, added to parts of the first. BARRIER: of none.
-    LARGEST: the largest elements, and their places.
+    LARGEST: the largest elements, and their places. PRODUCT: of none.
     """
 
     NONE = auto()
@@ -41,6 +41,7 @@ class NodeForm(Enum):
     SCATTER = auto()
     BARRIER = auto()
     LARGEST = auto()
+    PRODUCT = auto()
 
 
 def _all(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
@@ -108,7 +109,7 @@ COMPILED = Facet(
     CompiledRow(),
     {Family.ELEMENTWISE: CompiledRow(wanted=_same)},
     {
-        "stablehlo.dot_general": CompiledRow(wanted=_factors),
+        "stablehlo.dot_general": CompiledRow(NodeForm.PRODUCT, _factors),
         "stablehlo.convert": CompiledRow(NodeForm.CONVERT, _same),
         "stablehlo.reshape": CompiledRow(NodeForm.RESHAPE),
         "stablehlo.transpose": CompiledRow(NodeForm.TRANSPOSE, _transposed),

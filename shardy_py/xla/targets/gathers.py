@@ -1,9 +1,10 @@
-"""Gathers of gathers along other axes, which XLA:TPU sends as one.
+"""Gathers of gathers along other axes for one reshard, which XLA:TPU sends as one.
 
     all_gather(all_gather(x) over a) over b  ->  all_gather(x) over a, b
 
-Seen in what it compiles (a matrix that is sharded along both dimensions and needed whole: one gather of 33.5
-MB for two of 50.3 MB in all, on v5e and v5p); its pass is not public. Not here: sums of sums (`sums.py`).
+Seen in what it compiles: a value that is sharded along two or three dimensions and needed whole, also only
+along some of them, also by a product, is gathered once; if the program itself has a value in between, even
+one that nothing else reads, twice. Its pass is not public. Not here: sums of sums (`sums.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count
 
-from shardy_py.xla.targets.facet import NodeForm
+from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, PassChange
 from shardy_py.xla.targets.sums import product_of_groups
 
@@ -24,10 +25,14 @@ def gathered(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     new: dict[int, DeviceNode] = {}
     for number in body.sent:
         node = body.nodes[number]
-        source = _behind(body, number)
+        source = body.nodes[number].inputs[0] if node.inputs else -1
+        if body.only_user(source) != number:
+            continue
         inner_node = new.get(source) or body.nodes.get(source)
         outer, inner = node.transfer, None if inner_node is None else inner_node.transfer
         if outer is None or inner is None or inner_node is None or not outer.kind == inner.kind == _GATHER:
+            continue
+        if not _is_one_reshard(inner.members[-1], outer.members[0]):
             continue
         group = product_of_groups(inner.collective.group, outer.collective.group)
         if group is None or inner.collective.element_type != outer.collective.element_type:
@@ -39,12 +44,6 @@ def gathered(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     return body.edited(new, {})
 
 
-def _behind(body: DeviceBody, number: int) -> int:
-    """The node that a gather reads behind copies, which XLA removes; -1 if others read it."""
-    while True:
-        (source, *_) = body.nodes[number].inputs or (-1,)
-        if source not in body.nodes or body.only_user(source) != number:
-            return -1
-        if body.form(source) is not NodeForm.COPY:
-            return source
-        number = source
+def _is_one_reshard(first: Sent, second: Sent) -> bool:
+    """True if both are sent for one use of one value."""
+    return first.step is second.step and first.roots == second.roots

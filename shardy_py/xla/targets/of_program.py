@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp
 
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
+from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.walk import Block, ProgramPlan, plan_program
 from shardy_py.xla.targets.combining import Issued
@@ -19,11 +20,16 @@ from shardy_py.xla.targets.compiled import CompiledPlan, Compiler, compiled
 
 
 class SimplifiedProgram(SpmdProgram):
-    """A program as a compiler simplifies it before the partitioner, with the plan of that."""
+    """A program as a compiler simplifies it before the partitioner, with the plan of that.
 
-    def __init__(self, base: SpmdProgram, simplify: Callable[[Block], Block]) -> None:
+    loops: when its partitioner makes loops of products.
+    """
+
+    def __init__(
+        self, base: SpmdProgram, simplify: Callable[[Block], Block], loops: EinsumLoops | None = None
+    ) -> None:
         super().__init__(base.module, base.originals, base.is_planned, base.table, base.release)
-        self.base, self.simplify = base, simplify
+        self.base, self.simplify, self.loops = base, simplify, loops
         self.meshes, self.values, self.entries = base.meshes, base.values, base.entries
         self.result_sharding = base.result_sharding
         self._made: dict[FuncOp, tuple[Block, ProgramPlan]] = {}
@@ -33,8 +39,9 @@ class SimplifiedProgram(SpmdProgram):
         if function not in self._made:
             block = self.base.block(function)
             simple = self.simplify(block)
-            is_same = simple is block
-            plan = self.base.planned(function)[1] if is_same else plan_program(simple, self.base.step_plans)
+            is_same = simple is block and self.loops is None
+            plans = self.base.step_plans
+            plan = self.base.planned(function)[1] if is_same else plan_program(simple, plans, self.loops)
             self._made[function] = simple, plan
         return self._made[function]
 
@@ -56,7 +63,7 @@ class CompiledProgram:
 
     def __post_init__(self) -> None:
         if self.program.is_planned and self.compiler.simplify is not None:
-            self.program = SimplifiedProgram(self.program, self.compiler.simplify)
+            self.program = SimplifiedProgram(self.program, self.compiler.simplify, self.compiler.loops)
 
     @staticmethod
     def of(program: SpmdProgram, compiler: Compiler) -> CompiledProgram:
@@ -82,5 +89,6 @@ class CompiledProgram:
         found: dict[int, Issued] = {}
         for each in self.plan(function).issued:
             for part in each.parts:
-                found |= {id(member.collective): each for member in part.members}
+                for member in part.members:
+                    found.setdefault(id(member.collective), each)
         return found

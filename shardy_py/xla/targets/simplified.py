@@ -1,6 +1,7 @@
-"""Programs as XLA:GPU simplifies them before it partitions them, unlike XLA:CPU.
+"""Programs as XLA:GPU and XLA:TPU simplify them before they partition them, unlike XLA:CPU.
 
     transpose(dot(a, b))  ->  dot(b, a)        reduce(reduce(x))  ->  reduce(x)        top_k  ->  TopK
+    on TPUs: dot(a, transpose(b))  ->  dot(a, b), along other dimensions of b
 
 What is sent follows: parts of a gradient are scattered along another dimension, and sums of sums are summed
 among devices once. Source: openxla/xla, `HandleTranspose` and `HandleReduce` in
@@ -34,8 +35,8 @@ def simplified(block: Block) -> Block:
     return _Simplifier(_BY_GPU, Counter(used(block))).block(block)
 
 
-def called(block: Block) -> Block:
-    """The block of a program with calls of `TopK`, as XLA:TPU has them too."""
+def without_transpositions(block: Block) -> Block:
+    """The block of a program as XLA:TPU simplifies it: calls of `TopK`, no transpositions before products."""
     return _Simplifier(_BY_TPU, Counter(used(block))).block(block)
 
 
@@ -109,6 +110,32 @@ class _Simplifier:
         assert made is not None
         return (_with(step, made, operands=inner.operands),)
 
+    def unfolded(self, step: PlannedOp) -> Sequence[PlannedOp]:
+        """A product of what its operands transpose; their free dimensions keep their order."""
+        if len(step.operands) != len(step.record.operands):
+            return ()
+        found = [self._untransposed(name) for name in step.operands]
+        if found == [None, None]:
+            return ()
+        types = tuple(
+            type_ if before is None else before.record.operands[0]
+            for type_, before in zip(step.record.operands, found, strict=True)
+        )
+        orders = tuple(
+            None if before is None else before.record.attributes["permutation"] for before in found
+        )
+        made = self._record(step.record, (orders, types), lambda: _folded(step.record, orders, types))
+        if made is None:
+            return ()
+        pairs = zip(step.operands, found, strict=True)
+        names = tuple(name if before is None else before.operands[0] for name, before in pairs)
+        return (_with(step, made, operands=names),)
+
+    def _untransposed(self, name: Name) -> PlannedOp | None:
+        maker = self.makers.get(name)
+        is_transposition = maker is not None and COMPILED.of(maker.record.name).form is NodeForm.TRANSPOSE
+        return maker if is_transposition else None
+
     def selected(self, step: PlannedOp) -> Sequence[PlannedOp]:
         """A call of `TopK`, through which shardings do not propagate: only from what uses its values.
 
@@ -153,9 +180,13 @@ class _Simplifier:
         return known[1]
 
 
-_BY_TPU = {NodeForm.LARGEST: _Simplifier.selected}
+_BY_TPU = {
+    NodeForm.LARGEST: _Simplifier.selected,
+    NodeForm.TRANSPOSE: _Simplifier.transposed,
+    NodeForm.PRODUCT: _Simplifier.unfolded,
+}
 _BY_GPU = {
-    **_BY_TPU,
+    NodeForm.LARGEST: _Simplifier.selected,
     NodeForm.TRANSPOSE: _Simplifier.transposed,
     NodeForm.REDUCE: _Simplifier.reduced,
 }
@@ -221,6 +252,27 @@ def _swapped(product: OpRecord, order: tuple[int, ...], transpose: OpRecord) -> 
     if precision := product.attributes.get("precision_config"):
         attributes["precision_config"] = tuple(reversed(precision))
     return replace(product, operands=product.operands[::-1], results=transpose.results, attributes=attributes)
+
+
+def _folded(
+    product: OpRecord, orders: tuple[tuple[int, ...] | None, ...], types: tuple[TensorType | None, ...]
+) -> OpRecord | None:
+    """The product of operands before they were transposed; None if its result would be transposed.
+
+    orders: by operand the permutation of its dimensions, None for those that are not transposed.
+    """
+    numbers = DotDimensions.of(product.attributes)
+    attributes: dict[str, tuple[int, ...]] = {}
+    for side, order, type_, batch, contracting in zip(
+        ("lhs", "rhs"), orders, types, numbers.batching, numbers.contracting, strict=True
+    ):
+        before = order or tuple(range(len(_shape(type_))))
+        free = [at for i, at in enumerate(before) if i not in batch and i not in contracting]
+        if free != sorted(free):
+            return None
+        attributes[f"{side}_batching_dimensions"] = tuple(before[i] for i in batch)
+        attributes[f"{side}_contracting_dimensions"] = tuple(before[i] for i in contracting)
+    return replace(product, operands=types, attributes={**product.attributes, _NUMBERS: attributes})
 
 
 def _dimensions(reduction: OpRecord) -> tuple[int, ...]:

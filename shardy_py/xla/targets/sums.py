@@ -211,6 +211,8 @@ def scattered(
     numbers: count[int],
     most: float = inf,
     fits: Callable[[Shape, Shape, str, Shape], bool] | None = None,
+    *,
+    behind_ones: bool = True,
 ) -> DeviceBody:
     """All-reduces of which each device keeps its part only, as reduce-scatters.
 
@@ -218,7 +220,7 @@ def scattered(
 
     most: the devices of a mesh all of which may scatter a sum among them. fits: whether a sum of a shape is
     scattered in parts of another shape, by the type of elements and the order in which it is transposed;
-    None: always.
+    None: always. behind_ones: also along a dimension before which there are only dimensions of one element.
     """
     new: dict[int, DeviceNode] = {}
     for number in body.sent:
@@ -233,6 +235,8 @@ def scattered(
             held = transfer.collective.held_shape
             shape = _scattered_shape(held, _shape(sliced.type))
             element = transfer.collective.element_type
+            if not behind_ones and _is_behind_ones(held, shape):
+                continue
             if fits is not None and not fits(held, shape, element, _read_in(body, part)):
                 continue
             change = PassChange("reduce-scatter-creator", "each device keeps its part of the sum only")
@@ -249,6 +253,12 @@ def _read_in(body: DeviceBody, part: int) -> Shape:
     if user is None or node is None or node.step is None or body.form(user) is not NodeForm.TRANSPOSE:
         return ()
     return tuple(node.step.record.attributes.get("permutation") or ())
+
+
+def _is_behind_ones(held: Shape, made: Shape) -> bool:
+    """True if the first dimension that is split has others before it, all of one element."""
+    split = next((i for i, (whole, own) in enumerate(zip(held, made, strict=False)) if whole != own), 0)
+    return split > 0 and prod(held[:split]) == 1
 
 
 def _parts(body: DeviceBody, number: int) -> Iterator[int]:

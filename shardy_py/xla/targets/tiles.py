@@ -48,11 +48,10 @@ def scatters_in_tiles(
     if len(held) < 2:
         return False
     packed = max(1, _WORD // element_type(element).bits)
-    tile = _ROWS * (1 if on_flat_torus else packed), _LANES * packed
-    least = _LEAST * (1 if on_flat_torus else 2)
+    rings = 1 if on_flat_torus else 2
     transposed = (read_in,) if len(read_in) == len(held) else ()
     orders = (*transposed, *_compact_orders(held, element))
-    return any(_fits(held, made, order, tile, least) for order in orders)
+    return any(_fits(held, made, order, _LANES * packed, rings) for order in orders)
 
 
 def _compact_orders(shape: Shape, element: str) -> Iterator[tuple[int, ...]]:
@@ -68,14 +67,17 @@ def _compact_orders(shape: Shape, element: str) -> Iterator[tuple[int, ...]]:
         yield exchanged
 
 
-def _fits(held: Shape, made: Shape, order: tuple[int, ...], tile: tuple[int, int], least: int) -> bool:
+def _fits(held: Shape, made: Shape, order: tuple[int, ...], lane_tile: int, rings: int) -> bool:
     *major, row, lane = order
-    rows, lanes = _up(made[row], tile[0]), _up(made[lane], _LANES)
-    if made[lane] != held[lane] and made[lane] % tile[1]:
+    if made[lane] != held[lane] and made[lane] % lane_tile:
         return False
-    if made[row] != held[row] and rows > _PADDING * made[row]:
+    rows, others = made[row], prod(made[d] for d in major)
+    if made[lane] == held[lane]:
+        rows, others = (rows, others // rings) if others % rings == 0 else (-(-rows // rings), others)
+    padded = _up(rows, _ROWS)
+    if made[row] != held[row] and padded > _PADDING * rows:
         return False
-    return prod(made[d] for d in major) * rows * lanes >= least
+    return others * padded * _up(made[lane], _LANES) >= _LEAST
 
 
 def _up(size: int, tile: int) -> int:

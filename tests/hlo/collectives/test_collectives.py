@@ -163,23 +163,27 @@ def test_scattered_sums_in_fusions_of_tpus() -> None:
 
 def test_steps_of_one_gather_in_several_fusions() -> None:
     step = """
-%{name} (a: f32[4]) -> f32[16] {{
+%{name} (a: f32[4]) -> {shape} {{
   %a = f32[4]{{0}} parameter(0)
-  ROOT %g{name} = f32[16]{{0}} all-gather(%a), channel_id=1, dimensions={{0}}, \
-frontend_attributes={{chain_id="7"}}
+  {root}%g{name} = f32[16]{{0}} all-gather(%a), channel_id=1, dimensions={{0}}, \
+frontend_attributes={{chain_id="7"}}{started}
 }}"""
+    started = """
+  ROOT %c = (f32[4]{0}, f32[16]{0}, u32[]) custom-call(%gone), custom_call_target="AsyncCollectiveStart\""""
     (sent,) = found_in(
         module(
             """
   %p = f32[4]{0} parameter(0)
-  %f = f32[16]{0} fusion(%p), kind=kCustom, calls=%one
+  %f = (f32[4]{0}, f32[16]{0}, u32[]) fusion(%p), kind=kCustom, calls=%one
   %s = f32[4]{0} sine(%p)
   %h = f32[16]{0} fusion(%p), kind=kCustom, calls=%two
   ROOT %t = (f32[16]{0}, f32[4]{0}) tuple(%h, %s)""",
-            before=step.format(name="one") + step.format(name="two"),
+            before=step.format(name="one", shape="(f32[4], f32[16], u32[])", root="", started=started)
+            + step.format(name="two", shape="f32[16]", root="ROOT ", started=""),
         )
     )
     assert (sent.form, sent.channel, sent.overlap.names) == ("in 2 steps", 1, ("s",))
+    assert (sent.held_bytes, sent.made_bytes) == (16, 64)
 
 
 LOOP = """

@@ -36,7 +36,7 @@ func.func @main(%a: tensor<64x32xf32> {{{_COLUMNS}}}, %b: tensor<32x16xf32> {{{_
     ("target", "uses", "shape"),
     [
         ("h100", "return %1 : tensor<16x64xf32>", (16, 64)),
-        ("tpu-v5p", "return %1 : tensor<16x64xf32>", (64, 16)),
+        ("tpu-v5p", "return %1 : tensor<16x64xf32>", (16, 64)),
         (
             "h100",
             "%2 = stablehlo.transpose %0, dims = [1, 0] : (tensor<64x16xf32>) -> tensor<16x64xf32>\n"
