@@ -145,6 +145,6 @@ def _held(product: Product, side: str) -> int:
 
 
 def _flops(product: Product, lhs: Shape, rhs: Shape) -> float:
-    """Of the product of operands with these shapes."""
+    """The operations of the product of operands with these shapes."""
     own = prod(rhs[i] for i in numbers(product.dimensions.rhs_free, RHS))
     return 2.0 * prod(lhs) * own

@@ -78,7 +78,7 @@ class LoopSides:
 
     @staticmethod
     def of(product: Product) -> LoopSides:
-        """Those of a product."""
+        """The sides of a product."""
         sides = (LHS, RHS)
         return LoopSides(
             product.device_count,

@@ -20,6 +20,8 @@ from shardy_py.xla.spmd.products import LHS, RHS, Product, ProductDimensions, op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 
+_NUMBERS = "dot_dimension_numbers"
+
 
 @dataclass(frozen=True, slots=True)
 class ValueUses:
@@ -33,7 +35,7 @@ class ValueUses:
 
     @staticmethod
     def of(block: Block, live: Container[Name]) -> ValueUses:
-        """Those of a block. live: the values that something needs."""
+        """The values of a block. live: those that something needs."""
         users: dict[Name, list[PlannedOp]] = {}
         tilings = {value.name: value.tiling for value in block.arguments}
         for step in block.steps:
@@ -61,7 +63,7 @@ class ValueUses:
         record, target = step.record, step.targets[0] if step.targets else None
         if target is None:
             return None
-        if record.name == "stablehlo.dot_general":
+        if _NUMBERS in record.attributes:
             return self._wanted_by_product(step, target, number)
         permutation = record.attributes.get("permutation")
         if permutation is not None:

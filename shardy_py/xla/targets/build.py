@@ -23,7 +23,7 @@ from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 from shardy_py.xla.spmd.walk import ProgramPlan, Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
-from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
+from shardy_py.xla.targets.model import MERGED, DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 from shardy_py.xla.targets.parts import is_part, is_piece, local_type, shape_of
 from shardy_py.xla.targets.sends import fits, is_halo, is_of, is_permute, reduction_of, what_is_sent
 
@@ -32,7 +32,6 @@ _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
 """Families of ops for which parts of operands are permuted before they run."""
 _NO_CHAINS: Mapping[Name, int] = MappingProxyType({})
 _IN_A_LOOP = PassChange("windowed einsum", "the product is a loop that computes while shards are sent")
-_MERGED = PassChange("cse", "equal collectives of one value are one")
 
 
 def body_of(block: Block, plan: ProgramPlan) -> DeviceBody:
@@ -337,7 +336,7 @@ class _Builder:
         found = self._add(node, key)
         first = self.nodes[found].transfer
         if first is not None and first is not transfer:
-            merged = replace(first.changed(_MERGED), members=(*first.members, sent))
+            merged = replace(first.changed(MERGED), members=(*first.members, sent))
             self.nodes[found] = self.shared.nodes[found] = replace(self.nodes[found], transfer=merged)
         if collective.key is not None:
             self.shared.sent[collective.key] = found
@@ -350,8 +349,6 @@ class _Builder:
         """
         if sent.step is None:
             return sent.number
-        if sent.collective.kind == "all_gather" and sent.collective.group:
-            return None  # the shapes tell along which dimensions
         needed = self.shared.needed.get(id(sent.step), ())
         place = next((i for i, each in enumerate(needed) if each is sent), -1)
         return id(sent.step.record), place, *map(id, sent.step.targets)

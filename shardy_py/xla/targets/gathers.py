@@ -1,4 +1,4 @@
-"""Gathers of gathers along other axes for one reshard, which XLA:TPU sends as one.
+"""Gathers that XLA:TPU sends as one: equal ones, and those of gathers along other axes for one reshard.
 
     all_gather(all_gather(x) over a) over b  ->  all_gather(x) over a, b
 
@@ -9,11 +9,13 @@ one that nothing else reads, twice. Its pass is not public. Not here: sums of su
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from itertools import count
 
 from shardy_py.xla.spmd.walk import Sent
-from shardy_py.xla.targets.model import DeviceBody, DeviceNode, PassChange
+from shardy_py.xla.targets.model import MERGED, DeviceBody, DeviceNode, PassChange
+from shardy_py.xla.targets.sends import what_is_sent
 from shardy_py.xla.targets.sums import product_of_groups
 
 _GATHER = "all_gather"
@@ -42,6 +44,25 @@ def gathered(body: DeviceBody, numbers: count[int]) -> DeviceBody:
         made = replace(inner.changed(_CHANGE, collective), members=(*inner.members, *outer.members))
         new[number] = replace(node, inputs=inner_node.inputs, transfer=made)
     return body.edited(new, {})
+
+
+def gathered_once(body: DeviceBody, numbers: count[int]) -> DeviceBody:
+    """The body with one gather for equal ones of a value, also of different steps."""
+    first: dict[Hashable, int] = {}
+    new: dict[int, DeviceNode] = {}
+    instead: dict[int, int] = {}
+    for number in body.sent:
+        node, transfer = body.nodes[number], body.nodes[number].transfer
+        if transfer is None or transfer.kind != _GATHER or not transfer.collective.group:
+            continue
+        same = first.setdefault((what_is_sent(transfer.collective), *node.inputs), number)
+        if same != number:
+            kept = new.get(same, body.nodes[same])
+            assert kept.transfer is not None
+            members = (*kept.transfer.members, *transfer.members)
+            new[same] = replace(kept, transfer=replace(kept.transfer.changed(MERGED), members=members))
+            instead[number] = same
+    return body.edited(new, instead)
 
 
 def _is_one_reshard(first: Sent, second: Sent) -> bool:

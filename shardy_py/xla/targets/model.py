@@ -40,6 +40,9 @@ class PassChange:
     reason: str
 
 
+MERGED: Final = PassChange("cse", "equal collectives of one value are one")
+
+
 @dataclass(frozen=True, slots=True)
 class Transfer:
     """A collective in the program of a device.

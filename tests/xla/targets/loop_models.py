@@ -344,7 +344,7 @@ def compared(name: str, targets: list[str]) -> list[Compared]:
     from shardy_py import Program, propagate
     from shardy_py.base import releases
 
-    known = json.loads(KNOWN.read_text())["programs"][name]
+    known = json.loads(KNOWN.read_text())["programs"].get(name, {})
     with releases.of(releases.JAX_0_10):
         result = propagate(Program.parse(lowered(name), as_compiled=True), progress=False)
         return [
