@@ -150,7 +150,7 @@ def _rounded_for(block: StoredBlock, step: PlannedOp) -> dict[Name, Name]:
 def _of_fusions(
     block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[int, FusedStep]
 ) -> Iterator[Name]:
-    """What fusions without a product make, but results and what permutes send: it may be in VMEM."""
+    """The values that may be in VMEM: made by fusions without a product, neither returned nor permuted."""
     kept = {*block.results}
     for step in steps:
         for each in block.sent_for(step):

@@ -237,7 +237,7 @@ class Fusion:
         return FusedStep(members, [*needs], self._beside_product(members, needs))
 
     def _beside_product(self, members: Sequence[PlannedOp], needs: Collection[Name]) -> Collection[Name]:
-        """Of what fused steps read, what no product among them needs."""
+        """The values that fused steps read and no product among them needs."""
         products = [step for step in members if self.kinds.of(step.record).row.is_product]
         if not products:
             return needs

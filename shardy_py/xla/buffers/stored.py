@@ -52,7 +52,7 @@ class CompileSetting:
 
     @property
     def on_tpu(self) -> bool:
-        """Whether XLA:TPU compiles them."""
+        """True if XLA:TPU compiles them."""
         return self.target == "tpu" and not self.on_host
 
 
@@ -88,7 +88,7 @@ class StoredBlock:
     rounded: RoundedValues = field(default_factory=RoundedValues)
     narrowed: Mapping[int, str] = field(default_factory=dict[int, str])
     for_vmem: set[Name] = field(default_factory=set[Name], init=False)
-    """What fusions make that may be in VMEM instead of HBM."""
+    """The values made by fusions that may be in VMEM instead of HBM."""
     _passed: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     """By the result of a step that holds back what reads it: the name of no bytes that it makes."""
     _barriers: set[Name] = field(default_factory=set[Name], init=False)

@@ -40,7 +40,7 @@ _MIB = 2**20
 _RINGS = 8
 """Devices of a torus of two dimensions that XLA:TPU takes as one ring; those of three are none from 8 on."""
 _LEAST_SECONDS = 1e-8
-"""Of a collective, from which on XLA's partitioner judges whether a loop is faster."""
+"""The time of a collective from which on XLA's partitioner judges whether a loop is faster."""
 _WAITS = "all_reduce", "reduce_scatter", "all_to_all"
 """The kinds that XLA:TPU runs synchronously; on a torus of three dimensions gathers, too."""
 

@@ -1,4 +1,4 @@
-"""What XLA:TPU sends of arrays whose parts do not fill tiles: whole sums, not scattered or gathered parts.
+"""Arrays whose parts do not fill tiles: XLA:TPU sends whole sums of them, not scattered or gathered parts.
 
 Arrays are in memory in tiles of 8 x 128 elements, of the last two dimensions in the order with less padding.
 Source: what XLA:TPU makes of 130 sums and gathers of 2 to 16,384 elements a dimension. Not here: tiles
