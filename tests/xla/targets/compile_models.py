@@ -8,8 +8,8 @@ SET: one of tests/xla/spmd (`jax`, `parallel`, `kinds`, `flax`, ...), or `large`
 TARGET: h100, v5e, v5p, v6e. The second runs in an environment of its own: jax, jaxlib and the compiler of one
 release: jax-cuda12-plugin and jax-cuda12-pjrt, or libtpu (`jax[tpu]`); for GPUs ../shared/targets
 describes the device. It writes a line for each program, and goes on where it stopped. The third puts them
-into `compiled_TARGET.json`: by set and program, the collectives (kind -> ops, runs, bytes of results), counted by
-`hlo/collectives/`, also in the conditions of loops, and the bytes that are allocated.
+into `compiled_TARGET.json`: by set and program, the collectives (kind -> ops, runs, bytes of results), which
+`hlo/collectives/` counts, also in the conditions of loops, and the bytes that are allocated.
 KEEP=FOLDER keeps the HLO and the compiler's dumps.
 """
 
