@@ -121,7 +121,8 @@ class StoredBlock:
         on_host, kinds, note = self.setting.on_host, self.kinds.of, self._note
         for step in block.steps:
             kind = kinds(step.record)
-            self._layouts.note(step, kind)
+            if not self.setting.on_tpu:  # whose products read operands in any order
+                self._layouts.note(step, kind)
             for name, type_, tiling in zip(step.results, step.record.results, step.targets, strict=False):
                 note(name, type_, tiling)
             if kind.is_to_host:
