@@ -113,7 +113,9 @@ def estimate_memory(
     """
     with of(program.release):
         in_vmem = 0 if chip is None else FUSED_IN_VMEM.get(chip.name, 0)
-        return _estimated(program, function, donated, CompileSetting(on_host, target, in_vmem), chip)
+        on_tpu = chip is not None and chip.compiler == "tpu"
+        setting = CompileSetting(on_host, target, in_vmem, on_tpu=on_tpu)
+        return _estimated(program, function, donated, setting, chip)
 
 
 def _estimated(

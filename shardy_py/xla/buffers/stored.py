@@ -43,17 +43,14 @@ class CompileSetting:
 
     on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
     are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
-    fused_in_vmem: the bytes of VMEM for what fusions without a product make.
+    fused_in_vmem: the bytes of VMEM for what fusions without a product make. on_tpu: as XLA:TPU stores
+    values, which the report on time does not follow.
     """
 
     on_host: bool
     target: Target
     fused_in_vmem: int = 0
-
-    @property
-    def on_tpu(self) -> bool:
-        """True if XLA:TPU compiles them."""
-        return self.target == "tpu" and not self.on_host
+    on_tpu: bool = False
 
 
 @dataclass
