@@ -72,7 +72,7 @@ def results_without_shardings(text):
         count = len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
         known = "res_attrs" in main.attributes
         found = ir.ArrayAttr(main.attributes["res_attrs"]) if known else [{}] * count
-        return ["sdy.sharding" not in each for each in found] or [True]
+        return ["sdy.sharding" not in str(each) for each in found] or [True]
 
 
 def _compiled(request, devices):
