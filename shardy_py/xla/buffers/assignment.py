@@ -30,6 +30,8 @@ class Assignment:
     at first; None for none. alias: the values that are others under another name. inner: the computations
     that an event runs, one after the other. until: the number of the event up to which what a collective
     receives is needed, at least. together: for what is received by one op with others, that op.
+    receives_apart: whether what is received is never in the memory of results, as on TPUs: a result that is
+    received is copied.
     """
 
     events: Sequence[Event]
@@ -41,6 +43,7 @@ class Assignment:
     inner: Callable[[Event], Sequence[Assignment]]
     until: Callable[[PlannedCollective], int] = lambda sent: -1
     together: Callable[[Event], Hashable] = lambda event: None
+    receives_apart: bool = False
 
     def temporaries(self) -> tuple[int, tuple[Buffer, ...]]:
         """The bytes of values beyond arguments and results, and what is alive when most is."""
@@ -55,7 +58,7 @@ class Assignment:
         left: list[HeldMemory] = []
         for each in sorted(held, key=lambda each: (-each.size, each.order)):
             preferred = [inside[name] for name in each.periods[0].over if name in inside]
-            slot = results.take(each, preferred) if each.size else None
+            slot = results.take(each, preferred) if each.size and not each.is_apart else None
             if slot is None:
                 left.append(each)
             else:
@@ -171,7 +174,8 @@ class _Holding:
                 dying.remove(taken)
                 held = holders.pop(taken)
             else:
-                held = HeldMemory(sizes[made], [], order, event.step, is_part=is_part)
+                is_apart = block.of.receives_apart and event.sent is not None
+                held = HeldMemory(sizes[made], [], order, event.step, is_part=is_part, is_apart=is_apart)
                 self.found.append(held)
             held.is_shared = held.is_shared or event.is_update
             if block.starts[number] and event.is_update:
@@ -180,7 +184,9 @@ class _Holding:
             names = tuple((block.number, name) for name in over)
             held.periods.append(Period(since, finish, (block.number, made), names))
             slot = roots.get(made)
-            if slot is not None and slot is not held:
+            if slot is not None and held.is_apart:
+                slot.periods.append(Period(block.end, block.end))
+            elif slot is not None and slot is not held:
                 held.move_to(slot)
                 held = slot
             holders[made] = held
@@ -239,7 +245,7 @@ def _written_over(held: Sequence[HeldMemory]) -> list[HeldMemory]:
         period = each.periods[0]
         for name in period.over:
             other = single.get(name)
-            if other is None or other.is_part or other.size != each.size:
+            if other is None or other.is_part or other.is_apart or other.size != each.size:
                 continue
             if other.periods[-1].end == period.start:
                 each.move_to(other)

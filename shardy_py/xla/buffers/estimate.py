@@ -24,7 +24,7 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.chips import VMEM, are_in_vmem
+from shardy_py.xla.buffers.chips import FUSED_IN_VMEM, VMEM, are_in_vmem
 from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.on_chips import by_step, chip_block
@@ -37,6 +37,7 @@ from shardy_py.xla.targets.combining import Issued
 from shardy_py.xla.targets.compiled import compiler_of
 from shardy_py.xla.targets.loops import MOTION
 from shardy_py.xla.targets.of_program import CompiledProgram
+from shardy_py.xla.targets.rounding import RoundedValues, rounded_values
 from shardy_py.xla.targets.sums import REASSOCIATION
 
 _HOST_MEMORY = {"pinned_host", "unpinned_host"}
@@ -111,7 +112,10 @@ def estimate_memory(
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
     with of(program.release):
-        return _estimated(program, function, donated, CompileSetting(on_host, target), chip)
+        in_vmem = 0 if chip is None else FUSED_IN_VMEM.get(chip.name, 0)
+        on_tpu = chip is not None and chip.compiler == "tpu"
+        setting = CompileSetting(on_host, target, in_vmem, on_tpu=on_tpu)
+        return _estimated(program, function, donated, setting, chip)
 
 
 def _estimated(
@@ -121,7 +125,7 @@ def _estimated(
     setting: CompileSetting,
     chip: Hardware | None,
 ) -> MemoryEstimate:
-    compiler = None if chip is None or chip.compiler != "gpu" else compiler_of(chip)
+    compiler = None if chip is None else compiler_of(chip)
     on_chip = None if compiler is None else CompiledProgram.of(program, compiler)
     program = program if on_chip is None else on_chip.program
     block, plan = program.planned(function)
@@ -135,7 +139,17 @@ def _estimated(
         again = {each.collective.key: id(each.step) for each in plan.merged}
         joined = {number: id(op) for number, op in made_of.items() if len(op.parts) > 1}
         measure, merged = LocalSizes(setting.target), by_step(plan.merged)
-        stored = StoredBlock(block, sent, again, setting, measure, merged, joined=joined)
+        rounded, narrowed = RoundedValues(), dict[int, str]()
+        is_known = program.is_planned or not plan.sent
+        if on_chip is not None and chip is not None and chip.compiler == "tpu" and is_known:
+            rounded = rounded_values(on_chip.plan(function).body, block)
+            narrowed = _narrowed(made_of.values())
+        stored = StoredBlock(
+            *(block, sent, again, setting, measure, merged),
+            joined=joined,
+            rounded=rounded,
+            narrowed=narrowed,
+        )
     kept = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "arg_attrs", len(block.arguments))]
     measure = stored.measure
     given = [measure.of(value.type, value.tiling)[1] for value in block.arguments]
@@ -148,13 +162,17 @@ def _estimated(
     carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
     names = [None if number is None else block.arguments[number].name for number in carried]
-    if on_chip is not None and (program.is_planned or not plan.sent):
+    is_gpu = chip is not None and chip.compiler == "gpu"
+    if on_chip is not None and is_gpu and (program.is_planned or not plan.sent):
         computation = GpuComputation(on_chip.plan(function).body, limits=on_chip.compiler.limits)
         given_names = [None if number is None else computation.graph.arguments[number] for number in carried]
         assignment = computation.assignment(results, given_names)
     else:
         assignment = stored.assignment(results, names)
     held, alive = assignment.temporaries()
+    if chip is not None and chip.compiler == "tpu":
+        # XLA:TPU counts what is free between buffers when most is alive beside the whole.
+        held += max(0, held - sum(each.size for each in alive))
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
     entries = program.values.by_value
     live: list[LiveTensor] = []
@@ -178,11 +196,25 @@ def _estimated(
 
 
 def _is_elsewhere(sent: Sent, made_of: Mapping[int, Issued]) -> bool:
-    """True if a sum is not made where it is planned, but later, in the memory of what is added up."""
+    """True if another op does its work: of a sum over what is added up, of a gather together with others."""
     op = made_of.get(id(sent.collective))
-    if op is None or sent.collective.kind != "all_reduce":
+    if op is None:
+        return False
+    if sent.collective.kind == "all_gather":
+        return any(sent in part.members and part.members[-1] is not sent for part in op.parts)
+    if sent.collective.kind != "all_reduce":
         return False
     return any(change.made_by in MOVED for part in op.parts for change in part.changes)
+
+
+def _narrowed(issued: Iterable[Issued]) -> dict[int, str]:
+    """The types that planned collectives send in the end, by the identity of each."""
+    return {
+        id(member.collective): part.collective.element_type
+        for op in issued
+        for part in op.parts
+        for member in part.members
+    }
 
 
 def _carried(

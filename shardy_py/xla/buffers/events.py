@@ -7,11 +7,15 @@ programs on H100 and TPU. Not here: the events on the host (`host_steps.py`), th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, Control, Storage
 from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.fusion import FusedStep
+from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -20,20 +24,31 @@ if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
 
-def events_of(block: StoredBlock, steps: Sequence[PlannedOp], needs: Mapping[int, list[Name]]) -> list[Event]:
+def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[int, FusedStep]) -> list[Event]:
     """Returns the events of the steps; notes the sizes of what they make.
 
-    needs: what each stored step reads, with all that is fused into it, by its identity.
+    groups: each stored step with all that is fused into it, by its identity.
     """
     events: list[Event] = []
     for step in steps:
-        events += _events(block, step, needs[id(step)])
+        events += _events(block, step, groups[id(step)])
+    if block.setting.fused_in_vmem:
+        block.for_vmem.update(_of_fusions(block, steps, groups))
     return events
 
 
-def _events(block: StoredBlock, step: PlannedOp, needs: list[Name]) -> list[Event]:
+def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event]:
+    needs = group.needs
     events, transposed, sums = _sends(block, step, needs)
-    sent = [name for event in events for name in event.makes]
+    rounded = _rounded_for(block, step)
+    events += (Event(None, (name,), (copy,)) for name, copy in rounded.items())
+    needs = [rounded.get(name, name) for name in needs]
+    sent = [name for event in events if event.sent is not None for name in event.makes]
+    row = TABLE[step.record.name]
+    is_moved = (row.is_wire or row.collective is not None) and transposed.isdisjoint(sent)
+    if is_moved and sent and not sums and block.sizes[sent[-1]] == sum(block.sizes[n] for n in step.results):
+        # What is received is the result.
+        return [*events[:-1], events[-1]._replace(makes=step.results)]
     parts = [(name, "parts") for name in step.results] if sums else block.makes(step)
     reads = (*needs, *sent)
     if sent and STORED.of(step.record.name).joins_halo:
@@ -42,8 +57,8 @@ def _events(block: StoredBlock, step: PlannedOp, needs: list[Name]) -> list[Even
         block.sizes[joined] = sum(block.sizes[name] for name in (*needs[:1], *sent))
         events.append(Event(None, reads, (joined,)))
         reads = (joined, *needs[1:])
-    over = tuple(name for name in _written_over(step, reads, sent) if name not in transposed)
-    row = TABLE[step.record.name]
+    apart = {*needs}.difference(group.over) | transposed
+    over = tuple(name for name in _written_over(step, reads, sent) if name not in apart)
     if row.control is Control.LOOP and len(step.operands) == len(parts):
         over = tuple([block.stored_name(name) for name in step.operands])  # each by the result in its place
     is_update = row.storage is Storage.IN_PLACE or row.control is Control.LOOP
@@ -73,7 +88,7 @@ def _sends(
         # What is sent of an operand does not wait for the others, which may be made much later.
         earlier = [event.makes[0] for event in events]
         before = [chains[operand]] if operand in chains else earlier if operand < 0 else []
-        block.sizes[name] = _received(collective)
+        block.sizes[name] = int(_received(collective) * _width(block, collective))
         events.append(Event(step, (*source, *before), (name,), collective))
         if collective.is_strided or collective.kind == "all_to_all":
             transposed.add(name)
@@ -112,3 +127,38 @@ def _received(collective: PlannedCollective) -> int:
     """The bytes of the buffer that a collective writes."""
     gathers = collective.kind == "all_gather"
     return collective.held_bytes * (collective.group_size if gathers else 1)
+
+
+def _width(block: StoredBlock, collective: PlannedCollective) -> float:
+    """The bytes of an element that a collective sends in the end, by those of one that is planned."""
+    sent = block.narrowed.get(id(collective))
+    return 1 if sent is None else element_type(sent).bits / element_type(collective.element_type).bits
+
+
+def _rounded_for(block: StoredBlock, step: PlannedOp) -> dict[Name, Name]:
+    """The copies in bf16 of what a loop reads from around it in that type; notes their sizes."""
+    found: dict[Name, Name] = {}
+    for name in block.rounded.captured.get(id(step), ()):
+        stored = block.stored_name(name)
+        type_ = block.types.get(stored)
+        if type_ is not None and type_.element == "f32":
+            found[stored] = copy = ("rounded", stored)
+            block.sizes[copy] = measured(replace(type_, element="bf16"), block.setting.target)
+    return found
+
+
+def _of_fusions(
+    block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[int, FusedStep]
+) -> Iterator[Name]:
+    """The values that may be in VMEM: made by fusions without a product, neither returned nor permuted."""
+    kept = {*block.results}
+    for step in steps:
+        for each in block.sent_for(step):
+            if each.collective.kind == "collective_permute":
+                kept.update(block.stored_name(name) for name in step.operands)
+    for step in steps:
+        kinds = [block.kinds.of(each.record) for each in groups[id(step)].members]
+        is_fused = sum(not kind.row.is_always_fused for kind in kinds) > 1
+        is_plain = not any(kind.row.is_product or kind.row.is_alone_on_tpu for kind in kinds)
+        if is_fused and is_plain and not (block.sent_for(step) or step.blocks):
+            yield from (name for name in step.results if name not in kept)

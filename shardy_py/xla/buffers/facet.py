@@ -30,6 +30,7 @@ class StoredRow:
     takes_plain: whether elementwise ops are fused into it, although it is not fused itself.
     is_free: whether the result is the operand under another name.
     holds_back: whether what reads a result runs after all operands are made.
+    is_alone_on_tpu: whether nothing takes it in there, as it has an emitter of its own.
 
     On the host (`host_fusion.py`):
     is_pointwise: whether it counts as elementwise for all types. is_movable: whether it is fused although it
@@ -51,6 +52,7 @@ class StoredRow:
     takes_plain: bool = False
     is_free: bool = False
     holds_back: bool = False
+    is_alone_on_tpu: bool = False
     is_pointwise: bool = False
     is_movable: bool = False
     is_conditional: bool = False
@@ -111,7 +113,9 @@ STORED = Facet(
         ),
         "stablehlo.dynamic_slice": StoredRow(is_fused=True, is_movable=True, repeats_others=True),
         "stablehlo.dynamic_update_slice": StoredRow(is_movable=True, is_conditional=True),
-        "stablehlo.gather": StoredRow(is_fused=True, is_movable=True, repeats_others=True),
+        "stablehlo.gather": StoredRow(
+            is_fused=True, is_movable=True, repeats_others=True, is_alone_on_tpu=True
+        ),
         "stablehlo.scatter": StoredRow(is_wide=True),
         "stablehlo.sort": StoredRow(is_wide=True),
         "stablehlo.reduce": StoredRow(

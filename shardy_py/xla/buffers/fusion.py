@@ -7,7 +7,7 @@ they are computed once. Reductions take elementwise producers of their operand. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -21,10 +21,12 @@ class FusedStep(NamedTuple):
     """A stored step with those fused into it.
 
     members: these, each behind those fused into it, the stored one last. needs: the stored values they read.
+    over: those of them in whose place the result may be: that no product reads.
     """
 
     members: list[PlannedOp]
     needs: list[Name]
+    over: Collection[Name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,7 @@ class Fusion:
     results: Sequence[Name]
     kinds: StoringKinds
     reads: Callable[[PlannedOp], Sequence[Name]]
+    on_tpu: bool = False
 
     @cached_property
     def fused(self) -> set[Name]:
@@ -55,14 +58,27 @@ class Fusion:
             for step in steps
             if kinds(step.record).is_broadcast and sizes.get(step.operands[0], 0) > 8
         }
+        products = set[int]()
+        """By identity, the steps that are computed with a product."""
         taking: dict[int, StoringKind] = {}
         """By the identity of a step that may take in others, its kind."""
         for step in reversed(steps):
             kind, own, number = kinds(step.record), sent(step), id(step)
             roots[number] = frozenset((number,))
-            if (kind.is_cheap or kind.row.takes_plain) and not (step.blocks or _gathers(own)):
+            takes = kind.is_cheap or kind.row.takes_plain or (self.on_tpu and kind.row.is_product)
+            if takes and not (step.blocks or _gathers(own)):
                 taking[number] = kind
+            if self.on_tpu and kind.row.is_product:
+                products.add(number)
+                if not own and self._joins(step, taking, returned, roots, products):
+                    (user,) = users[step.results[0]]
+                    found.add(step.results[0])
+                    roots[number] = roots[id(user)]
+                    products |= roots[number]
+                continue
             if own or not kind.is_cheap or step.blocks or len(step.results) != 1:
+                continue
+            if self.on_tpu and kind.row.is_alone_on_tpu:
                 continue
             name = step.results[0]
             if name in returned:
@@ -70,12 +86,47 @@ class Fusion:
             consumers = users.get(name, ())
             into = _roots_of(consumers, roots)
             if kind.row.is_always_fused or (
-                (len(into) == 1 or not kind.is_expensive)
+                (len(into) == 1 or self.on_tpu or not kind.is_expensive)
                 and self._is_fused_into_all(kind, step, consumers, taking, broadcast)
             ):
                 found.add(name)
                 roots[number] = into
         return found
+
+    @cached_property
+    def _behind_product(self) -> set[Name]:
+        """The values that are computed with the product that they are made of, which nothing else reads."""
+        found: set[Name] = set()
+        for step in self.steps:
+            kind = self.kinds.of(step.record)
+            is_plain = kind.is_elementwise or kind.is_transpose
+            if len(step.results) != 1 or self.sent(step):
+                continue
+            if kind.row.is_product or (is_plain and not found.isdisjoint(self._alone(step))):
+                found.add(step.results[0])
+        return found
+
+    def _alone(self, step: PlannedOp) -> Iterator[Name]:
+        """The values that only this step reads."""
+        return (name for name in self.reads(step) if len(self._users[name]) == 1)
+
+    def _joins(
+        self,
+        step: PlannedOp,
+        taking: Mapping[int, StoringKind],
+        returned: Collection[Name],
+        roots: Mapping[int, frozenset[int]],
+        products: Collection[int],
+    ) -> bool:
+        """True if a product is computed with the elementwise op that alone reads it, and no other product."""
+        readers = self._users.get(step.results[0], ())
+        if len(step.results) != 1 or step.results[0] in returned or len(readers) != 1:
+            return False
+        kind = taking.get(id(readers[0]))
+        if kind is None or not (kind.is_elementwise or kind.is_transpose):
+            return False
+        into = roots[id(readers[0])]
+        return len(into) == 1 and into.isdisjoint(products)
 
     @cached_property
     def _users(self) -> dict[Name, list[PlannedOp]]:
@@ -99,10 +150,14 @@ class Fusion:
         broadcast: set[Name],
     ) -> bool:
         """True if an op is fused into steps; an expensive one not where its elements are read repeatedly."""
-        is_plain = kind.is_elementwise and broadcast.isdisjoint(step.operands)
+        is_plain = kind.is_elementwise and (self.on_tpu or broadcast.isdisjoint(step.operands))
         for each in consumers:
             into = taking.get(id(each))
-            if into is None or (into.row.takes_plain and not (is_plain or kind.is_repeatable)):
+            if into is not None and into.row.is_product and step.results[0] in self._behind_product:
+                return False
+            takes_plain = into is not None and (into.row.takes_plain or into.row.is_product)
+            is_layout = kind.is_transpose and into is not None and into.row.is_product
+            if into is None or (takes_plain and not (is_plain or kind.is_repeatable or is_layout)):
                 return False
             if into.is_broadcast and kind.is_expensive:
                 return False
@@ -161,7 +216,7 @@ class Fusion:
         """Depth first: in a chain of fused steps each is visited once."""
         reads = dict.fromkeys(self.reads(step))
         if makers.keys().isdisjoint(reads):
-            return FusedStep([step], [*reads])
+            return FusedStep([step], [*reads], reads)
         members: list[PlannedOp] = []
         needs: dict[Name, None] = {}
         seen = {id(step)}
@@ -179,7 +234,22 @@ class Fusion:
             else:
                 members.append(last)
                 left.pop()
-        return FusedStep(members, [*needs])
+        return FusedStep(members, [*needs], self._beside_product(members, needs))
+
+    def _beside_product(self, members: Sequence[PlannedOp], needs: Collection[Name]) -> Collection[Name]:
+        """The values that fused steps read and no product among them needs."""
+        products = [step for step in members if self.kinds.of(step.record).row.is_product]
+        if not products:
+            return needs
+        makers = {step.results[0]: step for step in members if step.results}
+        needed: set[Name] = set()
+        left = [name for step in products for name in self.reads(step)]
+        while left:
+            name = left.pop()
+            if name not in needed:
+                needed.add(name)
+                left += self.reads(makers[name]) if name in makers else ()
+        return [name for name in needs if name not in needed]
 
 
 def _gathers(sent: Iterable[Sent]) -> bool:

@@ -36,7 +36,8 @@ class HeldMemory:
 
     order: the place of the first of them in the program. step: what it is for. is_shared: whether its values
     are in one memory in any case, as those that a loop carries. is_part: whether an op makes it with others:
-    then XLA's heap puts nothing over it.
+    then XLA's heap puts nothing over it. is_apart: whether it is never that of a result, and nothing is
+    written over it.
     """
 
     size: int
@@ -45,6 +46,7 @@ class HeldMemory:
     step: PlannedOp | None = None
     is_shared: bool = False
     is_part: bool = False
+    is_apart: bool = False
 
     def move_to(self, other: HeldMemory) -> None:
         """Puts the values into other memory."""

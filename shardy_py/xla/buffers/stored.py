@@ -29,10 +29,13 @@ from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
 from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
-from shardy_py.xla.buffers.storing import StoringKinds
+from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
+from shardy_py.xla.buffers.vmem import in_vmem
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.rounding import RoundedValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +44,14 @@ class CompileSetting:
 
     on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
     are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
+    fused_in_vmem: the bytes of VMEM for what fusions without a product make. on_tpu: as XLA:TPU stores
+    values, which the report on time does not follow.
     """
 
     on_host: bool
     target: Target
+    fused_in_vmem: int = 0
+    on_tpu: bool = False
 
 
 @dataclass
@@ -56,7 +63,8 @@ class StoredBlock:
     collective; merged: by step, what it reads that was sent before. types, sizes: of values on each device.
     joined: for what is sent by one op with others, that op, by the identity of the collective.
     alias: the value whose memory a value shares. host_bytes: of values in memory of the host. is_entry:
-    whether it is that of the entry computation. kinds: of the records of the program.
+    whether it is that of the entry computation. kinds: of the records of the program. rounded: values of f32
+    that are stored in bf16; narrowed: the type that a collective sends, if that is another, by its identity.
     """
 
     block: Block
@@ -75,6 +83,10 @@ class StoredBlock:
     is_entry: bool = True
     joined: Mapping[int, int] = field(default_factory=dict[int, int])
     kinds: StoringKinds = field(default_factory=StoringKinds)
+    rounded: RoundedValues = field(default_factory=RoundedValues)
+    narrowed: Mapping[int, str] = field(default_factory=dict[int, str])
+    for_vmem: set[Name] = field(default_factory=set[Name], init=False)
+    """The values made by fusions that may be in VMEM instead of HBM."""
     _passed: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     """By the result of a step that holds back what reads it: the name of no bytes that it makes."""
     _barriers: set[Name] = field(default_factory=set[Name], init=False)
@@ -108,7 +120,8 @@ class StoredBlock:
         on_host, kinds, note = self.setting.on_host, self.kinds.of, self._note
         for step in block.steps:
             kind = kinds(step.record)
-            self._layouts.note(step, kind)
+            if not self.setting.on_tpu:  # whose products read operands in any order
+                self._layouts.note(step, kind)
             for name, type_, tiling in zip(step.results, step.record.results, step.targets, strict=False):
                 note(name, type_, tiling)
             if kind.is_to_host:
@@ -121,7 +134,7 @@ class StoredBlock:
                 }
                 self._inline(inner)
                 self.alias |= zip(step.results, inner.results, strict=False)
-            elif (kind.is_alias or (kind.row.is_free and not on_host)) and self._is_alias(step):
+            elif self._may_be_alias(step, kind) and self._is_alias(step):
                 self.alias |= zip(step.results, step.operands, strict=False)
                 holds_back = kind.row.holds_back
                 if holds_back and on_host:
@@ -130,10 +143,19 @@ class StoredBlock:
                     self._passed |= dict.fromkeys(step.results, self._passing(step))
                 if holds_back or kind.is_renaming:
                     self.steps.append(step)
-            elif kind.row.is_rewritten:
+            elif kind.row.is_rewritten and not self.setting.on_tpu:
                 self._list_with_copies(step)
             else:
                 self.steps.append(step)
+
+    def _may_be_alias(self, step: PlannedOp, kind: StoringKind) -> bool:
+        """True if a step may only give its operands other names: also a conversion of what is rounded."""
+        if kind.is_alias or (kind.row.is_free and not self.setting.on_host):
+            return True
+        if not self.rounded.made or COMPILED.of(step.record.name).form is not NodeForm.CONVERT:
+            return False
+        own = self.types.get(self.stored_name(step.operands[0])), self.types.get(step.results[0])
+        return own[0] is not None and own[1] is not None and own[0].element == own[1].element
 
     def _passing(self, step: PlannedOp) -> Name:
         """The name that a step makes, and what it holds back reads."""
@@ -191,6 +213,9 @@ class StoredBlock:
     def _note(self, name: Name, type_: TensorType | None, tiling: Tiling | None) -> None:
         """Notes what a device holds of a value."""
         local, self.sizes[name] = self.measure.of(type_, tiling)
+        if local is not None and local.element == "f32" and name in self.rounded.made:
+            local = replace(local, element="bf16")
+            self.sizes[name] = measured(local, self.setting.target)
         if local is not None:
             self.types[name] = local
 
@@ -224,15 +249,15 @@ class StoredBlock:
         fusion = self._fusion
         groups = fusion.groups(saves_reads=saves_reads)
         stored = [step for step in fusion.steps if id(step) in groups]
-        needs = {number: group.needs for number, group in groups.items()}
-        return events_of(self, stored, needs), {number: group.members for number, group in groups.items()}
+        return events_of(self, stored, groups), {number: group.members for number, group in groups.items()}
 
     @cached_property
     def _fusion(self) -> Fusion:
         """The fusion of the steps that are needed, on chips."""
         live = self._live()
         steps = [step for step in self.steps if not step.results or not live.isdisjoint(self.makes(step))]
-        return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, self._reads)
+        reads, on_tpu = self._reads, self.setting.on_tpu
+        return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, reads, on_tpu)
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.
@@ -250,6 +275,9 @@ class StoredBlock:
         if copies:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
+        room = self.setting.fused_in_vmem
+        if self.for_vmem:
+            self.sizes |= dict.fromkeys(in_vmem(events, self.sizes, self.for_vmem, room), 0)
         numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
         numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
         return Assignment(
@@ -262,6 +290,7 @@ class StoredBlock:
             self._inner,
             lambda sent: numbers.get(self.again.get(sent.key, 0), -1),
             lambda event: self.joined.get(id(event.sent)),
+            receives_apart=self.setting.on_tpu,
         )
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
@@ -373,6 +402,8 @@ class StoredBlock:
             is_entry=False,
             joined=self.joined,
             kinds=self.kinds,
+            rounded=self.rounded,
+            narrowed=self.narrowed,
         )
 
     def _region(self, step: PlannedOp, inner: Block) -> Assignment:

@@ -60,6 +60,21 @@ def _devices(request):
         return np.array(found.devices)
 
 
+def results_without_shardings(text):
+    """For each result of the program whether XLA chooses its sharding, and with it the layout, as for JAX."""
+    from jax._src.interpreters import mlir
+    from jax._src.lib.mlir import ir
+
+    with mlir.make_ir_context():
+        module = ir.Module.parse(text)
+        symbols = ir.SymbolTable(module.operation)
+        main = symbols["main"]
+        count = len(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
+        known = "res_attrs" in main.attributes
+        found = ir.ArrayAttr(main.attributes["res_attrs"]) if known else [{}] * count
+        return ["sdy.sharding" not in str(each) for each in found] or [True]
+
+
 def _compiled(request, devices):
     """The compiled program and its memory, by what JAX itself calls to compile."""
     import numpy as np
@@ -76,7 +91,9 @@ def _compiled(request, devices):
         device_assignment=order.reshape(1, len(devices)),
         env_options_overrides=request["options"],
     )
-    options.executable_build_options.use_shardy_partitioner = True
+    build = options.executable_build_options
+    build.use_shardy_partitioner = True
+    build.allow_spmd_sharding_propagation_to_output = results_without_shardings(request["program"])
     with mlir.make_ir_context():
         made = devices[0].client.compile(
             ir.Module.parse(request["program"]),

@@ -32,6 +32,7 @@ from shardy_py.xla.targets.padding import ScatteredParts, padded
 from shardy_py.xla.targets.rounding import rounded
 from shardy_py.xla.targets.simplified import simplified, without_transpositions
 from shardy_py.xla.targets.sums import folded, reassociated, scattered
+from shardy_py.xla.targets.tiles import scatters_in_tiles, summed
 
 Pass = Callable[[DeviceBody, "count[int]"], DeviceBody]
 """Changes a computation, not those inside; numbers: of new nodes."""
@@ -72,6 +73,7 @@ def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes:
     # A product by a matrix of bf16, 2 bytes an element, has 2 flop an element and row.
     loops = EinsumLoops(loop_rows / 2, _LEAST_SECONDS * bytes_per_second, dimensions) if loop_rows else None
     parts = ScatteredParts(scoped_bytes, dimensions)
+    fits = partial(scatters_in_tiles, on_flat_torus=dimensions < 3)
     return Compiler(
         "XLA:TPU",
         (
@@ -81,10 +83,11 @@ def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes:
             into_scatters,
             moved_out,
             reassociated,
-            partial(scattered, most=most, behind_ones=False),
+            partial(scattered, most=most, behind_ones=False, fits=fits),
             partial(padded, parts=parts),
+            summed,
         ),
-        CombinerLimits(("all_reduce",), 120 * _MIB, 256),
+        CombinerLimits(("all_reduce", "reduce_scatter"), 120 * _MIB, 256),
         (rounded,),
         "" if loops else "loops of permutes instead of gathers for products and of scattered sums",
         simplify=without_transpositions,

@@ -93,13 +93,17 @@ class CompiledRow:
     """The form that passes see in an op.
 
     form: see `NodeForm`. wanted: which part of an operand a device needs for its part of the result, so that
-    a larger one is sliced first; by default all that it holds.
+    a larger one is sliced first; by default all that it holds. chooses: whether elements of the result are
+    those of operands, so that it does not matter whether these are rounded before or after it.
     """
 
     form: NodeForm = NodeForm.NONE
     wanted: Wanted = _all
+    chooses: bool = False
 
 
+_CHOSEN = CompiledRow(wanted=_same, chooses=True)
+_MOVED = CompiledRow(chooses=True)
 COMPILED = Facet(
     "what passes for devices see in",
     CompiledRow(),
@@ -118,6 +122,19 @@ COMPILED = Facet(
         "stablehlo.optimization_barrier": CompiledRow(NodeForm.BARRIER),
         "hlo.opt-barrier": CompiledRow(NodeForm.BARRIER),
         "chlo.top_k": CompiledRow(NodeForm.LARGEST),
+        **dict.fromkeys(
+            (
+                "stablehlo.abs",
+                "stablehlo.clamp",
+                "stablehlo.maximum",
+                "stablehlo.minimum",
+                "stablehlo.select",
+            ),
+            _CHOSEN,
+        ),
+        **dict.fromkeys(
+            ("stablehlo.concatenate", "stablehlo.gather", "stablehlo.reverse", "stablehlo.sort"), _MOVED
+        ),
         "sdy.reshard": CompiledRow(NodeForm.COPY, _same),
         "sdy.sharding_constraint": CompiledRow(NodeForm.COPY, _same),
     },

@@ -9,13 +9,14 @@ XLA:TPU makes of small programs. Not here: conversions that the program has (`na
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from itertools import count
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Control, Family
-from shardy_py.xla.targets.facet import NodeForm
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import ROOT, DeviceBody, DeviceNode, NodeRole, PassChange
 
 _CHANGE = PassChange("bfloat16-propagation", "only read by products at default precision, or as bf16")
@@ -25,6 +26,69 @@ _WIDE, _NARROW = "f32", "bf16"
 def rounded(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """The entry computation with collectives of bf16 for those whose results are rounded anyway."""
     return _changed(body, _Reads().exact(body))
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedValues:
+    """The values of f32 that XLA:TPU has in bf16 instead, by their names in the program.
+
+    made: results of steps, with what loops carry. captured: by the identity of a loop what it reads from
+    around it in bf16, so that it is converted before the loop where it is exact.
+    """
+
+    made: frozenset[Name] = frozenset()
+    captured: Mapping[int, frozenset[Name]] = field(default_factory=dict[int, "frozenset[Name]"])
+
+
+def rounded_values(body: DeviceBody, block: Block) -> RoundedValues:
+    """Returns the values of a program that are stored in bf16. body: its entry computation, of the block."""
+    reads = _Reads()
+    reads.exact(body)
+    names = {number: value.name for number, value in zip(body.arguments, block.arguments, strict=False)}
+    found = _Names(reads, names)
+    for each, _, _ in reads.bodies:
+        for number in each.order:
+            found.add(each, number)
+    return RoundedValues(frozenset(found.narrow - found.wide), found.captured)
+
+
+@dataclass
+class _Names:
+    """Collects the names of what is rounded, and of what is not. names: of nodes."""
+
+    reads: _Reads
+    names: dict[int, Name]
+    narrow: set[Name] = field(default_factory=set[Name])
+    wide: set[Name] = field(default_factory=set[Name])
+    captured: dict[int, frozenset[Name]] = field(default_factory=dict[int, "frozenset[Name]"])
+
+    def add(self, body: DeviceBody, number: int) -> None:
+        node = body.nodes[number]
+        step = node.step
+        if step is None or node.role not in (NodeRole.OP, NodeRole.ELEMENT, NodeRole.SENT):
+            return
+        if node.role is NodeRole.SENT and TABLE[step.record.name].collective is None:
+            return
+        if node.bodies and TABLE[node.name].control is Control.LOOP:
+            self._add_loop(body, number, step)
+        elif not node.bodies and node.index < len(step.results):
+            self.names[number] = name = step.results[node.index]
+            if not step.blocks:
+                self._note(name, number not in self.reads.found)
+
+    def _note(self, name: Name, is_narrow: bool) -> None:
+        (self.narrow if is_narrow else self.wide).add(name)
+
+    def _add_loop(self, body: DeviceBody, number: int, step: PlannedOp) -> None:
+        inner, exact = body.nodes[number].bodies[-1], self.reads.found
+        for i, (given, made) in enumerate(zip(inner.arguments, inner.results, strict=False)):
+            is_narrow = given not in exact and made not in exact
+            for name in (*step.results[i : i + 1], *(block.arguments[i].name for block in step.blocks)):
+                self._note(name, is_narrow)
+        read = dict.fromkeys(body.nodes[number].inputs[len(inner.arguments) :])
+        self.captured[id(step)] = frozenset(
+            self.names[n] for n in read if n in self.names and not self.reads.is_exact_inside(body, number, n)
+        )
 
 
 @dataclass
@@ -66,16 +130,28 @@ class _Reads:
             return around is None or self._carried_exactly(body, number, around, loop)
         node = body.nodes[user]
         if node.bodies:
-            return self._passed_exactly(node, number)
-        if node.role is not NodeRole.OP:
+            return self._passed_exactly(body, user, number)
+        if node.role is not NodeRole.OP or node.step is None:  # that puts together what neighbours send
             return user in self.found
         row = TABLE.get(node.name)
         if row is None or row.kind is Family.PRODUCT:
             return row is None or not _is_default(node)
         if body.form(user) is NodeForm.CONVERT:
             return node.type is None or node.type.element != _NARROW
-        moves = row.moves_elements or body.form(user) is not NodeForm.NONE
+        if body.form(user) is NodeForm.BARRIER and body.users.get(user):
+            return self._passes_exactly(body, number, user)
+        moves = row.moves_elements or COMPILED.of(node.name).chooses or body.form(user) is not NodeForm.NONE
         return user in self.found if moves else True
+
+    def _passes_exactly(self, body: DeviceBody, number: int, barrier: int) -> bool:
+        """True if the result of a barrier that is a value is read exactly."""
+        places = {i for i, each in enumerate(body.nodes[barrier].inputs) if each == number}
+        nodes = ((each, body.nodes.get(each)) for each in body.users[barrier])
+        return any(
+            each in self.found
+            for each, node in nodes
+            if node is None or node.role is not NodeRole.ELEMENT or node.index in places
+        )
 
     def _carried_exactly(self, body: DeviceBody, number: int, around: DeviceBody, loop: int) -> bool:
         """True if what a loop returns is read exactly: in its next iteration, or behind it."""
@@ -86,11 +162,18 @@ class _Reads:
         behind = {around.nodes[each].index: each for each in around.users.get(loop, ()) if each != ROOT}
         return any(body.arguments[i] in self.found or behind.get(i, -1) in self.found for i in places)
 
-    def _passed_exactly(self, node: DeviceNode, number: int) -> bool:
+    def _passed_exactly(self, body: DeviceBody, user: int, number: int) -> bool:
         """True if a body that gets a value reads it exactly."""
+        node = body.nodes[user]
         places = [i for i, each in enumerate(node.inputs) if each == number]
-        inner = node.bodies[-1]
-        return any(i >= len(inner.arguments) or inner.arguments[i] in self.found for i in places)
+        arguments = node.bodies[-1].arguments
+        if any(i < len(arguments) and arguments[i] in self.found for i in places):
+            return True
+        return any(i >= len(arguments) for i in places) and self.is_exact_inside(body, user, number)
+
+    def is_exact_inside(self, body: DeviceBody, user: int, number: int) -> bool:
+        """True if the bodies of a node read a value from around it exactly."""
+        return any(self._is_exact(inner, number, body, user) for inner in body.nodes[user].bodies)
 
 
 def _is_default(node: DeviceNode) -> bool:

@@ -6,7 +6,7 @@ xla/hlo/transforms/collectives/all_reduce_reassociate.cc. Not here: the order of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from math import inf, prod
@@ -207,14 +207,20 @@ def _bits(element: str) -> int:
 
 
 def scattered(
-    body: DeviceBody, numbers: count[int], most: float = inf, *, behind_ones: bool = True
+    body: DeviceBody,
+    numbers: count[int],
+    most: float = inf,
+    fits: Callable[[Shape, Shape, str, Shape], bool] | None = None,
+    *,
+    behind_ones: bool = True,
 ) -> DeviceBody:
     """All-reduces of which each device keeps its part only, as reduce-scatters.
 
     slice(all_reduce(x))  ->  reduce_scatter(x)
 
-    most: the devices of a mesh all of which may scatter a sum among them. behind_ones: also along a dimension
-    before which there are only dimensions of one element.
+    most: the devices of a mesh all of which may scatter a sum among them. fits: whether a sum of a shape is
+    scattered in parts of another shape, by the type of elements and the order in which it is transposed;
+    None: always. behind_ones: also along a dimension before which there are only dimensions of one element.
     """
     new: dict[int, DeviceNode] = {}
     for number in body.sent:
@@ -226,14 +232,27 @@ def scattered(
             sliced = body.nodes[part]
             if sliced.type is None or not _is_own_part(transfer, sliced) or _is_large(transfer, sliced, most):
                 continue
-            shape = _scattered_shape(transfer.collective.held_shape, _shape(sliced.type))
-            if not behind_ones and _is_behind_ones(transfer.collective.held_shape, shape):
+            held = transfer.collective.held_shape
+            shape = _scattered_shape(held, _shape(sliced.type))
+            element = transfer.collective.element_type
+            if not behind_ones and _is_behind_ones(held, shape):
+                continue
+            if fits is not None and not fits(held, shape, element, _read_in(body, part)):
                 continue
             change = PassChange("reduce-scatter-creator", "each device keeps its part of the sum only")
             collective = replace(transfer.collective, kind="reduce_scatter", made_shape=shape, key=None)
             made = transfer.changed(change, collective)
             new[part] = DeviceNode(NodeRole.SENT, node.inputs, sliced.type, node.step, made)
     return body.edited(new, {})
+
+
+def _read_in(body: DeviceBody, part: int) -> Shape:
+    """The order of dimensions in which a transposition reads a part; () if others do."""
+    user = body.only_user(part)
+    node = None if user is None else body.nodes.get(user)
+    if user is None or node is None or node.step is None or body.form(user) is not NodeForm.TRANSPOSE:
+        return ()
+    return tuple(node.step.record.attributes.get("permutation") or ())
 
 
 def _is_behind_ones(held: Shape, made: Shape) -> bool:

@@ -32,13 +32,13 @@ COMPILED: dict[str, dict[str, int]] = json.loads(Path(__file__).with_name("compi
 ]
 
 
-def lowered(name: str) -> Any:
-    """A program as JAX lowers it for GPUs."""
+def lowered(name: str, platform: str = "cuda") -> Any:
+    """A program as JAX lowers it, for GPUs or TPUs."""
     each = LARGE[name]
     mesh = jax.make_mesh(each.sizes, each.axes, axis_types=(jax.sharding.AxisType.Auto,) * len(each.axes))
     function, arguments = each.make(mesh)
     traced = jax.jit(function, donate_argnums=each.donated).trace(*arguments)
-    return traced.lower(lowering_platforms=("cuda",))
+    return traced.lower(lowering_platforms=(platform,))
 
 
 def ratios(names: list[str]) -> Iterator[tuple[str, int, int]]:

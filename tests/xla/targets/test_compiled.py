@@ -204,8 +204,42 @@ def test_a_tpu_gathers_along_two_axes_at_once(target: str, is_between: bool) -> 
     ],
 )
 def test_a_sum_of_all_devices_of_a_torus(target: str, devices: int, kind: str) -> None:
-    text = _product(_ROWS, mesh=f'sdy.mesh @mesh = <["x"={devices}]>')
+    rows, type_ = _ROWS.replace("64x16", "64x256"), "tensor<64x256xf32>"
+    text = _product(rows, type_, columns=256, mesh=f'sdy.mesh @mesh = <["x"={devices}]>')
     assert [use.kind for use in _report(text, target).sending] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("target", "columns", "kind"),
+    [("v5e", 128, "reduce_scatter"), ("v5p", 128, "all_reduce"), ("v5p", 256, "reduce_scatter")],
+)
+def test_parts_of_a_sum_fill_tiles(target: str, columns: int, kind: str) -> None:
+    """Of 4 devices each keeps 16 rows: two tiles of 8 x 128, or four."""
+    text = _product(_ROWS.replace("64x16", f"64x{columns}"), f"tensor<64x{columns}xf32>", columns=columns)
+    assert [use.kind for use in _report(text, target).sending] == [kind]
+
+
+@pytest.mark.parametrize(("size", "kind"), [(512, "all_gather"), (256, "all_reduce")])
+def test_vectors_whose_parts_do_not_fill_lanes_are_summed(size: int, kind: str) -> None:
+    text = f"""
+    {_MESH}
+    func.func @main(%a: tensor<{size}xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}})
+        -> (tensor<{size}xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}]>}}) {{
+      %0 = sdy.sharding_constraint %a <@mesh, [{{}}]> : tensor<{size}xf32>
+      return %0 : tensor<{size}xf32>
+    }}"""
+    assert [use.kind for use in _report(text, "v6e").sending] == [kind]
+    assert [use.kind for use in _report(text, "h100").sending] == ["all_gather"]
+
+
+@pytest.mark.parametrize(("op", "bits"), [("maximum", 16), ("add", 32)])
+def test_a_tpu_rounds_what_is_chosen_of_what_products_round(op: str, bits: int) -> None:
+    body = f"""
+  %1 = stablehlo.{op} %0, %0 : tensor<64x16xf32>
+  %2 = stablehlo.dot_general %1, %1, contracting_dims = [1] x [1]
+      : (tensor<64x16xf32>, tensor<64x16xf32>) -> tensor<64x64xf32>
+  return %2 : tensor<64x64xf32>"""
+    assert _sent(_product(body, "tensor<64x64xf32>"), "v5p") == [("all_reduce", 64 * 16 * bits // 8, 1)]
 
 
 def test_a_host_adds_up_in_f32() -> None:

@@ -101,7 +101,7 @@ def test_operands_with_batches_apart_are_copied_for_products() -> None:
 
 
 @pytest.mark.parametrize("chip", ["tpu-v5e", "tpu-v6e"])
-@pytest.mark.parametrize(("size", "is_known"), [(2048, True), (4096, False)])
+@pytest.mark.parametrize(("size", "is_known"), [(2048, True), (8192, False)])
 def test_temporaries_may_be_in_vmem(chip: str, size: int, *, is_known: bool) -> None:
     type_ = f"tensor<{size}x{size}xf32>"
     text = f"""func.func @main(%a: {type_}, %b: {type_}) -> {type_} {{

@@ -1,0 +1,36 @@
+"""The values that are in the vector memory of a TPU while they are needed, instead of HBM.
+
+>>> make, read = Event(None, (), ("a",)), Event(None, ("a",), ("b",))
+>>> [*in_vmem([make, read], {"a": 8, "b": 8}, {"a", "b"}, 8)]
+['b']
+
+Not here: which values may be there (`events.py`). Source: the assignments that XLA:TPU makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.spmd.program import Name
+
+
+def in_vmem(
+    events: Sequence[Event], sizes: Mapping[Name, int], names: Collection[Name], room: int
+) -> Iterator[Name]:
+    """Returns those of some values that fit into so many bytes together; those needed shortest come first.
+
+    events: in their order. sizes: bytes of values.
+    """
+    made: dict[Name, int] = {}
+    last: dict[Name, int] = {}
+    for number, event in enumerate(events):
+        made |= {name: number for name in event.makes if name in names}
+        last |= {name: number for name in event.reads if name in names}
+    used = [0] * len(events)
+    periods = {name: range(start, last.get(name, start) + 1) for name, start in made.items()}
+    for name in sorted(periods, key=lambda name: (len(periods[name]), sizes[name], periods[name].start)):
+        if all(used[moment] + sizes[name] <= room for moment in periods[name]):
+            for moment in periods[name]:
+                used[moment] += sizes[name]
+            yield name

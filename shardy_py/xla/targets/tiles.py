@@ -1,0 +1,105 @@
+"""Arrays whose parts do not fill tiles: XLA:TPU sends whole sums of them, not scattered or gathered parts.
+
+Arrays are in memory in tiles of 8 x 128 elements, of the last two dimensions in the order with less padding.
+Source: what XLA:TPU makes of 130 sums and gathers of 2 to 16,384 elements a dimension. Not here: tiles
+(`indexing/layout/`), which sums may be scattered (`sums.py`).
+
+>>> scatters_in_tiles((64, 64), (16, 64), "f32"), scatters_in_tiles((32, 128), (8, 128), "f32")
+(True, False)
+>>> scatters_in_tiles((16, 512), (16, 128), "f32"), scatters_in_tiles((16, 512), (16, 128), "bf16")
+(True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import count, permutations
+from math import prod
+from typing import Final
+
+from shardy_py.indexing.layout import element_type, layout_bytes
+from shardy_py.xla.spmd.tiling import Shape
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode, PassChange
+
+_ROWS: Final = 8
+_LANES: Final = 128
+_LEAST: Final = 2 * _ROWS * _LANES
+"""The elements that a part of a sum has at least, with padding: a single tile is not scattered."""
+_PADDING: Final = 1.5
+"""How much larger rows may become by padding: a third more is padded, three fifths more is not."""
+_WORD: Final = 32
+_CHANGE = PassChange("XLA:TPU", "parts that do not fill lanes are put into zeros, which are summed")
+
+
+@lru_cache(maxsize=1024)
+def scatters_in_tiles(
+    held: Shape, made: Shape, element: str, read_in: Shape = (), *, on_flat_torus: bool = True
+) -> bool:
+    """Returns whether XLA:TPU scatters a sum: its parts fill tiles, in row-major order or a compact one.
+
+    held, made: the shapes of the sum and of a part. Vectors are never scattered. read_in: the order of
+    dimensions in which a transposition reads the part; () for none. on_flat_torus: whether links are in two
+    dimensions; in three, parts are twice as large at least, and rows are those of narrow types.
+    """
+    if len(held) != len(made):
+        return True
+    if len(held) < 2:
+        return False
+    packed = max(1, _WORD // element_type(element).bits)
+    rings = 1 if on_flat_torus else 2
+    transposed = (read_in,) if len(read_in) == len(held) else ()
+    orders = (*transposed, *_compact_orders(held, element))
+    return any(_fits(held, made, order, _LANES * packed, rings) for order in orders)
+
+
+def _compact_orders(shape: Shape, element: str) -> Iterator[tuple[int, ...]]:
+    """The row-major order, and that with the last two dimensions exchanged if no other needs less padding."""
+    *major, row, lane = range(len(shape))
+    straight = *major, row, lane
+    yield straight
+    pairs = permutations(range(len(shape)), 2)
+    orders = [(*(d for d in straight if d not in pair), *pair) for pair in pairs]
+    sizes = {order: layout_bytes(element, tuple(shape[d] for d in order)).padded for order in orders}
+    exchanged = *major, lane, row
+    if sizes[exchanged] == min(sizes.values()):
+        yield exchanged
+
+
+def _fits(held: Shape, made: Shape, order: tuple[int, ...], lane_tile: int, rings: int) -> bool:
+    *major, row, lane = order
+    if made[lane] != held[lane] and made[lane] % lane_tile:
+        return False
+    rows, others = made[row], prod(made[d] for d in major)
+    if made[lane] == held[lane]:
+        rows, others = (rows, others // rings) if others % rings == 0 else (-(-rows // rings), others)
+    padded = _up(rows, _ROWS)
+    if made[row] != held[row] and padded > _PADDING * rows:
+        return False
+    return others * padded * _up(made[lane], _LANES) >= _LEAST
+
+
+def _up(size: int, tile: int) -> int:
+    return -(-size // tile) * tile
+
+
+def summed(body: DeviceBody, numbers: count[int]) -> DeviceBody:
+    """The body with sums instead of gathers of vectors whose parts are not whole rows of lanes.
+
+    all_gather(x)  ->  all_reduce(dynamic_update_slice(zeros, x))
+    """
+    new: dict[int, DeviceNode] = {}
+    for number in body.sent:
+        node = body.nodes[number]
+        transfer = node.transfer
+        if transfer is None or transfer.kind != "all_gather":
+            continue
+        held, made = transfer.collective.held_shape, transfer.collective.made_shape
+        if len(held) == 1 and held[0] % _LANES:
+            whole = made or (held[0] * transfer.collective.group_size,)
+            collective = replace(
+                transfer.collective, kind="all_reduce", held_shape=whole, made_shape=whole, key=None
+            )
+            new[number] = replace(node, transfer=transfer.changed(_CHANGE, collective))
+    return body.edited(new, {})
