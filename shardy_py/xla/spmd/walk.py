@@ -77,8 +77,23 @@ class ProgramPlan:
         return CollectivePlan(tuple(each.collective for each in self.sent))
 
 
-StepPlans = dict[int, tuple[PlannedOp, Hashable, Sequence[HeldTensor], tuple[Planned, ...]]]
-"""By the identity of a step: the step, which results were used, its operands, and its plan."""
+@dataclass(slots=True, eq=False)
+class StepPlan:
+    """The plan of a step: for which of its results are used, its operands, and the results as they are held.
+
+    silent: whether it sends nothing, and is no slice that may stand for others.
+    """
+
+    step: PlannedOp
+    used: Hashable
+    operands: Sequence[HeldTensor]
+    results: tuple[Planned, ...]
+    held: tuple[HeldTensor, ...]
+    silent: bool
+
+
+StepPlans = dict[int, StepPlan]
+"""By the identity of a step."""
 
 
 def plan_program(main: Block, plans: StepPlans | None = None) -> ProgramPlan:
@@ -106,6 +121,15 @@ class _Rows:
             known = self.known[id(record)] = record, sent_row(record)
         return known[1]
 
+    def of_all(self, steps: Iterable[PlannedOp]) -> list[SentRow]:
+        """The row of each step."""
+        known, of = self.known, self.of
+        found: list[SentRow] = []
+        for step in steps:
+            row = known.get(id(step.record))
+            found.append(of(step.record) if row is None else row[1])
+        return found
+
 
 @dataclass
 class _Walk:
@@ -120,6 +144,10 @@ class _Walk:
     same: dict[Name, Name] = field(default_factory=dict[Name, Name])
     """By the name of a slice, an equal one before it: they are one tensor, which is resharded once."""
     rows: _Rows = field(default_factory=_Rows)
+    bare: dict[int, tuple[HeldTensor, HeldTensor]] = field(
+        default_factory=dict[int, "tuple[HeldTensor, HeldTensor]"]
+    )
+    """By its identity, a tensor, and that without the axes of its tiling."""
 
     def bind(self, arguments: Iterable[TiledValue]) -> None:
         for value in arguments:
@@ -129,28 +157,25 @@ class _Walk:
                 self.values[value.name] = tensor_held(held)
 
     def run(self, block: Block, step: PlannedOp | None, times: int) -> None:
-        live = _live(block, self.rows)
-        patterns = _patterns_of(block, self.rows)
-        for each in block.steps:
+        rows = self.rows.of_all(block.steps)
+        live = _live(block, rows)
+        patterns = _patterns_of(block, rows)
+        for each, row in zip(block.steps, rows, strict=True):
             if each.results and live.isdisjoint(each.results):
                 continue
             found = patterns.get(each.results[0]) if patterns and each.results else None
             if found is not None and found.applies(self.values[found.source].tiling):
                 self._replace(each, found, times)
-            else:
-                self._step(each, times, live)
+            elif each.blocks:
+                self._run_blocks(each, times)
+            elif each.tensors:
+                self._step(each, row, times, live)
         for index, (name, target) in enumerate(zip(block.results, block.targets, strict=True)):
             if name in self.values and target is not None:
                 self._reshard(name, target, step, times, index if step is None else -1)
 
-    def _step(self, step: PlannedOp, times: int, live: set[Name]) -> None:
-        if step.blocks:
-            self._run_blocks(step, times)
-            return
-        results = step.tensors
-        if not results:
-            return
-        values = self.values
+    def _step(self, step: PlannedOp, row: SentRow, times: int, live: set[Name]) -> None:
+        values, results = self.values, step.tensors
         names: Sequence[Name] = step.operands
         try:
             operands = [values[name] for name in names]
@@ -158,29 +183,44 @@ class _Walk:
             names = [name for name in names if name in values]
             operands = [values[name] for name in names]
         used = live.issuperset(results) or tuple([name in live for name in results])
-        last = self.plans.get(id(step))
-        if last is not None and last[0] is step and last[1] == used and all(map(is_, last[2], operands)):
-            found = last[3]
-        else:
+        plan = self.plans.get(id(step))
+        if (
+            plan is None
+            or plan.step is not step
+            or plan.used != used
+            or not all(map(is_, plan.operands, operands))
+        ):
             found = known_plan(step.plan_key, used, operands, names)
             if found is None:
                 flags = tuple([name in live for name in results])
                 key, holds = (step.plan_key, used), (step.record, step.targets)
                 found = self._planned(key, names, lambda operands: _applied(step, operands, flags), holds)
-            self.plans[id(step)] = step, used, operands, found
-        row = self.rows.of(step.record)
-        for name, result in zip(results, found, strict=True):
+            plan = self.plans[id(step)] = _step_plan(step, row, used, operands, found)
+        if not plan.silent:
+            self._send(plan, row, names, times, live)
+        for name, held in zip(results, plan.held, strict=True):
+            values[name] = held
+        if row.is_product:
+            for name in names:
+                values[name] = self._without_axes(values[name])
+
+    def _send(self, plan: StepPlan, row: SentRow, names: Sequence[Name], times: int, live: set[Name]) -> None:
+        """What is sent for a step. names: of its operands."""
+        for name, result in zip(plan.step.tensors, plan.results, strict=True):
             if result.made is not None and row.part is PatternRole.SLICE:
                 self._note_slice(name, result, names)
             if result.needed or result.rematerialized:
                 if result.before is None or name in live:
-                    self._emit(result.needed, result.rematerialized, names, step, times)
+                    self._emit(result.needed, result.rematerialized, names, plan.step, times)
                 else:
-                    self._emit(*result.before, names, step, times)
-            values[name] = result.held
-        if row.is_product:
-            for name in names:
-                values[name] = tensor_held(without_axes(values[name]))
+                    self._emit(*result.before, names, plan.step, times)
+
+    def _without_axes(self, value: HeldTensor) -> HeldTensor:
+        """The tensor as products leave it: later ops do not know the axes of its tiling."""
+        known = self.bare.get(id(value))
+        if known is None:
+            known = self.bare[id(value)] = value, tensor_held(without_axes(value))
+        return known[1]
 
     def _note_slice(self, name: Name, result: Planned, names: Sequence[Name]) -> None:
         assert result.made is not None
@@ -249,7 +289,7 @@ class _Walk:
             if key is None or key not in self.keys:
                 self.keys.add(key)
                 reason = collective.reason or (step.record.name if step else "result")
-                collective = replace(collective, times=collective.times * times, reason=reason, key=key)
+                collective = collective.sent(collective.times * times, reason, key)
                 operand = result if step is None else _operand(step, names, each.origin)
                 self.sent.append(Sent(step, collective, operand, roots, number))
             else:
@@ -262,6 +302,20 @@ class _Walk:
         name = names[root if isinstance(root, int) else root[0]]
         name = self.same.get(name, name)
         return name if isinstance(root, int) else (name, root[1])
+
+
+def _step_plan(
+    step: PlannedOp,
+    row: SentRow,
+    used: Hashable,
+    operands: Sequence[HeldTensor],
+    results: tuple[Planned, ...],
+) -> StepPlan:
+    is_slice = row.part is PatternRole.SLICE
+    silent = not any(
+        each.needed or each.rematerialized or (is_slice and each.made is not None) for each in results
+    )
+    return StepPlan(step, used, operands, results, tuple([each.held for each in results]), silent)
 
 
 def _applied(step: PlannedOp, operands: Sequence[HeldTensor], used: tuple[bool, ...]) -> Sequence[HeldTensor]:
@@ -279,13 +333,13 @@ def _operand(step: PlannedOp, names: Sequence[Name], origin: int) -> int:
     return step.operands.index(names[origin]) if origin >= 0 and names[origin] in step.operands else -1
 
 
-def _patterns_of(block: Block, rows: _Rows) -> dict[Name, Pattern]:
+def _patterns_of(block: Block, rows: Sequence[SentRow]) -> dict[Name, Pattern]:
     """The patterns in a block, by the results of their steps, which are used nowhere else."""
     found: dict[Name, Pattern] = {}
     inside: Uses | None = None
-    for step in block.steps:
-        for recognize in rows.of(step.record).patterns:
-            inside = inside or Uses(block, lambda step: rows.of(step.record).part)
+    for step, row in zip(block.steps, rows, strict=True):
+        for recognize in row.patterns:
+            inside = inside or _uses(block, rows)
             match = recognize(step, inside)
             if match is not None:
                 pattern, steps = match
@@ -293,13 +347,20 @@ def _patterns_of(block: Block, rows: _Rows) -> dict[Name, Pattern]:
     return found
 
 
-def _live(block: Block, rows: _Rows) -> set[Name]:
+def _uses(block: Block, rows: Sequence[SentRow]) -> Uses:
+    pairs = zip(block.steps, rows, strict=True)
+    return Uses(
+        block, {step.results[0]: (step, row.part) for step, row in pairs if row.part and step.results}
+    )
+
+
+def _live(block: Block, rows: Sequence[SentRow]) -> set[Name]:
     """The names of the values of a block that its results need, or those of ops without results."""
     live = set[Name](block.results)
-    for step in reversed(block.steps):
+    for step, row in zip(reversed(block.steps), reversed(rows), strict=True):
         if not step.results or not live.isdisjoint(step.results):
             live.update(step.operands)
-            if rows.of(step.record).needs_all:
+            if row.needs_all:
                 live.update(step.results)
             for inner in step.blocks:
                 live.update(used(inner))

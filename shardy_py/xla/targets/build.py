@@ -165,7 +165,9 @@ class _Builder:
         found: list[int] = []
         for index, (name, type_) in enumerate(zip(step.results, step.record.results, strict=False)):
             target = step.targets[index] if index < len(step.targets) else None
-            element = DeviceNode(NodeRole.ELEMENT, (node,), self.shared.local(type_, target), step, index=index)
+            element = DeviceNode(
+                NodeRole.ELEMENT, (node,), self.shared.local(type_, target), step, index=index
+            )
             found.append(self._add(element))
             self._bind(name, found[-1], type_)
         return found

@@ -27,26 +27,61 @@ def rounded(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     return _changed(body, _Reads().exact(body))
 
 
+_Place = tuple[DeviceBody, "DeviceBody | None", int]
+"""A body, with that around it and the node there that runs it; (entry, None, -1)."""
+
+
 @dataclass
 class _Reads:
     """Finds the nodes that something reads in f32."""
 
     found: set[int] = field(default_factory=set[int])
-    bodies: list[tuple[DeviceBody, DeviceBody | None, int]] = field(
-        default_factory=list[tuple[DeviceBody, "DeviceBody | None", int]]
-    )
+    bodies: list[_Place] = field(default_factory=list["_Place"])
 
     def exact(self, entry: DeviceBody) -> set[int]:
         """The nodes of all bodies whose exact values are read, by what reads them and what it is for."""
         self._list(entry, None, -1)
+        asked = self._asked()
+        places = [
+            (place, [number for number in reversed(place[0].order) if number in asked])
+            for place in reversed(self.bodies)
+        ]
         size = -1
         while size != len(self.found):
             size = len(self.found)
-            for body, around, loop in reversed(self.bodies):
-                for number in reversed(body.order):
+            for (body, around, loop), numbers in places:
+                for number in numbers:
                     if number not in self.found and self._is_exact(body, number, around, loop):
                         self.found.add(number)
         return self.found
+
+    def _asked(self) -> set[int]:
+        """The nodes of collectives that may be rounded, and those that decide whether they are."""
+        asked: set[int] = set()
+        pending = [(place, number) for place in self.bodies for number in place[0].sent]
+        while pending:
+            place, number = pending.pop()
+            if number not in asked:
+                asked.add(number)
+                for user in place[0].users.get(number, ()):
+                    pending += self._deciding(place, number, user)
+        return asked
+
+    def _deciding(self, place: _Place, number: int, user: int) -> Iterator[tuple[_Place, int]]:
+        """The nodes that `_reads_exactly` looks at, with their bodies."""
+        body, around, loop = place
+        if user == ROOT:
+            if around is not None:
+                outer = next(each for each in self.bodies if each[0] is around)
+                yield from ((place, each) for each in body.arguments)
+                yield from ((outer, each) for each in around.users.get(loop, ()) if each != ROOT)
+            return
+        node = body.nodes[user]
+        if node.bodies:
+            inner = node.bodies[-1]
+            yield from (((inner, body, user), each) for each in inner.arguments)
+        elif node.role is not NodeRole.OP or _moves(body, user):
+            yield place, user
 
     def _list(self, body: DeviceBody, around: DeviceBody | None, loop: int) -> None:
         self.bodies.append((body, around, loop))
@@ -74,8 +109,7 @@ class _Reads:
             return row is None or not _is_default(node)
         if body.form(user) is NodeForm.CONVERT:
             return node.type is None or node.type.element != _NARROW
-        moves = row.moves_elements or body.form(user) is not NodeForm.NONE
-        return user in self.found if moves else True
+        return user in self.found if _moves(body, user) else True
 
     def _carried_exactly(self, body: DeviceBody, number: int, around: DeviceBody, loop: int) -> bool:
         """True if what a loop returns is read exactly: in its next iteration, or behind it."""
@@ -91,6 +125,12 @@ class _Reads:
         places = [i for i, each in enumerate(node.inputs) if each == number]
         inner = node.bodies[-1]
         return any(i >= len(inner.arguments) or inner.arguments[i] in self.found for i in places)
+
+
+def _moves(body: DeviceBody, number: int) -> bool:
+    """True if an op moves values, or changes their form."""
+    row = TABLE.get(body.nodes[number].name)
+    return row is not None and (row.moves_elements or body.form(number) is not NodeForm.NONE)
 
 
 def _is_default(node: DeviceNode) -> bool:
@@ -109,7 +149,7 @@ def _changed(body: DeviceBody, exact: set[int]) -> DeviceBody:
 
 
 def _rounded(body: DeviceBody, exact: set[int]) -> Iterator[tuple[int, DeviceNode]]:
-    for number in body.order:
+    for number in body.sent:
         node, transfer = body.nodes[number], body.nodes[number].transfer
         if transfer is None or transfer.collective.element_type != _WIDE or number in exact:
             continue
