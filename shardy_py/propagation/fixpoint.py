@@ -161,6 +161,7 @@ class StepTables:
         self.rounds: dict[Hashable, Round] = {}
         self._meshes = meshes
         self._tables: dict[Step, StepTable] = {}
+        self._readers: tuple[Sequence[tuple[int, ...]], list[Reader]] = (), []
         self._modes: dict[tuple[int, Strategy, Directions], int] = {}
 
     def of(self, step: Step) -> StepTable:
@@ -169,6 +170,14 @@ class StepTables:
         if table is None:
             table = self._tables[step] = StepTable(step, self.interner, self._meshes)
         return table
+
+    def readers(self, program: FlatProgram) -> list[Reader]:
+        """By step, the function that reads what its slots hold; of programs that share their steps, once."""
+        known, readers = self._readers
+        if known is not program.step_slots:
+            readers = [_reader(slots) for slots in program.step_slots]
+            self._readers = program.step_slots, readers
+        return readers
 
     def mode(self, kind: int, strategy: Strategy, directions: Directions) -> int:
         """The number, from 1, of the way in which steps of a kind propagate in a round."""
@@ -197,18 +206,20 @@ class Propagator:
         self.program = program
         self._known = StepTables(meshes) if tables is None else tables
         self.interner = self._known.interner
-        self.shardings = [self.interner.number(sharding) for sharding in program.shardings]
+        number = self.interner.number
+        self.shardings = [
+            NO_SHARDING if sharding is None else number(sharding) for sharding in program.shardings
+        ]
         self._journal = journal
         self._is_conservative = conservative_propagation
         self._erasure = Erasure(program, program.liveness) if program.liveness else None
         self._kinds = list(program.step_kinds)
-        self._reads = [_reader(slots) for slots in program.step_slots]
+        self._reads = self._known.readers(program)
         self._returned_tables: dict[Strategy, list[StepTable]] = {}
         # By step: the mode (see `_mode`) in which it changes nothing at present; 0: unknown.
         # An edge without axes at the boundary of a manual computation may still have manual axes.
-        self._settled = bytearray(
-            0 if program.kinds[kind].boundary is not None else ALWAYS for kind in self._kinds
-        )
+        settled = [0 if kind.boundary is not None else ALWAYS for kind in program.kinds]
+        self._settled = bytearray(map(settled.__getitem__, self._kinds))
         for slot, sharding in enumerate(program.shardings):
             if sharding is not None and not sharding.has_no_axes:
                 self._unsettle(slot)
@@ -393,7 +404,10 @@ def _bits(data: bytes | bytearray) -> int:
     return int.from_bytes(data, "little")
 
 
-def _reader(slots: tuple[int, ...]) -> Callable[[list[int]], tuple[int, ...]]:
+Reader = Callable[[list[int]], tuple[int, ...]]
+
+
+def _reader(slots: tuple[int, ...]) -> Reader:
     """Returns a function from the list of all shardings to the tuple of those in `slots`."""
     if len(slots) < 2:
         return lambda shardings: tuple(shardings[slot] for slot in slots)

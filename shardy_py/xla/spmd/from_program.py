@@ -102,7 +102,7 @@ class SpmdProgram:
         """
         if function not in self._known:
             block = self.block(function)
-            plan = plan_program(block, self.step_plans) if self.is_planned else ProgramPlan((), ())
+            plan = plan_program(block, self.step_plans(function)) if self.is_planned else ProgramPlan((), ())
             self._known[function] = block, plan
         return self._known[function]
 
@@ -124,9 +124,12 @@ class SpmdProgram:
     def _shardings(self) -> ShardingReader:
         return ShardingReader()
 
+    def step_plans(self, function: FuncOp) -> StepPlans:
+        """Returns the plans of the steps of a function, for programs that share these."""
+        return self._step_plans.setdefault(function, StepPlans())
+
     @cached_property
-    def step_plans(self) -> StepPlans:
-        """The plans of steps, for programs that share these."""
+    def _step_plans(self) -> dict[FuncOp, StepPlans]:
         return {}
 
     @cached_property

@@ -19,19 +19,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import field, replace
+from itertools import count
 from operator import is_
 
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
-from shardy_py.ops import TABLE, Control, OpRecord
+from shardy_py.ops import TABLE, Control
 from shardy_py.xla.spmd.application import Application, static_shape
-from shardy_py.xla.spmd.facet import SentRow, partition, sent_row
+from shardy_py.xla.spmd.facet import SentRow, partition
 from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
 from shardy_py.xla.spmd.partitioned import HeldTensor, Rematerialization, without_axes
 from shardy_py.xla.spmd.patterns import Pattern, PatternRole, Uses
 from shardy_py.xla.spmd.planned import Needed, Planned, known_plan, planned, positions_of, tensor_held
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue, used
 from shardy_py.xla.spmd.reshard import reshard
+from shardy_py.xla.spmd.step_plans import Rows, StepPlan, StepPlans, Walked, step_plan
 from shardy_py.xla.spmd.tiling import Tiling
 
 
@@ -77,23 +79,7 @@ class ProgramPlan:
         return CollectivePlan(tuple(each.collective for each in self.sent))
 
 
-@dataclass(slots=True, eq=False)
-class StepPlan:
-    """The plan of a step: for which of its results are used, its operands, and the results as they are held.
-
-    silent: whether it sends nothing, and is no slice that may stand for others.
-    """
-
-    step: PlannedOp
-    used: Hashable
-    operands: Sequence[HeldTensor]
-    results: tuple[Planned, ...]
-    held: tuple[HeldTensor, ...]
-    silent: bool
-
-
-StepPlans = dict[int, StepPlan]
-"""By the identity of a step."""
+_WALKS = count()
 
 
 def plan_program(main: Block, plans: StepPlans | None = None) -> ProgramPlan:
@@ -101,40 +87,29 @@ def plan_program(main: Block, plans: StepPlans | None = None) -> ProgramPlan:
 
     plans: those of steps that this program may share with others; receives those of its own.
     """
-    walk = _Walk({} if plans is None else plans)
+    plans = StepPlans() if plans is None else plans
+    has_blocks = any(step.blocks for step in main.steps)
+    walk = _Walk(plans, Walked() if has_blocks else plans.take(), next(_WALKS))
     with SESSION.program():
         walk.bind(main.arguments)
         walk.run(main, None, 1)
+    if not has_blocks:
+        plans.keep(Walked(walk.number, walk.last.made, walk.products))
     return ProgramPlan(tuple(walk.sent), tuple(walk.rematerialized), tuple(walk.merged))
 
 
 @dataclass
-class _Rows:
-    """The rows of the records of a program, each looked up once."""
-
-    known: dict[int, tuple[OpRecord, SentRow]] = field(default_factory=dict[int, "tuple[OpRecord, SentRow]"])
-    """By the identity of a record, which is kept."""
-
-    def of(self, record: OpRecord) -> SentRow:
-        known = self.known.get(id(record))
-        if known is None:
-            known = self.known[id(record)] = record, sent_row(record)
-        return known[1]
-
-    def of_all(self, steps: Iterable[PlannedOp]) -> list[SentRow]:
-        """The row of each step."""
-        known, of = self.known, self.of
-        found: list[SentRow] = []
-        for step in steps:
-            row = known.get(id(step.record))
-            found.append(of(step.record) if row is None else row[1])
-        return found
-
-
-@dataclass
 class _Walk:
+    """One walk. number: of it. last: the one before, whose values become those of this one."""
+
     plans: StepPlans
-    values: dict[Name, HeldTensor] = field(default_factory=dict[Name, HeldTensor])
+    last: Walked
+    number: int
+    bare: dict[Name, HeldTensor] = field(default_factory=dict[Name, HeldTensor])
+    """The values that products have left without the axes of their tilings."""
+    changed: set[Name] = field(default_factory=set[Name])
+    """The values that are not as in the last walk, or not everywhere."""
+    products: dict[int, PlannedOp] = field(default_factory=dict[int, PlannedOp])
     keys: set[Hashable] = field(default_factory=set[Hashable])
     sent: list[Sent] = field(default_factory=list[Sent])
     rematerialized: list[Rematerialized] = field(default_factory=list[Rematerialized])
@@ -143,47 +118,79 @@ class _Walk:
     """The first slice of each kind that is just what its reshards make."""
     same: dict[Name, Name] = field(default_factory=dict[Name, Name])
     """By the name of a slice, an equal one before it: they are one tensor, which is resharded once."""
-    rows: _Rows = field(default_factory=_Rows)
-    bare: dict[int, tuple[HeldTensor, HeldTensor]] = field(
-        default_factory=dict[int, "tuple[HeldTensor, HeldTensor]"]
-    )
-    """By its identity, a tensor, and that without the axes of its tiling."""
+    rows: Rows = field(default_factory=Rows)
 
     def bind(self, arguments: Iterable[TiledValue]) -> None:
         for value in arguments:
             if value.type is not None and value.tiling is not None:
                 shape = tuple(size or 0 for size in value.type.shape)
                 held = HeldTensor.of(shape, value.tiling, value.type.element)
-                self.values[value.name] = tensor_held(held)
+                self._set(value.name, tensor_held(held))
+
+    def _set(self, name: Name, held: HeldTensor) -> None:
+        made = self.last.made
+        if made.get(name) is not held:
+            made[name] = held
+            self.changed.add(name)
+
+    def _held(self, name: Name) -> HeldTensor:
+        return self.bare.get(name) or self.last.made[name]
+
+    def _note_products(self, block: Block, rows: Sequence[SentRow], live: set[Name]) -> None:
+        """Values may be held otherwise that a product reads which was not in the last walk, or is no more."""
+        before = self.last.products
+        self.products = now = {
+            id(step): step
+            for step, row in zip(block.steps, rows, strict=True)
+            if row.is_product and not live.isdisjoint(step.results)
+        }
+        if now.keys() != before.keys():
+            for key in now.keys() ^ before.keys():
+                self.changed.update((now.get(key) or before[key]).operands)
 
     def run(self, block: Block, step: PlannedOp | None, times: int) -> None:
         rows = self.rows.of_all(block.steps)
         live = _live(block, rows)
         patterns = _patterns_of(block, rows)
+        if step is None:
+            self._note_products(block, rows, live)
+        plans, changed, last, number = self.plans.known, self.changed, self.last.number, self.number
         for each, row in zip(block.steps, rows, strict=True):
-            if each.results and live.isdisjoint(each.results):
+            results = each.results
+            if results and live.isdisjoint(results):
                 continue
-            found = patterns.get(each.results[0]) if patterns and each.results else None
-            if found is not None and found.applies(self.values[found.source].tiling):
+            found = patterns.get(results[0]) if patterns and results else None
+            if found is not None and found.applies(self._held(found.source).tiling):
                 self._replace(each, found, times)
             elif each.blocks:
                 self._run_blocks(each, times)
             elif each.tensors:
-                self._step(each, row, times, live)
+                plan = plans.get(id(each))
+                is_same = plan is not None and plan.walk == last and plan.step is each
+                if plan is None or not is_same or len(results) > 1 or not changed.isdisjoint(plan.names):
+                    plan = self._step(each, row, live)
+                plan.walk = number
+                if not plan.silent:
+                    self._send(plan, row, times, live)
+                if row.is_product:
+                    self._forget_axes(plan.names)
         for index, (name, target) in enumerate(zip(block.results, block.targets, strict=True)):
-            if name in self.values and target is not None:
+            if name in self.last.made and target is not None:
                 self._reshard(name, target, step, times, index if step is None else -1)
 
-    def _step(self, step: PlannedOp, row: SentRow, times: int, live: set[Name]) -> None:
-        values, results = self.values, step.tensors
+    def _step(self, step: PlannedOp, row: SentRow, live: set[Name]) -> StepPlan:
+        """The plan of a step, whose results become values."""
+        made, results = self.last.made, step.tensors
         names: Sequence[Name] = step.operands
         try:
-            operands = [values[name] for name in names]
+            operands = [made[name] for name in names]
         except KeyError:  # other values than tensors
-            names = [name for name in names if name in values]
-            operands = [values[name] for name in names]
+            names = [name for name in names if name in made]
+            operands = [made[name] for name in names]
+        if not self.bare.keys().isdisjoint(names):
+            operands = [*map(self._held, names)]
         used = live.issuperset(results) or tuple([name in live for name in results])
-        plan = self.plans.get(id(step))
+        plan = self.plans.known.get(id(step))
         if (
             plan is None
             or plan.step is not step
@@ -195,17 +202,16 @@ class _Walk:
                 flags = tuple([name in live for name in results])
                 key, holds = (step.plan_key, used), (step.record, step.targets)
                 found = self._planned(key, names, lambda operands: _applied(step, operands, flags), holds)
-            plan = self.plans[id(step)] = _step_plan(step, row, used, operands, found)
-        if not plan.silent:
-            self._send(plan, row, names, times, live)
+            plan = self.plans.known[id(step)] = step_plan(step, row, used, names, operands, found)
         for name, held in zip(results, plan.held, strict=True):
-            values[name] = held
-        if row.is_product:
-            for name in names:
-                values[name] = self._without_axes(values[name])
+            if made.get(name) is not held:
+                made[name] = held
+                self.changed.add(name)
+        return plan
 
-    def _send(self, plan: StepPlan, row: SentRow, names: Sequence[Name], times: int, live: set[Name]) -> None:
-        """What is sent for a step. names: of its operands."""
+    def _send(self, plan: StepPlan, row: SentRow, times: int, live: set[Name]) -> None:
+        """What is sent for a step."""
+        names = plan.names
         for name, result in zip(plan.step.tensors, plan.results, strict=True):
             if result.made is not None and row.part is PatternRole.SLICE:
                 self._note_slice(name, result, names)
@@ -215,12 +221,12 @@ class _Walk:
                 else:
                     self._emit(*result.before, names, plan.step, times)
 
-    def _without_axes(self, value: HeldTensor) -> HeldTensor:
-        """The tensor as products leave it: later ops do not know the axes of its tiling."""
-        known = self.bare.get(id(value))
-        if known is None:
-            known = self.bare[id(value)] = value, tensor_held(without_axes(value))
-        return known[1]
+    def _forget_axes(self, names: Iterable[Name]) -> None:
+        """The operands of a product as it leaves them: later ops do not know the axes of their tilings."""
+        for name in names:
+            value = self._held(name)
+            if value.tiling.axes:
+                self.bare[name] = tensor_held(without_axes(value))
 
     def _note_slice(self, name: Name, result: Planned, names: Sequence[Name]) -> None:
         assert result.made is not None
@@ -238,7 +244,7 @@ class _Walk:
         holds: object = None,
     ) -> tuple[Planned, ...]:
         """The results of `plan` for the values of these names."""
-        return planned(key, [self.values[name] for name in names], positions_of(names), plan, holds)
+        return planned(key, [*map(self._held, names)], positions_of(names), plan, holds)
 
     def _replace(self, step: PlannedOp, found: Pattern, times: int) -> None:
         """The other ops of a pattern are not made; its last one is the whole pattern."""
@@ -246,7 +252,7 @@ class _Walk:
             names = [found.source]
             (result,) = self._planned(None, names, lambda values: [found.plan(values[0])])
             self._emit(result.needed, result.rematerialized, names, step, times)
-            self.values[step.results[0]] = result.held
+            self._set(step.results[0], result.held)
 
     def _reshard(
         self, name: Name, target: Tiling, step: PlannedOp | None, times: int, result: int = -1
@@ -262,7 +268,7 @@ class _Walk:
         is_resharded = TABLE[step.record.name].control not in (Control.BRANCHES, Control.MANUAL)
         for block in step.blocks:
             for value, name in zip(block.arguments, step.operands, strict=False):
-                if is_resharded and name in self.values and value.tiling is not None:
+                if is_resharded and name in self.last.made and value.tiling is not None:
                     self._reshard(name, value.tiling, step, times)
             self.bind(block.arguments)
             self.run(block, step, times * step.times)
@@ -270,7 +276,7 @@ class _Walk:
             if target is not None:
                 shape, type_ = static_shape(step.record, i), step.record.results[i]
                 held = HeldTensor.of(shape, target, type_.element if type_ else "")
-                self.values[name] = tensor_held(held)
+                self._set(name, tensor_held(held))
 
     def _emit(
         self,
@@ -302,20 +308,6 @@ class _Walk:
         name = names[root if isinstance(root, int) else root[0]]
         name = self.same.get(name, name)
         return name if isinstance(root, int) else (name, root[1])
-
-
-def _step_plan(
-    step: PlannedOp,
-    row: SentRow,
-    used: Hashable,
-    operands: Sequence[HeldTensor],
-    results: tuple[Planned, ...],
-) -> StepPlan:
-    is_slice = row.part is PatternRole.SLICE
-    silent = not any(
-        each.needed or each.rematerialized or (is_slice and each.made is not None) for each in results
-    )
-    return StepPlan(step, used, operands, results, tuple([each.held for each in results]), silent)
 
 
 def _applied(step: PlannedOp, operands: Sequence[HeldTensor], used: tuple[bool, ...]) -> Sequence[HeldTensor]:

@@ -34,7 +34,8 @@ class SimplifiedProgram(SpmdProgram):
             block = self.base.block(function)
             simple = self.simplify(block)
             is_same = simple is block
-            plan = self.base.planned(function)[1] if is_same else plan_program(simple, self.base.step_plans)
+            plans = self.base.step_plans(function)
+            plan = self.base.planned(function)[1] if is_same else plan_program(simple, plans)
             self._made[function] = simple, plan
         return self._made[function]
 
