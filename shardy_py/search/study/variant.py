@@ -23,8 +23,8 @@ from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of, mesh_to_work_in, resolve
 from shardy_py.xla.spmd.planned import the_tiling
 from shardy_py.xla.spmd.program import Block, PlannedOp, TiledValue
+from shardy_py.xla.spmd.step_plans import StepPlans
 from shardy_py.xla.spmd.tiling import Tiling
-from shardy_py.xla.spmd.walk import StepPlans
 
 
 class Line(NamedTuple):
