@@ -17,15 +17,23 @@ Not here: the changes of one step (`step.py`), rounds and priorities (`propagate
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from operator import itemgetter
 
 from shardy_py.propagation.basic import StepOptions, Strategy
 from shardy_py.propagation.flat import UNSHARDABLE, Direction, Directions, FlatProgram, Liveness, StepKind
 from shardy_py.propagation.journal import FUNCTION_RESULT, Journal, Setting, Stage
 from shardy_py.propagation.schedule import DirectionOf, directions_in_round
-from shardy_py.propagation.step import NO_SHARDING, Change, Interner, Step, StepTable, before_edge
+from shardy_py.propagation.step import (
+    NO_SHARDING,
+    Change,
+    Interner,
+    Reader,
+    Step,
+    StepTable,
+    before_edge,
+    reader_of,
+)
 from shardy_py.sharding import Mesh, TensorSharding
 
 
@@ -173,11 +181,9 @@ class StepTables:
 
     def readers(self, program: FlatProgram) -> list[Reader]:
         """By step, the function that reads what its slots hold; of programs that share their steps, once."""
-        known, readers = self._readers
-        if known is not program.step_slots:
-            readers = [_reader(slots) for slots in program.step_slots]
-            self._readers = program.step_slots, readers
-        return readers
+        if self._readers[0] is not program.step_slots:
+            self._readers = program.step_slots, [reader_of(slots) for slots in program.step_slots]
+        return self._readers[1]
 
     def mode(self, kind: int, strategy: Strategy, directions: Directions) -> int:
         """The number, from 1, of the way in which steps of a kind propagate in a round."""
@@ -207,9 +213,7 @@ class Propagator:
         self._known = StepTables(meshes) if tables is None else tables
         self.interner = self._known.interner
         number = self.interner.number
-        self.shardings = [
-            NO_SHARDING if sharding is None else number(sharding) for sharding in program.shardings
-        ]
+        self.shardings = [NO_SHARDING if each is None else number(each) for each in program.shardings]
         self._journal = journal
         self._is_conservative = conservative_propagation
         self._erasure = Erasure(program, program.liveness) if program.liveness else None
@@ -402,13 +406,3 @@ _NOT_ZERO, _NOT_ALWAYS = (bytes(byte != other for byte in range(256)) for other 
 def _bits(data: bytes | bytearray) -> int:
     """All bytes as one integer, to combine them at once; numpy would have to be imported for it."""
     return int.from_bytes(data, "little")
-
-
-Reader = Callable[[list[int]], tuple[int, ...]]
-
-
-def _reader(slots: tuple[int, ...]) -> Reader:
-    """Returns a function from the list of all shardings to the tuple of those in `slots`."""
-    if len(slots) < 2:
-        return lambda shardings: tuple(shardings[slot] for slot in slots)
-    return itemgetter(*slots)

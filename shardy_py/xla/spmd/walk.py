@@ -210,7 +210,7 @@ class _Walk:
         return plan
 
     def _send(self, plan: StepPlan, row: SentRow, times: int, live: set[Name]) -> None:
-        """What is sent for a step."""
+        """Adds what is sent for a step."""
         names = plan.names
         for name, result in zip(plan.step.tensors, plan.results, strict=True):
             if result.made is not None and row.part is PatternRole.SLICE:

@@ -71,7 +71,7 @@ class _Shared:
         return self.parts[key]
 
     def equal_steps(self, step: PlannedOp) -> EqualSteps:
-        """What a step without regions to run has in common with those that are equal."""
+        """Returns what a step without regions to run has in common with those that are equal."""
         known = self.equal.get(step.plan_key)
         if known is None:
             known = self.equal[step.plan_key] = EqualSteps.of(step, len(self.equal), self.local)
