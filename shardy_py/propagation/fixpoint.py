@@ -11,29 +11,21 @@ worklist. Steps that cannot change anything with the current shardings are skipp
 >>> worklist.pop(), worklist.pop(), worklist.pop()
 (1, 0, -1)
 
-Not here: the changes of one step (`step.py`), rounds and priorities (`propagate.py`, `schedule.py`).
+Not here: the changes of one step (`step.py`, `step_tables.py`), rounds and priorities (`propagate.py`, `schedule.py`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from shardy_py.propagation.basic import StepOptions, Strategy
-from shardy_py.propagation.flat import UNSHARDABLE, Direction, Directions, FlatProgram, Liveness, StepKind
+from shardy_py.propagation.flat import UNSHARDABLE, Direction, FlatProgram, Liveness, StepKind
 from shardy_py.propagation.journal import FUNCTION_RESULT, Journal, Setting, Stage
 from shardy_py.propagation.schedule import DirectionOf, directions_in_round
-from shardy_py.propagation.step import (
-    NO_SHARDING,
-    Change,
-    Interner,
-    Reader,
-    Step,
-    StepTable,
-    before_edge,
-    reader_of,
-)
+from shardy_py.propagation.step import NO_SHARDING, Change, Step, StepTable, before_edge
+from shardy_py.propagation.step_tables import Round, StepTables
 from shardy_py.sharding import Mesh, TensorSharding
 
 
@@ -152,46 +144,6 @@ def _has_several(users: Counter[int]) -> bool:
 
 ALWAYS = 255
 """In `_settled`: the step changes nothing in any mode, because none of its tensors is sharded."""
-
-
-Round = tuple[list[StepTable | None], list[int]]
-"""By kind of step: its table and mode in a round; None and 0 if no axis may move."""
-
-
-class StepTables:
-    """The outcomes of steps, by the numbers of shardings: kept from one propagation of a program to the next.
-
-    interner: numbers the shardings.
-    """
-
-    def __init__(self, meshes: Mapping[str, Mesh]) -> None:
-        self.interner = Interner()
-        self.rounds: dict[Hashable, Round] = {}
-        self._meshes = meshes
-        self._tables: dict[Step, StepTable] = {}
-        self._readers: tuple[Sequence[tuple[int, ...]], list[Reader]] = (), []
-        self._modes: dict[tuple[int, Strategy, Directions], int] = {}
-
-    def of(self, step: Step) -> StepTable:
-        """The table of a step."""
-        table = self._tables.get(step)
-        if table is None:
-            table = self._tables[step] = StepTable(step, self.interner, self._meshes)
-        return table
-
-    def readers(self, program: FlatProgram) -> list[Reader]:
-        """By step, the function that reads what its slots hold; of programs that share their steps, once."""
-        if self._readers[0] is not program.step_slots:
-            self._readers = program.step_slots, [reader_of(slots) for slots in program.step_slots]
-        return self._readers[1]
-
-    def mode(self, kind: int, strategy: Strategy, directions: Directions) -> int:
-        """The number, from 1, of the way in which steps of a kind propagate in a round."""
-        key = (kind, strategy, directions)
-        mode = self._modes.get(key)
-        if mode is None:
-            mode = self._modes[key] = 1 + sum(1 for known in self._modes if known[0] == kind)
-        return mode
 
 
 class Propagator:

@@ -8,8 +8,6 @@ Not here: when a step runs, and the steps that depend on a change (`fixpoint.py`
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 from shardy_py.base.records import dataclass
 from shardy_py.propagation.basic import StepOptions, Strategy
 from shardy_py.propagation.flat import ManualBoundary
@@ -146,14 +144,3 @@ def after_edge(boundary: ManualBoundary, sharding: TensorSharding) -> TensorShar
     if boundary.is_argument:
         return without_manual_axes(sharding, boundary.manual_axes)
     return with_free_axes(boundary.outer, sharding, boundary.manual_axes)
-
-
-Reader = Callable[[list[int]], tuple[int, ...]]
-"""Returns the numbers of the shardings of a step, from those of all slots."""
-
-
-def reader_of(slots: tuple[int, ...]) -> Reader:
-    """Returns a function from the list of all shardings to the tuple of those in `slots`."""
-    if len(slots) < 2:
-        return lambda shardings: tuple(shardings[slot] for slot in slots)
-    return itemgetter(*slots)
