@@ -11,7 +11,7 @@ worklist. Steps that cannot change anything with the current shardings are skipp
 >>> worklist.pop(), worklist.pop(), worklist.pop()
 (1, 0, -1)
 
-Not here: the changes of one step (`step.py`, `step_tables.py`), rounds and priorities (`propagate.py`, `schedule.py`).
+Not here: the changes of steps (`step.py`, `step_tables.py`), rounds (`propagate.py`, `schedule.py`).
 """
 
 from __future__ import annotations
