@@ -44,6 +44,9 @@ class Walked:
     products: dict[int, PlannedOp] = field(default_factory=dict[int, PlannedOp])
 
 
+_Results = tuple[tuple[Planned, ...], tuple[HeldTensor, ...], bool]
+
+
 @dataclass(eq=False)
 class StepPlans:
     """The plans of the steps of forms of one function, whose values have the same names.
@@ -53,7 +56,30 @@ class StepPlans:
     """
 
     known: dict[int, StepPlan] = field(default_factory=dict[int, StepPlan])
+    _results: dict[int, _Results] = field(default_factory=dict[int, "_Results"])
+    """By the identity of the results that equal steps share, these with what follows from them."""
     _last: list[Walked] = field(default_factory=list[Walked])
+
+    def add(
+        self,
+        step: PlannedOp,
+        row: SentRow,
+        used: Hashable,
+        names: Sequence[Name],
+        operands: Sequence[HeldTensor],
+        results: tuple[Planned, ...],
+    ) -> StepPlan:
+        """Keeps and returns the plan of a step with these results; the other arguments: as of `StepPlan`."""
+        known = self._results.get(id(results))
+        if known is None:
+            is_slice = row.part is PatternRole.SLICE
+            silent = not any(
+                each.needed or each.rematerialized or (is_slice and each.made is not None) for each in results
+            )
+            held = tuple([each.held for each in results])
+            known = self._results[id(results)] = results, held, silent
+        found = self.known[id(step)] = StepPlan(step, used, names, operands, *known)
+        return found
 
     def take(self) -> Walked:
         """Returns the last walk; an empty one for all who ask before another one is over."""
@@ -65,22 +91,6 @@ class StepPlans:
     def keep(self, walked: Walked) -> None:
         """Keeps the last walk."""
         self._last[:] = [walked]
-
-
-def step_plan(
-    step: PlannedOp,
-    row: SentRow,
-    used: Hashable,
-    names: Sequence[Name],
-    operands: Sequence[HeldTensor],
-    results: tuple[Planned, ...],
-) -> StepPlan:
-    """Returns the plan of a step with these results; the other arguments: as of `StepPlan`."""
-    is_slice = row.part is PatternRole.SLICE
-    silent = not any(
-        each.needed or each.rematerialized or (is_slice and each.made is not None) for each in results
-    )
-    return StepPlan(step, used, names, operands, results, tuple([each.held for each in results]), silent)
 
 
 @dataclass

@@ -33,7 +33,7 @@ from shardy_py.xla.spmd.patterns import Pattern, PatternRole, Uses
 from shardy_py.xla.spmd.planned import Needed, Planned, known_plan, planned, positions_of, tensor_held
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue, used
 from shardy_py.xla.spmd.reshard import reshard
-from shardy_py.xla.spmd.step_plans import Rows, StepPlan, StepPlans, Walked, step_plan
+from shardy_py.xla.spmd.step_plans import Rows, StepPlan, StepPlans, Walked
 from shardy_py.xla.spmd.tiling import Tiling
 
 
@@ -107,6 +107,10 @@ class _Walk:
     number: int
     bare: dict[Name, HeldTensor] = field(default_factory=dict[Name, HeldTensor])
     """The values that products have left without the axes of their tilings."""
+    forgotten: dict[int, tuple[HeldTensor, HeldTensor]] = field(
+        default_factory=dict[int, "tuple[HeldTensor, HeldTensor]"]
+    )
+    """By its identity, a tensor, and that without the axes of its tiling."""
     changed: set[Name] = field(default_factory=set[Name])
     """The values that are not as in the last walk, or not everywhere."""
     products: dict[int, PlannedOp] = field(default_factory=dict[int, PlannedOp])
@@ -168,7 +172,7 @@ class _Walk:
                 plan = plans.get(id(each))
                 is_same = plan is not None and plan.walk == last and plan.step is each
                 if plan is None or not is_same or len(results) > 1 or not changed.isdisjoint(plan.names):
-                    plan = self._step(each, row, live)
+                    plan = self._step(each, row, live, plan)
                 plan.walk = number
                 if not plan.silent:
                     self._send(plan, row, times, live)
@@ -178,8 +182,8 @@ class _Walk:
             if name in self.last.made and target is not None:
                 self._reshard(name, target, step, times, index if step is None else -1)
 
-    def _step(self, step: PlannedOp, row: SentRow, live: set[Name]) -> StepPlan:
-        """The plan of a step, whose results become values."""
+    def _step(self, step: PlannedOp, row: SentRow, live: set[Name], plan: StepPlan | None) -> StepPlan:
+        """The plan of a step, whose results become values. plan: that of an earlier walk, if there is one."""
         made, results = self.last.made, step.tensors
         names: Sequence[Name] = step.operands
         try:
@@ -190,7 +194,6 @@ class _Walk:
         if not self.bare.keys().isdisjoint(names):
             operands = [*map(self._held, names)]
         used = live.issuperset(results) or tuple([name in live for name in results])
-        plan = self.plans.known.get(id(step))
         if (
             plan is None
             or plan.step is not step
@@ -202,7 +205,10 @@ class _Walk:
                 flags = tuple([name in live for name in results])
                 key, holds = (step.plan_key, used), (step.record, step.targets)
                 found = self._planned(key, names, lambda operands: _applied(step, operands, flags), holds)
-            plan = self.plans.known[id(step)] = step_plan(step, row, used, names, operands, found)
+            plan = self.plans.add(step, row, used, names, operands, found)
+        if self.last.number < 0:  # nothing was held before
+            made.update(zip(results, plan.held, strict=True))
+            return plan
         for name, held in zip(results, plan.held, strict=True):
             if made.get(name) is not held:
                 made[name] = held
@@ -226,7 +232,10 @@ class _Walk:
         for name in names:
             value = self._held(name)
             if value.tiling.axes:
-                self.bare[name] = tensor_held(without_axes(value))
+                known = self.forgotten.get(id(value))
+                if known is None:
+                    known = self.forgotten[id(value)] = value, tensor_held(without_axes(value))
+                self.bare[name] = known[1]
 
     def _note_slice(self, name: Name, result: Planned, names: Sequence[Name]) -> None:
         assert result.made is not None
