@@ -44,6 +44,24 @@ def record_of(op: Operation) -> OpRecord:
     return known
 
 
+class RecordsInModule:
+    """The records of the ops of one module, found by identities of types and attributes, which it keeps.
+
+    The module must not change while this is in use.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Hashable, ...], OpRecord] = {}
+
+    def of(self, op: Operation) -> OpRecord:
+        """Returns `record_of(op)`."""
+        signature = signature_of(op)
+        known = self._known.get(signature)
+        if known is None:
+            known = self._known[signature] = record_of(op)
+        return known
+
+
 def row_of_op(op: Operation) -> OpSpec:
     """Returns the row of an op; a custom call's target counts as part of its name."""
     return row_of(record_of(op)) if op.name == CALL else TABLE[op.name]

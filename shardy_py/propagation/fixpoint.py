@@ -11,21 +11,21 @@ worklist. Steps that cannot change anything with the current shardings are skipp
 >>> worklist.pop(), worklist.pop(), worklist.pop()
 (1, 0, -1)
 
-Not here: the changes of one step (`step.py`), rounds and priorities (`propagate.py`, `schedule.py`).
+Not here: the changes of steps (`step.py`, `step_tables.py`), rounds (`propagate.py`, `schedule.py`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from operator import itemgetter
 
 from shardy_py.propagation.basic import StepOptions, Strategy
-from shardy_py.propagation.flat import UNSHARDABLE, Direction, Directions, FlatProgram, Liveness, StepKind
+from shardy_py.propagation.flat import UNSHARDABLE, Direction, FlatProgram, Liveness, StepKind
 from shardy_py.propagation.journal import FUNCTION_RESULT, Journal, Setting, Stage
 from shardy_py.propagation.schedule import DirectionOf, directions_in_round
-from shardy_py.propagation.step import NO_SHARDING, Change, Interner, Step, StepTable, before_edge
+from shardy_py.propagation.step import NO_SHARDING, Change, Step, StepTable, before_edge
+from shardy_py.propagation.step_tables import Round, StepTables
 from shardy_py.sharding import Mesh, TensorSharding
 
 
@@ -146,39 +146,6 @@ ALWAYS = 255
 """In `_settled`: the step changes nothing in any mode, because none of its tensors is sharded."""
 
 
-Round = tuple[list[StepTable | None], list[int]]
-"""By kind of step: its table and mode in a round; None and 0 if no axis may move."""
-
-
-class StepTables:
-    """The outcomes of steps, by the numbers of shardings: kept from one propagation of a program to the next.
-
-    interner: numbers the shardings.
-    """
-
-    def __init__(self, meshes: Mapping[str, Mesh]) -> None:
-        self.interner = Interner()
-        self.rounds: dict[Hashable, Round] = {}
-        self._meshes = meshes
-        self._tables: dict[Step, StepTable] = {}
-        self._modes: dict[tuple[int, Strategy, Directions], int] = {}
-
-    def of(self, step: Step) -> StepTable:
-        """The table of a step."""
-        table = self._tables.get(step)
-        if table is None:
-            table = self._tables[step] = StepTable(step, self.interner, self._meshes)
-        return table
-
-    def mode(self, kind: int, strategy: Strategy, directions: Directions) -> int:
-        """The number, from 1, of the way in which steps of a kind propagate in a round."""
-        key = (kind, strategy, directions)
-        mode = self._modes.get(key)
-        if mode is None:
-            mode = self._modes[key] = 1 + sum(1 for known in self._modes if known[0] == kind)
-        return mode
-
-
 class Propagator:
     """Propagation through one program: the sharding of each slot, and the rounds that change them.
 
@@ -197,18 +164,18 @@ class Propagator:
         self.program = program
         self._known = StepTables(meshes) if tables is None else tables
         self.interner = self._known.interner
-        self.shardings = [self.interner.number(sharding) for sharding in program.shardings]
+        number = self.interner.number
+        self.shardings = [NO_SHARDING if each is None else number(each) for each in program.shardings]
         self._journal = journal
         self._is_conservative = conservative_propagation
         self._erasure = Erasure(program, program.liveness) if program.liveness else None
         self._kinds = list(program.step_kinds)
-        self._reads = [_reader(slots) for slots in program.step_slots]
+        self._reads = self._known.readers(program)
         self._returned_tables: dict[Strategy, list[StepTable]] = {}
         # By step: the mode (see `_mode`) in which it changes nothing at present; 0: unknown.
         # An edge without axes at the boundary of a manual computation may still have manual axes.
-        self._settled = bytearray(
-            0 if program.kinds[kind].boundary is not None else ALWAYS for kind in self._kinds
-        )
+        settled = [0 if kind.boundary is not None else ALWAYS for kind in program.kinds]
+        self._settled = bytearray(map(settled.__getitem__, self._kinds))
         for slot, sharding in enumerate(program.shardings):
             if sharding is not None and not sharding.has_no_axes:
                 self._unsettle(slot)
@@ -391,10 +358,3 @@ _NOT_ZERO, _NOT_ALWAYS = (bytes(byte != other for byte in range(256)) for other 
 def _bits(data: bytes | bytearray) -> int:
     """All bytes as one integer, to combine them at once; numpy would have to be imported for it."""
     return int.from_bytes(data, "little")
-
-
-def _reader(slots: tuple[int, ...]) -> Callable[[list[int]], tuple[int, ...]]:
-    """Returns a function from the list of all shardings to the tuple of those in `slots`."""
-    if len(slots) < 2:
-        return lambda shardings: tuple(shardings[slot] for slot in slots)
-    return itemgetter(*slots)

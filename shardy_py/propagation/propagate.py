@@ -14,10 +14,11 @@ from dataclasses import replace
 from shardy_py.base.records import dataclass
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import Strategy, basic
-from shardy_py.propagation.fixpoint import Propagator, StepTables
+from shardy_py.propagation.fixpoint import Propagator
 from shardy_py.propagation.flat import FlatProgram
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.schedule import ONE_ROUND, OP_PRIORITIES
+from shardy_py.propagation.step_tables import StepTables
 from shardy_py.sharding import DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 

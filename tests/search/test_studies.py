@@ -14,6 +14,9 @@ from shardy_py import Mesh, Options, P, Program, Result, Sharding, ShardyError, 
 from shardy_py.hardware import placement_of
 from shardy_py.report.difference import Figures
 from shardy_py.search.studies import step_cost
+from shardy_py.xla.spmd.program import Block
+from shardy_py.xla.spmd.step_plans import StepPlans
+from shardy_py.xla.spmd.walk import ProgramPlan, plan_program
 from tests.conftest import CORPUS
 
 TRAIN = Path(__file__).parents[2] / "examples" / "transformer_train.mlir"
@@ -43,6 +46,31 @@ func.func @main(%a: tensor<8x16xf32>,
   return %5, %8, %10 : tensor<8x6xf32>, tensor<16x12xf32>, tensor<8x12xf32>
 }
 """
+
+TABLE = f"stablehlo.constant dense<[{', '.join(['[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]'] * 8)}]>"
+PRODUCTS = f"""
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func @main(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>, %c: tensor<8x8xf32>, %d: tensor<8x8xf32>)
+    -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {{
+  %0 = stablehlo.tanh %a : tensor<8x8xf32>
+  %1 = stablehlo.dot_general %0, %b, contracting_dims = [1] x [0]
+    : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = stablehlo.transpose %0, dims = [1, 0] : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %first = {TABLE} : tensor<8x8xf32>
+  %3 = stablehlo.add %first, %a : tensor<8x8xf32>
+  %second = {TABLE} : tensor<8x8xf32>
+  %4 = stablehlo.dot_general %second, %c, contracting_dims = [1] x [0]
+    : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %5 = stablehlo.add %1, %2 : tensor<8x8xf32>
+  %third = {TABLE} : tensor<8x8xf32>
+  %6 = stablehlo.reshape %third : (tensor<8x8xf32>) -> tensor<4x2x8xf32>
+  %7 = stablehlo.tanh %6 : tensor<4x2x8xf32>
+  %8 = stablehlo.reshape %7 : (tensor<4x2x8xf32>) -> tensor<8x8xf32>
+  %9 = stablehlo.add %8, %d : tensor<8x8xf32>
+  return %3, %4, %5, %9 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+}}
+"""
+"""Equal constants, one if they are sharded alike, that products and other ops read."""
 
 LOOP = """
 sdy.mesh @mesh = <["x"=2]>
@@ -95,6 +123,45 @@ def test_most_edits_are_scored_without_propagating_from_scratch() -> None:
     scored = [study.score(edits) for _, edits in zip(range(40), random_edits(program, 1), strict=False)]
     assert sum(not each.from_scratch for each in scored) >= 30
     assert len({each.figures.bytes for each in scored}) > 10
+
+
+def sent_in(plan: ProgramPlan) -> list[object]:
+    """All that is sent, also what does not count for equality."""
+    found = [(each.collective, each) for each in (*plan.sent, *plan.merged)]
+    return [
+        (
+            one.key,
+            one.group,
+            one.made_shape,
+            one.pairs,
+            one,
+            id(each.step),
+            each.operand,
+            each.roots,
+            each.number,
+        )
+        for one, each in found
+    ]
+
+
+def test_plans_after_others_are_those_of_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = 0
+
+    def both(block: Block, plans: StepPlans | None = None) -> ProgramPlan:
+        nonlocal made
+        after, alone = plan_program(block, plans), plan_program(block)
+        assert sent_in(after) == sent_in(alone)
+        assert after.rematerialized == alone.rematerialized
+        made += 1
+        return after
+
+    monkeypatch.setattr("shardy_py.search.study.figures.plan_program", both)
+    for text in (SMALL, PRODUCTS):
+        program = Program.parse(text)
+        study = Study(program)
+        for _, edits in zip(range(40), random_edits(program, 5), strict=False):
+            study.score(edits)
+    assert made >= 60
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ def _propagate(
         nonlocal written
         values = propagator.interner.values
         shardings = [values[number] for number in propagator.shardings]
+        del propagator  # what it reads by is freed before shardings are attributes: both are large
         program.write(shardings, written)
         written = shardings
 

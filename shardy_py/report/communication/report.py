@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from xdsl.dialects.builtin import ModuleOp
@@ -21,6 +21,7 @@ from shardy_py.base.errors import Diagnostic
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release, current, heading
+from shardy_py.base.releases import of as following
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.base.terminal import lines_text
 from shardy_py.hardware.cost import DEFAULT, Cost, CostModel
@@ -36,6 +37,7 @@ from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.spelling import unknown_axis
 from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.targets.compiled import Compiler
 from shardy_py.xla.targets.of_program import CompiledProgram
 from shardy_py.xla.targets.stage import AS_PARTITIONED, CompileStage, stage_words
 
@@ -74,12 +76,12 @@ class CommunicationReport(Tabular):
     model: the links that seconds are computed for.
     warnings: of communication that is not in the report. partitioner: whose collectives they are.
     not_by_xla: why they are Shardy's although JAX wrote the program; "" otherwise.
-    rematerialized: where XLA gathers a whole tensor to reshard it, and logs that.
+    logged: where XLA gathers a whole tensor to reshard it, and logs that, of a program as partitioned.
     release: whose Shardy or XLA they are.
     disagreements: of a local program, where it differs from the forecast; None if that is not known.
     verdict: finds what costs most and what to change, with which the text begins; None: nothing does.
-    stage: the device whose compiler's program is meant; None: the program is as partitioned. partitioned: as
-        compiled, the report on the program as partitioned.
+    stage: the device whose compiler's program is meant; None: the program is as partitioned. before: as
+        compiled, makes the report on the program as partitioned.
     """
 
     collectives: tuple[CollectiveUse, ...]
@@ -89,15 +91,25 @@ class CommunicationReport(Tabular):
     disagreements: tuple[Disagreement, ...] | None = None
     verdict: Callable[[], Verdict] | None = field(default=None, compare=False, repr=False)
     not_by_xla: str = ""
-    rematerialized: tuple[Rematerialization, ...] = ()
+    logged: tuple[Rematerialization, ...] = ()
     release: Release = field(default_factory=current)
     stage: CompileStage | None = None
-    partitioned: CommunicationReport | None = None
+    before: Callable[[], CommunicationReport] | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def sending(self) -> tuple[CollectiveUse, ...]:
         """The collectives that send data."""
         return tuple(use for use in self.collectives if use.kind in SENDING_KINDS)
+
+    @cached_property
+    def partitioned(self) -> CommunicationReport | None:
+        """As compiled, the report on the program as partitioned; None for one that is."""
+        return None if self.before is None else self.before()
+
+    @property
+    def rematerialized(self) -> tuple[Rematerialization, ...]:
+        """The places where XLA gathers a whole tensor to reshard it, and logs that."""
+        return self.logged if self.partitioned is None else self.partitioned.logged
 
     @property
     def total(self) -> Cost:
@@ -128,7 +140,7 @@ class CommunicationReport(Tabular):
     @property
     def stage_words(self) -> str:
         """The stage of the program that is reported, as a phrase."""
-        if self.stage is None or self.partitioned is not None or self.stage.compiler is None:
+        if self.stage is None or self.before is not None or self.stage.compiler is None:
             return stage_words(self.stage)
         return (
             f"{AS_PARTITIONED}: what {self.stage.compiler.name} changes is known with XLA's partitioner only"
@@ -155,12 +167,15 @@ class CommunicationReport(Tabular):
 
     def __reduce__(self) -> tuple[object, ...]:
         """The report without the verdict, which needs the program."""
-        kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "verdict"}
-        return _report_of, (kept,)
+        kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _NOT_KEPT}
+        return _report_of, (kept, self.partitioned)
 
 
-def _report_of(values: dict[str, Any]) -> CommunicationReport:
-    return CommunicationReport(**values)
+_NOT_KEPT = "verdict", "before"
+
+
+def _report_of(values: dict[str, Any], partitioned: CommunicationReport | None) -> CommunicationReport:
+    return CommunicationReport(**values, before=None if partitioned is None else lambda: partitioned)
 
 
 def communication_report(
@@ -189,25 +204,37 @@ def communication_report(
         if axis not in axes:
             raise unknown_axis(axis, dict.fromkeys(axes), what="link of the cost model")
     model = model.on(meshes.values())
-    rematerialized: tuple[Rematerialization, ...] = ()
+    compiler = None if stage is None or spmd is None else stage.compiler
+    if spmd is not None and compiler is not None:
+        return _as_compiled(spmd, model, stage, compiler, tuple(warnings))
     if spmd is not None:
-        collectives, rematerialized = collectives_by_xla(spmd, model)
-    else:
-        collectives = collect_collectives(module, model, Causes(record, originals), meshes)
-    partitioner: Partitioner = "shardy" if spmd is None else "xla"
-    report = CommunicationReport(
-        collectives, model, tuple(warnings), partitioner=partitioner, rematerialized=rematerialized
-    )
-    if stage is None:
-        return report
-    if spmd is None or stage.compiler is None:
-        return replace(report, stage=stage)
-    uses = compiled_uses(CompiledProgram.of(spmd, stage.compiler), model)
-    more = report.warnings
-    if stage.compiler.unknown and uses:
-        what = f"not modelled of {stage.compiler.name}: {stage.compiler.unknown}"
-        more = (*more, Diagnostic(what, severity="remark"))
-    return replace(report, collectives=uses, warnings=more, stage=stage, partitioned=report)
+        return replace(_as_partitioned(spmd, model, tuple(warnings)), stage=stage)
+    collectives = collect_collectives(module, model, Causes(record, originals), meshes)
+    return CommunicationReport(collectives, model, tuple(warnings), stage=stage)
+
+
+def _as_partitioned(
+    spmd: SpmdProgram, model: CostModel, warnings: tuple[Diagnostic, ...]
+) -> CommunicationReport:
+    with following(spmd.release):
+        uses, logged = collectives_by_xla(spmd, model)
+        return CommunicationReport(uses, model, warnings, partitioner="xla", logged=logged)
+
+
+def _as_compiled(
+    spmd: SpmdProgram,
+    model: CostModel,
+    stage: CompileStage | None,
+    compiler: Compiler,
+    warnings: tuple[Diagnostic, ...],
+) -> CommunicationReport:
+    """The program as partitioned is planned when it is asked for: the compiler may plan another one."""
+    uses = compiled_uses(CompiledProgram.of(spmd, compiler), model)
+    before = cache(lambda: _as_partitioned(spmd, model, warnings))
+    if compiler.unknown and uses:
+        what = f"not modelled of {compiler.name}: {compiler.unknown}"
+        warnings = (*warnings, Diagnostic(what, severity="remark"))
+    return CommunicationReport(uses, model, warnings, partitioner="xla", stage=stage, before=before)
 
 
 def communication_text(report: CommunicationReport, most: int = 20) -> str:

@@ -30,11 +30,11 @@ from shardy_py.passes.pipelines import propagation_passes
 from shardy_py.passes.propagate.propagating import user_priority_strategy
 from shardy_py.passes.registration import PassCall
 from shardy_py.passes.runner import run_passes
-from shardy_py.propagation.fixpoint import StepTables
 from shardy_py.propagation.graph.build import build_program
 from shardy_py.propagation.graph.slots import FlatModule
 from shardy_py.propagation.propagate import PropagationOptions, propagate
 from shardy_py.propagation.rules import rule_of
+from shardy_py.propagation.step_tables import StepTables
 from shardy_py.sharding import TensorSharding
 
 

@@ -23,8 +23,8 @@ from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of, mesh_to_work_in, resolve
 from shardy_py.xla.spmd.planned import the_tiling
 from shardy_py.xla.spmd.program import Block, PlannedOp, TiledValue
+from shardy_py.xla.spmd.step_plans import StepPlans
 from shardy_py.xla.spmd.tiling import Tiling
-from shardy_py.xla.spmd.walk import StepPlans
 
 
 class Line(NamedTuple):
@@ -53,7 +53,7 @@ class Variants:
         self.meshes: Mapping[str, Mesh] = base.program.meshes
         self.closed: list[TensorSharding | None] = [None]
         """Closed shardings by number; 0: none."""
-        self.plans: StepPlans = {}
+        self.plans = StepPlans()
         """The plans of steps in earlier variants."""
         self._numbers: dict[TensorSharding, int] = {}
         self.closed_numbers: list[int] = [0]
@@ -205,7 +205,7 @@ class _Maker:
         known_steps, add_step = variants.steps, self.steps.append
         for index, node in enumerate(skeleton.nodes):
             operands = node.operands
-            if same:
+            if same and not same.keys().isdisjoint(operands):
                 operands = tuple([same.get(value, value) for value in operands])
             if node.is_plain:
                 # The most frequent case: an op as it was in the variant before.

@@ -40,8 +40,9 @@ from shardy_py.sharding.meshes import mesh_of
 from shardy_py.xla.spmd.device_groups import axes_of_devices
 from shardy_py.xla.spmd.planned import the_tiling
 from shardy_py.xla.spmd.ragged_products import agreement
+from shardy_py.xla.spmd.step_plans import StepPlans
 from shardy_py.xla.spmd.tiling import Tiling
-from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, StepPlans, TiledValue, plan_program
+from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, TiledValue, plan_program
 
 _RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
 """Ops with these run their regions; those of others combine elements."""
@@ -102,7 +103,7 @@ class SpmdProgram:
         """
         if function not in self._known:
             block = self.block(function)
-            plan = plan_program(block, self.step_plans) if self.is_planned else ProgramPlan((), ())
+            plan = plan_program(block, self.step_plans(function)) if self.is_planned else ProgramPlan((), ())
             self._known[function] = block, plan
         return self._known[function]
 
@@ -124,9 +125,12 @@ class SpmdProgram:
     def _shardings(self) -> ShardingReader:
         return ShardingReader()
 
+    def step_plans(self, function: FuncOp) -> StepPlans:
+        """Returns the plans of the steps of a function, for programs that share these."""
+        return self._step_plans.setdefault(function, StepPlans())
+
     @cached_property
-    def step_plans(self) -> StepPlans:
-        """The plans of steps, for programs that share these."""
+    def _step_plans(self) -> dict[FuncOp, StepPlans]:
         return {}
 
     @cached_property

@@ -57,6 +57,11 @@ class PlannedCollective:
     pairs: Pairs = field(default=(), compare=False, repr=False)
     instead: PlannedCollective | None = field(default=None, compare=False, repr=False)
 
+    def sent(self, times: int, reason: str, key: Hashable) -> PlannedCollective:
+        """Returns the collective as a program sends it; faster than `replace`."""
+        what = self.kind, self.group_size, self.element_type, self.held_shape
+        return PlannedCollective(*what, reason, times, key, self.group, self.made_shape, self.pairs)
+
     @property
     def held_bytes(self) -> int:
         """The bytes of the operand on each device."""

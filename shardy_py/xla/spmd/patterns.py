@@ -48,15 +48,10 @@ class PatternRole(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Uses:
-    """The steps of a block that may be in patterns. part: the role of a step; None: it has none."""
+    """The steps of a block that may be in patterns. made: by their results, each with its role."""
 
     block: Block
-    part: Callable[[PlannedOp], PatternRole | None]
-
-    @cached_property
-    def made(self) -> Mapping[Name, PlannedOp]:
-        """The steps that have a role, by their results."""
-        return {step.results[0]: step for step in self.block.steps if step.results and self.part(step)}
+    made: Mapping[Name, tuple[PlannedOp, PatternRole]]
 
     @cached_property
     def count(self) -> Mapping[Name, int]:
@@ -66,17 +61,20 @@ class Uses:
     def behind_copies(self, name: Name) -> tuple[Name, tuple[PlannedOp, ...]]:
         """The value of which copies, used once each, make a value, and these copies."""
         copies: tuple[PlannedOp, ...] = ()
-        while name in self.made and self.count[name] == 1 and self.part(self.made[name]) is PatternRole.COPY:
-            copies = (*copies, self.made[name])
-            name = self.made[name].operands[0]
+        while name in self.made and self.count[name] == 1:
+            step, part = self.made[name]
+            if part is not PatternRole.COPY:
+                break
+            copies = (*copies, step)
+            name = step.operands[0]
         return name, copies
 
     def only(self, name: Name, part: PatternRole) -> tuple[PlannedOp, ...] | None:
         """The step that makes a value used once, with the copies behind it; None: none has that role."""
         name, copies = self.behind_copies(name)
-        if name not in self.made or self.count[name] != 1 or self.part(self.made[name]) is not part:
+        if name not in self.made or self.count[name] != 1 or self.made[name][1] is not part:
             return None
-        return (self.made[name], *copies)
+        return (self.made[name][0], *copies)
 
 
 Match = tuple[Pattern, tuple[PlannedOp, ...]]

@@ -19,14 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import field, replace
+from itertools import count
 from operator import is_
 
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
-from shardy_py.ops import TABLE, Control, OpRecord
+from shardy_py.ops import TABLE, Control
 from shardy_py.xla.spmd.application import Application, static_shape
 from shardy_py.xla.spmd.einsum_loops import EinsumLoops
-from shardy_py.xla.spmd.facet import SentRow, partition, sent_row
+from shardy_py.xla.spmd.facet import SentRow, partition
 from shardy_py.xla.spmd.loop_users import ValueUses
 from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
 from shardy_py.xla.spmd.partitioned import HeldTensor, Rematerialization, without_axes
@@ -34,6 +35,7 @@ from shardy_py.xla.spmd.patterns import Pattern, PatternRole, Uses
 from shardy_py.xla.spmd.planned import Needed, Planned, known_plan, planned, positions_of, tensor_held
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue, used
 from shardy_py.xla.spmd.reshard import reshard
+from shardy_py.xla.spmd.step_plans import Rows, StepPlan, StepPlans, Walked
 from shardy_py.xla.spmd.tiling import Tiling
 
 
@@ -79,9 +81,8 @@ class ProgramPlan:
         return CollectivePlan(tuple(each.collective for each in self.sent))
 
 
+_WALKS = count()
 _NO_LOOPS: tuple[EinsumLoops | None, frozenset[int]] = (None, frozenset())
-StepPlans = dict[int, tuple[PlannedOp, Hashable, Sequence[HeldTensor], tuple[Planned, ...]]]
-"""By the identity of a step: the step, which results were used, its operands, and its plan."""
 
 
 def plan_program(
@@ -92,32 +93,34 @@ def plan_program(
     plans: those of steps that this program may share with others; receives those of its own.
     loops: when products become loops of permutes; None: never.
     """
-    walk = _Walk({} if plans is None else plans, loops)
+    plans = StepPlans() if plans is None else plans
+    has_blocks = any(step.blocks for step in main.steps)
+    walk = _Walk(plans, Walked() if has_blocks else plans.take(), next(_WALKS), loops)
     with SESSION.program():
         walk.bind(main.arguments)
         walk.run(main, None, 1)
+    if not has_blocks:
+        plans.keep(Walked(walk.number, walk.last.made, walk.products, loops is not None))
     return ProgramPlan(tuple(walk.sent), tuple(walk.rematerialized), tuple(walk.merged))
 
 
 @dataclass
-class _Rows:
-    """The rows of the records of a program, each looked up once."""
-
-    known: dict[int, tuple[OpRecord, SentRow]] = field(default_factory=dict[int, "tuple[OpRecord, SentRow]"])
-    """By the identity of a record, which is kept."""
-
-    def of(self, record: OpRecord) -> SentRow:
-        known = self.known.get(id(record))
-        if known is None:
-            known = self.known[id(record)] = record, sent_row(record)
-        return known[1]
-
-
-@dataclass
 class _Walk:
+    """One walk. number: of it. last: the one before, whose values become those of this one."""
+
     plans: StepPlans
+    last: Walked
+    number: int
     loops: EinsumLoops | None = None
-    values: dict[Name, HeldTensor] = field(default_factory=dict[Name, HeldTensor])
+    bare: dict[Name, HeldTensor] = field(default_factory=dict[Name, HeldTensor])
+    """The values that products have left without the axes of their tilings."""
+    forgotten: dict[int, tuple[HeldTensor, HeldTensor]] = field(
+        default_factory=dict[int, "tuple[HeldTensor, HeldTensor]"]
+    )
+    """By its identity, a tensor, and that without the axes of its tiling."""
+    changed: set[Name] = field(default_factory=set[Name])
+    """The values that are not as in the last walk, or not everywhere."""
+    products: dict[int, PlannedOp] = field(default_factory=dict[int, PlannedOp])
     keys: set[Hashable] = field(default_factory=set[Hashable])
     sent: list[Sent] = field(default_factory=list[Sent])
     rematerialized: list[Rematerialized] = field(default_factory=list[Rematerialized])
@@ -126,54 +129,94 @@ class _Walk:
     """The first slice of each kind that is just what its reshards make."""
     same: dict[Name, Name] = field(default_factory=dict[Name, Name])
     """By the name of a slice, an equal one before it: they are one tensor, which is resharded once."""
-    rows: _Rows = field(default_factory=_Rows)
+    rows: Rows = field(default_factory=Rows)
 
     def bind(self, arguments: Iterable[TiledValue]) -> None:
         for value in arguments:
             if value.type is not None and value.tiling is not None:
                 shape = tuple(size or 0 for size in value.type.shape)
                 held = HeldTensor.of(shape, value.tiling, value.type.element)
-                self.values[value.name] = tensor_held(held)
+                self._set(value.name, tensor_held(held))
+
+    def _set(self, name: Name, held: HeldTensor) -> None:
+        made = self.last.made
+        if made.get(name) is not held:
+            made[name] = held
+            self.changed.add(name)
+
+    def _held(self, name: Name) -> HeldTensor:
+        return self.bare.get(name) or self.last.made[name]
+
+    def _note_products(self, block: Block, rows: Sequence[SentRow], live: set[Name]) -> None:
+        """Values may be held otherwise that a product reads which was not in the last walk, or is no more."""
+        before = self.last.products
+        self.products = now = {
+            id(step): step
+            for step, row in zip(block.steps, rows, strict=True)
+            if row.is_product and not live.isdisjoint(step.results)
+        }
+        if now.keys() != before.keys():
+            for key in now.keys() ^ before.keys():
+                self.changed.update((now.get(key) or before[key]).operands)
 
     def run(self, block: Block, step: PlannedOp | None, times: int) -> None:
-        live = _live(block, self.rows)
-        patterns = _patterns_of(block, self.rows)
+        rows = self.rows.of_all(block.steps)
+        live = _live(block, rows)
+        patterns = _patterns_of(block, rows)
         uses = None if self.loops is None else ValueUses.of(block, live)
-        for each in block.steps:
-            if each.results and live.isdisjoint(each.results):
+        # Whether a product is a loop depends on the other users of its operands, too.
+        is_product_known = uses is None and not self.last.has_loops
+        if step is None:
+            self._note_products(block, rows, live)
+        plans, changed, last, number = self.plans.known, self.changed, self.last.number, self.number
+        for each, row in zip(block.steps, rows, strict=True):
+            results = each.results
+            if results and live.isdisjoint(results):
                 continue
-            found = patterns.get(each.results[0]) if patterns and each.results else None
-            if found is not None and found.applies(self.values[found.source].tiling):
+            found = patterns.get(results[0]) if patterns and results else None
+            if found is not None and found.applies(self._held(found.source).tiling):
                 self._replace(each, found, times)
-            else:
-                self._step(each, times, live, uses)
+            elif each.blocks:
+                self._run_blocks(each, times)
+            elif each.tensors:
+                plan = plans.get(id(each))
+                is_same = plan is not None and plan.walk == last and plan.step is each
+                is_same = is_same and len(results) == 1 and (is_product_known or not row.is_product)
+                if plan is None or not is_same or not changed.isdisjoint(plan.names):
+                    plan = self._step(each, row, live, plan, uses)
+                plan.walk = number
+                if not plan.silent:
+                    self._send(plan, row, times, live)
+                if row.is_product:
+                    self._forget_axes(plan.names)
         for index, (name, target) in enumerate(zip(block.results, block.targets, strict=True)):
-            if name in self.values and target is not None:
+            if name in self.last.made and target is not None:
                 self._reshard(name, target, step, times, index if step is None else -1)
 
-    def _step(self, step: PlannedOp, times: int, live: set[Name], uses: ValueUses | None) -> None:
-        if step.blocks:
-            self._run_blocks(step, times)
-            return
-        results = step.tensors
-        if not results:
-            return
-        values = self.values
+    def _step(
+        self, step: PlannedOp, row: SentRow, live: set[Name], plan: StepPlan | None, uses: ValueUses | None
+    ) -> StepPlan:
+        """The plan of a step, whose results become values. plan: that of an earlier walk, if there is one."""
+        made, results = self.last.made, step.tensors
         names: Sequence[Name] = step.operands
         try:
-            operands = [values[name] for name in names]
+            operands = [made[name] for name in names]
         except KeyError:  # other values than tensors
-            names = [name for name in names if name in values]
-            operands = [values[name] for name in names]
+            names = [name for name in names if name in made]
+            operands = [made[name] for name in names]
+        if not self.bare.keys().isdisjoint(names):
+            operands = [*map(self._held, names)]
         used: Hashable = live.issuperset(results) or tuple([name in live for name in results])
-        row, context = self.rows.of(step.record), _NO_LOOPS
+        context = _NO_LOOPS
         if uses is not None and row.is_product:
             context = self.loops, uses.shared(step)
             used = used, *context
-        last = self.plans.get(id(step))
-        if last is not None and last[0] is step and last[1] == used and all(map(is_, last[2], operands)):
-            found = last[3]
-        else:
+        if (
+            plan is None
+            or plan.step is not step
+            or plan.used != used
+            or not all(map(is_, plan.operands, operands))
+        ):
             found = known_plan(step.plan_key, used, operands, names)
             if found is None:
                 flags = tuple([name in live for name in results])
@@ -181,19 +224,37 @@ class _Walk:
                 found = self._planned(
                     key, names, lambda operands: _applied(step, operands, flags, *context), holds
                 )
-            self.plans[id(step)] = step, used, operands, found
-        for name, result in zip(results, found, strict=True):
+            plan = self.plans.add(step, row, used, names, operands, found)
+        if self.last.number < 0:  # nothing was held before
+            made.update(zip(results, plan.held, strict=True))
+            return plan
+        for name, held in zip(results, plan.held, strict=True):
+            if made.get(name) is not held:
+                made[name] = held
+                self.changed.add(name)
+        return plan
+
+    def _send(self, plan: StepPlan, row: SentRow, times: int, live: set[Name]) -> None:
+        """Adds what is sent for a step."""
+        names = plan.names
+        for name, result in zip(plan.step.tensors, plan.results, strict=True):
             if result.made is not None and row.part is PatternRole.SLICE:
                 self._note_slice(name, result, names)
             if result.needed or result.rematerialized:
                 if result.before is None or name in live:
-                    self._emit(result.needed, result.rematerialized, names, step, times)
+                    self._emit(result.needed, result.rematerialized, names, plan.step, times)
                 else:
-                    self._emit(*result.before, names, step, times)
-            values[name] = result.held
-        if row.is_product:
-            for name in names:
-                values[name] = tensor_held(without_axes(values[name]))
+                    self._emit(*result.before, names, plan.step, times)
+
+    def _forget_axes(self, names: Iterable[Name]) -> None:
+        """The operands of a product as it leaves them: later ops do not know the axes of their tilings."""
+        for name in names:
+            value = self._held(name)
+            if value.tiling.axes:
+                known = self.forgotten.get(id(value))
+                if known is None:
+                    known = self.forgotten[id(value)] = value, tensor_held(without_axes(value))
+                self.bare[name] = known[1]
 
     def _note_slice(self, name: Name, result: Planned, names: Sequence[Name]) -> None:
         assert result.made is not None
@@ -211,7 +272,7 @@ class _Walk:
         holds: object = None,
     ) -> tuple[Planned, ...]:
         """The results of `plan` for the values of these names."""
-        return planned(key, [self.values[name] for name in names], positions_of(names), plan, holds)
+        return planned(key, [*map(self._held, names)], positions_of(names), plan, holds)
 
     def _replace(self, step: PlannedOp, found: Pattern, times: int) -> None:
         """The other ops of a pattern are not made; its last one is the whole pattern."""
@@ -219,7 +280,7 @@ class _Walk:
             names = [found.source]
             (result,) = self._planned(None, names, lambda values: [found.plan(values[0])])
             self._emit(result.needed, result.rematerialized, names, step, times)
-            self.values[step.results[0]] = result.held
+            self._set(step.results[0], result.held)
 
     def _reshard(
         self, name: Name, target: Tiling, step: PlannedOp | None, times: int, result: int = -1
@@ -235,7 +296,7 @@ class _Walk:
         is_resharded = TABLE[step.record.name].control not in (Control.BRANCHES, Control.MANUAL)
         for block in step.blocks:
             for value, name in zip(block.arguments, step.operands, strict=False):
-                if is_resharded and name in self.values and value.tiling is not None:
+                if is_resharded and name in self.last.made and value.tiling is not None:
                     self._reshard(name, value.tiling, step, times)
             self.bind(block.arguments)
             self.run(block, step, times * step.times)
@@ -243,7 +304,7 @@ class _Walk:
             if target is not None:
                 shape, type_ = static_shape(step.record, i), step.record.results[i]
                 held = HeldTensor.of(shape, target, type_.element if type_ else "")
-                self.values[name] = tensor_held(held)
+                self._set(name, tensor_held(held))
 
     def _emit(
         self,
@@ -262,7 +323,7 @@ class _Walk:
             if key is None or key not in self.keys:
                 self.keys.add(key)
                 reason = collective.reason or (step.record.name if step else "result")
-                collective = replace(collective, times=collective.times * times, reason=reason, key=key)
+                collective = collective.sent(collective.times * times, reason, key)
                 operand = result if step is None else _operand(step, names, each.origin)
                 self.sent.append(Sent(step, collective, operand, roots, number))
             else:
@@ -300,13 +361,13 @@ def _operand(step: PlannedOp, names: Sequence[Name], origin: int) -> int:
     return step.operands.index(names[origin]) if origin >= 0 and names[origin] in step.operands else -1
 
 
-def _patterns_of(block: Block, rows: _Rows) -> dict[Name, Pattern]:
+def _patterns_of(block: Block, rows: Sequence[SentRow]) -> dict[Name, Pattern]:
     """The patterns in a block, by the results of their steps, which are used nowhere else."""
     found: dict[Name, Pattern] = {}
     inside: Uses | None = None
-    for step in block.steps:
-        for recognize in rows.of(step.record).patterns:
-            inside = inside or Uses(block, lambda step: rows.of(step.record).part)
+    for step, row in zip(block.steps, rows, strict=True):
+        for recognize in row.patterns:
+            inside = inside or _uses(block, rows)
             match = recognize(step, inside)
             if match is not None:
                 pattern, steps = match
@@ -314,13 +375,20 @@ def _patterns_of(block: Block, rows: _Rows) -> dict[Name, Pattern]:
     return found
 
 
-def _live(block: Block, rows: _Rows) -> set[Name]:
+def _uses(block: Block, rows: Sequence[SentRow]) -> Uses:
+    pairs = zip(block.steps, rows, strict=True)
+    return Uses(
+        block, {step.results[0]: (step, row.part) for step, row in pairs if row.part and step.results}
+    )
+
+
+def _live(block: Block, rows: Sequence[SentRow]) -> set[Name]:
     """The names of the values of a block that its results need, or those of ops without results."""
     live = set[Name](block.results)
-    for step in reversed(block.steps):
+    for step, row in zip(reversed(block.steps), reversed(rows), strict=True):
         if not step.results or not live.isdisjoint(step.results):
             live.update(step.operands)
-            if rows.of(step.record).needs_all:
+            if row.needs_all:
                 live.update(step.results)
             for inner in step.blocks:
                 live.update(used(inner))

@@ -25,8 +25,9 @@ def into_scatters(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """The body with scatters into what is added to them."""
     new: dict[int, DeviceNode] = {}
     instead: dict[int, int] = {}
+    nodes = body.nodes
     for number in body.order:
-        node = body.nodes[number]
+        node = nodes[number]
         if len(node.inputs) != 2 or node.name != ADD:
             continue
         for side, other in (node.inputs, node.inputs[::-1]):

@@ -16,12 +16,11 @@ from types import MappingProxyType
 from typing import cast
 
 from shardy_py.base.records import dataclass
-from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.ops import TABLE, Control, Family, TensorType
-from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 from shardy_py.xla.spmd.walk import ProgramPlan, Sent
+from shardy_py.xla.targets.equal_steps import EqualSteps
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import MERGED, DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 from shardy_py.xla.targets.parts import is_part, is_piece, local_type, shape_of
@@ -49,8 +48,7 @@ class _Shared:
     needed: the collectives of each step. values: the node of each value, shapes: of the whole tensor.
     parts: of a type by a tiling, by the identities of both, which the program keeps.
     forms: the nodes that a value was before, whole where it is a part, say. sent: by the key of a collective.
-    whole: the steps that read all of their operands, by what that depends on: identities of types that the
-        nodes keep. merged: by the identity of a record, whether equal steps of it are one.
+    equal: by the key of its plan, what equal steps have in common.
     """
 
     needed: Mapping[int, Sequence[Sent]]
@@ -63,8 +61,21 @@ class _Shared:
     )
     forms: dict[Name, tuple[int, ...]] = field(default_factory=dict[Name, "tuple[int, ...]"])
     sent: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
-    whole: set[Hashable] = field(default_factory=set[Hashable])
-    merged: dict[int, bool] = field(default_factory=dict[int, bool])
+    equal: dict[Hashable, EqualSteps] = field(default_factory=dict[Hashable, "EqualSteps"])
+
+    def local(self, type_: TensorType | None, tiling: Tiling | None) -> TensorType | None:
+        """The part of a type that a device has."""
+        key = id(type_), id(tiling)
+        if key not in self.parts:
+            self.parts[key] = local_type(type_, tiling)
+        return self.parts[key]
+
+    def equal_steps(self, step: PlannedOp) -> EqualSteps:
+        """Returns what a step without regions to run has in common with those that are equal."""
+        known = self.equal.get(step.plan_key)
+        if known is None:
+            known = self.equal[step.plan_key] = EqualSteps.of(step, len(self.equal), self.local)
+        return known
 
 
 @dataclass
@@ -87,7 +98,7 @@ class _Builder:
         """The body of a block. step: that runs it; None: it is the program."""
         arguments: list[int] = []
         for index, value in enumerate(block.arguments):
-            type_ = self._local(value.type, value.tiling)
+            type_ = self.shared.local(value.type, value.tiling)
             arguments.append(self._add(DeviceNode(NodeRole.ARGUMENT, type=type_, index=index)))
             self._bind(value.name, arguments[-1], value.type)
         for each in block.steps:
@@ -109,10 +120,11 @@ class _Builder:
         return target.local_shape(whole)
 
     def _step(self, step: PlannedOp) -> None:
-        control = TABLE[step.record.name].control
         if not step.blocks:
             self._plain(step)
-        elif control in _INLINED:
+            return
+        control = TABLE[step.record.name].control
+        if control in _INLINED:
             self._inline(step)
         else:
             self._run(step, is_loop=control is Control.LOOP)
@@ -153,7 +165,9 @@ class _Builder:
         found: list[int] = []
         for index, (name, type_) in enumerate(zip(step.results, step.record.results, strict=False)):
             target = step.targets[index] if index < len(step.targets) else None
-            element = DeviceNode(NodeRole.ELEMENT, (node,), self._local(type_, target), step, index=index)
+            element = DeviceNode(
+                NodeRole.ELEMENT, (node,), self.shared.local(type_, target), step, index=index
+            )
             found.append(self._add(element))
             self._bind(name, found[-1], type_)
         return found
@@ -193,25 +207,31 @@ class _Builder:
         return after, chains
 
     def _plain(self, step: PlannedOp) -> None:
-        record, values = step.record, self.shared.values
-        if id(step) not in self.shared.needed:
-            after, chains = (), _NO_CHAINS
-            inputs = [values.get(name, -1) for name in step.operands]
-        else:
+        shared, values = self.shared, self.shared.values
+        equal = shared.equal.get(step.plan_key) or shared.equal_steps(step)
+        after, chains = (), _NO_CHAINS
+        if id(step) in shared.needed:
             after, chains = self._moved(step)
             inputs = [chains.get(name, values.get(name, -1)) for name in step.operands]
-        if len(step.results) == 1 and after and TABLE[record.name].collective is not None:
+        else:
+            inputs = [values.get(name, -1) for name in step.operands]
+        if equal.is_written and after:
             self._written(step, inputs, after)  # one of the program itself
             return
-        made = self._local(record.results[0], step.targets[0]) if len(step.results) == 1 else None
-        first = made
-        if made is not None:
+        first = equal.type
+        if first is not None:
+            nodes = shared.nodes
+            key = tuple([id(nodes[node].type) if node >= 0 else 0 for node in inputs])
             if after:
-                first = TensorType(after[0].collective.held_shape, made.element)
-            inputs = self._read(step, inputs, shape_of(made if first is None else first))
+                first = TensorType(after[0].collective.held_shape, first.element)
+                key += after[0].collective.held_shape
+            if key not in equal.read:
+                inputs, is_whole = self._read(step, inputs, shape_of(first))
+                if is_whole:
+                    equal.read.add(key)
         extra = [node for root, node in chains.items() if root not in step.operands] if chains else []
-        key = (step.plan_key, *inputs, *extra) if self._is_mergeable(step) else None
         read = (*inputs, *extra)
+        key = (equal.number, *read) if equal.merges(step) else None
         if -1 in read:
             read = tuple([each for each in read if each >= 0])
         node = self._add(DeviceNode(NodeRole.OP, read, first, step), key)
@@ -220,14 +240,15 @@ class _Builder:
         elif after:
             self._finish(step, node, after, 0)
         else:
-            self._bind(step.results[0], node, record.results[0])
+            values[step.results[0]] = node
+            if equal.shape is not None:
+                shared.shapes[step.results[0]] = equal.shape
 
-    def _read(self, step: PlannedOp, inputs: Sequence[int], shape: Shape) -> list[int]:
-        """The nodes that a step reads: parts of what a device holds more of. shape: of its result."""
-        nodes = self.shared.nodes
-        key = (step.plan_key, shape, *[id(nodes[node].type) if node >= 0 else 0 for node in inputs])
-        if key in self.shared.whole:
-            return [*inputs]
+    def _read(self, step: PlannedOp, inputs: list[int], shape: Shape) -> tuple[list[int], bool]:
+        """The nodes that a step reads: parts of what a device holds more of; True if it reads all.
+
+        shape: of its result.
+        """
         record, row = step.record, COMPILED.of(step.record.name)
         held = [self._held(node) for node in inputs]
         wanted = [row.wanted(record, i, shape, own) for i, own in enumerate(held)]
@@ -235,21 +256,7 @@ class _Builder:
             self._wanted(step, part, node, name, row.form)
             for part, node, name in zip(wanted, inputs, step.operands, strict=True)
         ]
-        if wanted == held and found == inputs:
-            self.shared.whole.add(key)
-        return found
-
-    def _is_mergeable(self, step: PlannedOp) -> bool:
-        """True if XLA merges equal steps."""
-        op = source_op(step)
-        if op is None or not step.results:
-            return False
-        if op.regions:
-            return is_dead_when_unused(op)
-        known = self.shared.merged.get(id(step.record))
-        if known is None:
-            known = self.shared.merged[id(step.record)] = is_dead_when_unused(op)
-        return known
+        return found, wanted == held and found == inputs
 
     def _several(self, step: PlannedOp, node: int, after: Sequence[Sent]) -> None:
         """The results of a step with several, each with its part of what is sent."""
@@ -268,7 +275,7 @@ class _Builder:
         name, target = step.results[index], step.targets[index]
         type_ = step.record.results[index]
         whole = node
-        made = self._local(type_, target)
+        made = self.shared.local(type_, target)
         if made is not None:
             node = self._part(node, shape_of(made), target)
         self._bind(name, node, type_)
@@ -287,7 +294,7 @@ class _Builder:
         if node < 0:
             return node
         if form is NodeForm.RESHAPE and step.targets[0] is not None:
-            made = self._local(step.record.results[0], step.targets[0])
+            made = self.shared.local(step.record.results[0], step.targets[0])
             if made is not None and 0 < prod(shape_of(made)) < prod(held):
                 return self._part(node, shape_of(made), None, reshaped=True)
         if prod(wanted) > prod(held):
@@ -362,13 +369,6 @@ class _Builder:
         element = "" if type_ is None else type_.element
         made = DeviceNode(NodeRole.SLICE, (node,), TensorType(shape, element), tiling=tiling)
         return self._add(made, ("slice", node, shape, None if tiling is None else tiling.devices))
-
-    def _local(self, type_: TensorType | None, tiling: Tiling | None) -> TensorType | None:
-        """The part of a type that a device has."""
-        key = id(type_), id(tiling)
-        if key not in self.shared.parts:
-            self.shared.parts[key] = local_type(type_, tiling)
-        return self.shared.parts[key]
 
     def _held(self, node: int) -> Shape:
         type_ = self.shared.nodes[node].type if node >= 0 else None

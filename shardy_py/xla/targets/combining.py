@@ -88,12 +88,14 @@ def _needs(order: Iterable[int], reads: Mapping[int, Iterable[int]], places: Map
     for number in order:
         found = 0
         for each in reads[number]:
-            found |= before.get(each, 0)
-        place = places.get(number)
-        if place is not None:
+            if each in before:
+                found |= before[each]
+        if number in places:
+            place = places[number]
             needs[place] = found
             found |= 1 << place
-        before[number] = found
+        if found:
+            before[number] = found
     return needs
 
 

@@ -6,12 +6,12 @@ whether they do is the scheduler's choice. Not here: seconds (`report/time/`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from shardy_py.ops import TABLE, Family
 from shardy_py.xla.targets.combining import Issued
-from shardy_py.xla.targets.model import DeviceBody, DeviceNode
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole
 
 SYNCHRONOUS = "synchronous"
 ALONE = "nothing to compute meanwhile"
@@ -22,42 +22,60 @@ def with_exposure(body: DeviceBody, issued: Sequence[Issued], synchronous: Seque
 
     synchronous: the kinds that the compiler never starts early.
     """
-    if not issued:
+    if all(each.kind in synchronous and each.parts[0].collective.instead is None for each in issued):
+        yield from (replace(each, exposed=SYNCHRONOUS) for each in issued)
         return
     order, reads = body.without_barriers
-    places = {number: i for i, each in enumerate(issued) for number in each.nodes}
     works = [number for number in order if _is_work(body.nodes[number])]
-    first = len(issued)
-    bits = {number: 1 << (first + i) for i, number in enumerate(works)}
-    bits.update({number: 1 << i for number, i in places.items()})
-    needs: dict[int, int] = {}
-    for number in order:
-        found = 0
-        for each in reads[number]:
-            found |= needs.get(each, 0) | bits.get(each, 0)
-        needs[number] = found
-    behind = [0] * first
-    for i, number in enumerate(works):
-        needed = needs[number] & ((1 << first) - 1)
-        while needed:
-            low = needed & -needed
-            behind[low.bit_length() - 1] |= 1 << (first + i)
-            needed ^= low
-    every = ((1 << len(works)) - 1) << first
-    for i, each in enumerate(issued):
-        before = 0
-        for number in each.nodes:
-            before |= needs[number]
+    bits = {number: 1 << i for i, number in enumerate(works)}
+    every = (1 << len(works)) - 1
+    needed = _closure(order, reads, bits)
+    needing = _users_closure(order, reads, bits)
+    for each in issued:
         if each.parts[0].collective.instead is not None:
             yield each  # its own product
-        elif each.kind in synchronous:
+            continue
+        if each.kind in synchronous:
             yield replace(each, exposed=SYNCHRONOUS)
-        else:
-            yield each if every & ~before & ~behind[i] else replace(each, exposed=ALONE)
+            continue
+        tied = 0
+        for number in each.nodes:
+            tied |= needed.get(number, 0) | needing.get(number, 0)
+        yield each if every & ~tied else replace(each, exposed=ALONE)
+
+
+def _closure(
+    order: Sequence[int], reads: Mapping[int, Sequence[int]], bits: Mapping[int, int]
+) -> dict[int, int]:
+    """The bits of a node and of all that it needs, if there are any."""
+    found: dict[int, int] = {}
+    for number in order:
+        own = bits.get(number, 0)
+        for each in reads[number]:
+            if each in found:
+                own |= found[each]
+        if own:
+            found[number] = own
+    return found
+
+
+def _users_closure(
+    order: Sequence[int], reads: Mapping[int, Sequence[int]], bits: Mapping[int, int]
+) -> dict[int, int]:
+    """The bits of all that needs a node, if there are any."""
+    found: dict[int, int] = {}
+    for number in reversed(order):
+        own = found.get(number, 0) | bits.get(number, 0)
+        if own:
+            for each in reads[number]:
+                found[each] = found.get(each, 0) | own
+    return found
 
 
 def _is_work(node: DeviceNode) -> bool:
     if node.bodies:
         return True
+    if node.role is not NodeRole.OP:
+        return False
     row = TABLE.get(node.name)
     return row is not None and row.kind is Family.PRODUCT

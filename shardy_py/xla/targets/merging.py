@@ -90,9 +90,8 @@ def _together(
 ) -> _Product:
     """Two products as one, on the `side` that they share."""
     joined, product, *parts = (next(numbers) for _ in range(4))
-    nodes = {**body.nodes, **new}
-    shared, element = one.inputs[side], _element(nodes[one.node])
-    first, second = nodes[one.node], nodes[other.node]
+    first, second = (new.get(each.node) or body.nodes[each.node] for each in (one, other))
+    shared, element = one.inputs[side], _element(first)
     new[joined] = DeviceNode(NodeRole.OP, (one.inputs[1 - side], other.inputs[1 - side]))
     inputs = (shared, joined) if side == 0 else (joined, shared)
     elements = one.elements + other.elements
@@ -118,8 +117,10 @@ def _product(body: DeviceBody, number: int, known: _Known) -> _Product | None:
     known: the kinds of products before it, which receives its own.
     """
     node = body.nodes[number]
-    record = None if node.role is not NodeRole.OP or node.step is None else node.step.record
-    if record is None or "dot_dimension_numbers" not in record.attributes or len(node.inputs) != 2:
+    if len(node.inputs) != 2 or node.step is None or node.role is not NodeRole.OP:
+        return None
+    record = node.step.record
+    if "dot_dimension_numbers" not in record.attributes:
         return None
     types = [body.nodes[each].type if each in body.nodes else None for each in node.inputs]
     key = id(record), id(node.type), *map(id, types)
@@ -193,15 +194,17 @@ def _needs(body: DeviceBody, products: Mapping[int, int]) -> dict[int, int]:
     """For each product those that it needs, as bits."""
     before: dict[int, int] = {}
     found: dict[int, int] = {}
+    nodes = body.nodes
     for number in body.order:
         needed = 0
-        for each in body.nodes[number].inputs:
-            needed |= before.get(each, 0)
-        own = products.get(number)
-        if own is not None:
+        for each in nodes[number].inputs:
+            if each in before:
+                needed |= before[each]
+        if number in products:
             found[number] = needed
-            needed |= own
-        before[number] = needed
+            needed |= products[number]
+        if needed:
+            before[number] = needed
     return found
 
 

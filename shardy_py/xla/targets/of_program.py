@@ -40,7 +40,7 @@ class SimplifiedProgram(SpmdProgram):
             block = self.base.block(function)
             simple = self.simplify(block)
             is_same = simple is block and self.loops is None
-            plans = self.base.step_plans
+            plans = self.base.step_plans(function)
             plan = self.base.planned(function)[1] if is_same else plan_program(simple, plans, self.loops)
             self._made[function] = simple, plan
         return self._made[function]

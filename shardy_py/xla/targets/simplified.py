@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import chain
+from operator import is_
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ReshardOp
@@ -32,12 +34,22 @@ _NUMBERS = "dot_dimension_numbers"
 
 def simplified(block: Block) -> Block:
     """The block of a program as XLA:GPU simplifies it; the same one if nothing changes."""
-    return _Simplifier(_BY_GPU, Counter(used(block))).block(block)
+    return _Simplifier(_BY_GPU, _uses(block)).block(block)
 
 
 def without_transpositions(block: Block) -> Block:
     """The block of a program as XLA:TPU simplifies it: calls of `TopK`, no transpositions before products."""
-    return _Simplifier(_BY_TPU, Counter(used(block))).block(block)
+    return _Simplifier(_BY_TPU, _uses(block)).block(block)
+
+
+def _uses(block: Block) -> Counter[Name]:
+    """The number of times that each value is used in a block, and in those inside."""
+    found = Counter[Name](block.results)
+    found.update(chain.from_iterable([step.operands for step in block.steps]))
+    for step in block.steps:
+        for inner in step.blocks:
+            found.update(_uses(inner))
+    return found
 
 
 @dataclass
@@ -61,11 +73,19 @@ class _Simplifier:
         """The block simplified, and those inside."""
         self.returned.update(block.results)
         steps: list[PlannedOp] = []
+        forms = {step.record.name: COMPILED.of(step.record.name).form for step in block.steps}
+        changed = {name for name, form in forms.items() if form in self.changes}
+        makers = self.makers
         for step in block.steps:
+            if not step.blocks and step.record.name not in changed:
+                steps.append(step)
+                for name in step.results:
+                    makers[name] = step
+                continue
             for new in (self._inside(step),) if step.blocks else self._step(step):
                 steps.append(new)
-                self.makers.update(dict.fromkeys(new.results, new))
-        if [*map(id, steps)] == [*map(id, block.steps)]:
+                makers.update(dict.fromkeys(new.results, new))
+        if len(steps) == len(block.steps) and all(map(is_, steps, block.steps)):
             return block
         return replace(block, steps=_needed(block, steps, self.uses))
 

@@ -1,0 +1,121 @@
+"""Plans of the steps of a program, kept for walks through other forms of it: other shardings, or other ops.
+
+Not here: the walk (`walk.py`), plans of equal ops of any program (`planned.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import field
+
+from shardy_py.base.records import dataclass
+from shardy_py.ops import OpRecord
+from shardy_py.xla.spmd.facet import SentRow, sent_row
+from shardy_py.xla.spmd.partitioned import HeldTensor
+from shardy_py.xla.spmd.patterns import PatternRole
+from shardy_py.xla.spmd.planned import Planned
+from shardy_py.xla.spmd.program import Name, PlannedOp
+
+
+@dataclass(slots=True, eq=False)
+class StepPlan:
+    """The plan of a step: for which of its results are used, its operands, and the results as they are held.
+
+    names: of the operands that are tensors. silent: whether it sends nothing, and is no slice that may stand
+    for others. walk: the number of the last walk that met it.
+    """
+
+    step: PlannedOp
+    used: Hashable
+    names: Sequence[Name]
+    operands: Sequence[HeldTensor]
+    results: tuple[Planned, ...]
+    held: tuple[HeldTensor, ...]
+    silent: bool
+    walk: int = -1
+
+
+@dataclass(eq=False)
+class Walked:
+    """A walk that is over: its number, the values as their steps made them, and the products that ran.
+
+    has_loops: whether products could become loops.
+    """
+
+    number: int = -2
+    made: dict[Name, HeldTensor] = field(default_factory=dict[Name, HeldTensor])
+    products: dict[int, PlannedOp] = field(default_factory=dict[int, PlannedOp])
+    has_loops: bool = False
+
+
+_Results = tuple[tuple[Planned, ...], tuple[HeldTensor, ...], bool]
+
+
+@dataclass(eq=False)
+class StepPlans:
+    """The plans of the steps of forms of one function, whose values have the same names.
+
+    A walk need not look into steps that were in the last one, if that held their operands alike.
+    known: by the identity of a step.
+    """
+
+    known: dict[int, StepPlan] = field(default_factory=dict[int, StepPlan])
+    _results: dict[int, _Results] = field(default_factory=dict[int, "_Results"])
+    """By the identity of the results that equal steps share, these with what follows from them."""
+    _last: list[Walked] = field(default_factory=list[Walked])
+
+    def add(
+        self,
+        step: PlannedOp,
+        row: SentRow,
+        used: Hashable,
+        names: Sequence[Name],
+        operands: Sequence[HeldTensor],
+        results: tuple[Planned, ...],
+    ) -> StepPlan:
+        """Keeps and returns the plan of a step with these results; the other arguments: as of `StepPlan`."""
+        known = self._results.get(id(results))
+        if known is None:
+            is_slice = row.part is PatternRole.SLICE
+            silent = not any(
+                each.needed or each.rematerialized or (is_slice and each.made is not None) for each in results
+            )
+            held = tuple([each.held for each in results])
+            known = self._results[id(results)] = results, held, silent
+        found = self.known[id(step)] = StepPlan(step, used, names, operands, *known)
+        return found
+
+    def take(self) -> Walked:
+        """Returns the last walk; an empty one for all who ask before another one is over."""
+        try:
+            return self._last.pop()
+        except IndexError:
+            return Walked()
+
+    def keep(self, walked: Walked) -> None:
+        """Keeps the last walk."""
+        self._last[:] = [walked]
+
+
+@dataclass
+class Rows:
+    """The rows of the records of a program, each looked up once."""
+
+    known: dict[int, tuple[OpRecord, SentRow]] = field(default_factory=dict[int, "tuple[OpRecord, SentRow]"])
+    """By the identity of a record, which is kept."""
+
+    def of(self, record: OpRecord) -> SentRow:
+        """The row of a record."""
+        known = self.known.get(id(record))
+        if known is None:
+            known = self.known[id(record)] = record, sent_row(record)
+        return known[1]
+
+    def of_all(self, steps: Iterable[PlannedOp]) -> list[SentRow]:
+        """The row of each step."""
+        known, of = self.known, self.of
+        found: list[SentRow] = []
+        for step in steps:
+            row = known.get(id(step.record))
+            found.append(of(step.record) if row is None else row[1])
+        return found
