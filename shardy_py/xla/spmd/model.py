@@ -60,7 +60,8 @@ class PlannedCollective:
     def sent(self, times: int, reason: str, key: Hashable) -> PlannedCollective:
         """Returns the collective as a program sends it; faster than `replace`."""
         what = self.kind, self.group_size, self.element_type, self.held_shape
-        return PlannedCollective(*what, reason, times, key, self.group, self.made_shape, self.pairs)
+        how = self.group, self.made_shape, self.pairs, self.instead
+        return PlannedCollective(*what, reason, times, key, *how)
 
     @property
     def held_bytes(self) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 from shardy_py.api.sharding import parse_sharding
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.sharding import Mesh
 from shardy_py.xla.spmd.by_axes import ByAxes
+from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Block, PlannedOp, TiledValue
 from shardy_py.xla.spmd.step_plans import StepPlans
 from shardy_py.xla.spmd.tiling import Tiling
@@ -34,3 +37,12 @@ def test_operands_of_products_that_come_and_go_are_looked_at_again() -> None:
         plan_program(Block(arguments, (product, later), (*product.results, "t"), (rows, rows)), plans)
         (operand,) = plans.known[id(later)].operands
         assert (operand.tiling.axes is not None) == knows_axes
+
+
+def test_a_collective_is_sent_with_all_that_it_was() -> None:
+    loop = PlannedCollective("all_gather", 4, "f32", (2, 8), "a", 2, "k", (0, 1, 2, 3), (8, 8))
+    permute = replace(loop, kind="collective_permute", pairs=((0, 1),), instead=loop)
+    sent, expected = permute.sent(6, "b", "l"), replace(permute, reason="b", times=6, key="l")
+    assert [getattr(sent, each.name) for each in fields(sent)] == [
+        getattr(expected, each.name) for each in fields(expected)
+    ]

@@ -87,6 +87,14 @@ def test_four_devices_of_a_plane_of_three_dimensions_are_no_loop(target: str, lo
     assert _sent(_gathered(4, 65536), target) == [("collective_permute", 3) if loops else ("all_gather", 1)]
 
 
+@pytest.mark.parametrize("targets", [("tpu-v5e", None, "tpu-v5e"), (None, "tpu-v5e", None, "h100")])
+def test_reports_of_one_result_do_not_depend_on_those_before(targets: tuple[str | None, ...]) -> None:
+    result = propagate(Program.parse(_gathered(8, 8192)), progress=False)
+    for target in targets:
+        (use,) = result.communication(target=target, partitioner="xla").sending
+        assert use.kind == ("collective_permute" if target == "tpu-v5e" else "all_gather")
+
+
 def test_a_loop_stands_for_a_gather() -> None:
     (use,) = _report(_gathered(8, 8192), "tpu-v5e").sending
     assert [before.kind for before in use.before] == ["all_gather"]
