@@ -219,7 +219,7 @@ class _Driver:
             if self.command.output is None:
                 return _Result(report=report)
         with self.time("Output"):
-            return _Result(self.print(module), report)
+            return _Result(self.written(module), report)
 
     def prepare(self, module: ModuleOp) -> tuple[ModuleOp, Taken]:
         """Makes the module as compiled if a flag says so; returns the one for reports, and how it is taken.
@@ -289,11 +289,14 @@ class _Driver:
         copy = clone(module, copies)
         return BeforePasses(copy, {new: old for old, new in copies.items()}, calls, self.file)
 
-    def print(self, module: ModuleOp) -> str | bytes:
+    def written(self, module: ModuleOp) -> str | bytes:
         if self.command.emits_bytecode:
             from shardy_py.mlir.bytecode import write_bytecode
 
             return write_bytecode(module)
+        return self.print(module)
+
+    def print(self, module: ModuleOp) -> str:
         return print_module(module, generic=self.command.is_generic, debuginfo=self.command.with_debuginfo)
 
     def time(self, name: str) -> AbstractContextManager[None]:

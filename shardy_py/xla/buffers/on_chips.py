@@ -14,7 +14,8 @@ from xdsl.dialects.func import FuncOp
 
 from shardy_py.indexing.layout.formats import Target
 from shardy_py.xla.buffers.local_sizes import LocalSizes
-from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
+from shardy_py.xla.buffers.settings import CompileSetting
+from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.walk import Sent
 

@@ -14,7 +14,6 @@ from functools import cached_property, partial
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
-from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TABLE, Control, TensorType
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.canonical import Added, canonical, is_narrowed_after
@@ -29,6 +28,7 @@ from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
 from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
+from shardy_py.xla.buffers.settings import CompileSetting, captured_names
 from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
 from shardy_py.xla.buffers.vmem import in_vmem
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
@@ -36,22 +36,6 @@ from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.rounding import RoundedValues
-
-
-@dataclass(frozen=True, slots=True)
-class CompileSetting:
-    """How programs are compiled.
-
-    on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
-    are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
-    fused_in_vmem: the bytes of VMEM for what fusions without a product make. on_tpu: as XLA:TPU stores
-    values, which the report on time does not follow.
-    """
-
-    on_host: bool
-    target: Target
-    fused_in_vmem: int = 0
-    on_tpu: bool = False
 
 
 @dataclass
@@ -309,7 +293,7 @@ class StoredBlock:
         live = self._live()
         for step in self.steps:
             if not step.results or not live.isdisjoint(step.results):
-                captured = dict.fromkeys(name for inner in step.blocks for name in _captured(inner))
+                captured = dict.fromkeys(name for inner in step.blocks for name in captured_names(inner))
                 for name, is_read in self._moved_out(step, program).items():
                     if is_read:
                         captured[name] = None
@@ -333,7 +317,7 @@ class StoredBlock:
             return {}
         body = self._insides[id(step.blocks[-1])] = self._inside(step.blocks[-1])
         inside = body._host_program([self.sizes[name] for name in step.results])
-        moved, made = left_by(inside, body.block, _captured(body.block))
+        moved, made = left_by(inside, body.block, captured_names(body.block))
         self.types.update((name, body.types[name]) for name in made if name in body.types)
         self.sizes.update((name, body.sizes[name]) for name in made if name in body.sizes)
         program.ops += [op._replace(reads=tuple(map(self.stored_name, op.reads))) for op in moved]
@@ -359,7 +343,7 @@ class StoredBlock:
         found = self._known_reads.get(id(step))
         if found is None:
             if step.blocks:
-                names = (*names, *(name for inner in step.blocks for name in _captured(inner)))
+                names = (*names, *(name for inner in step.blocks for name in captured_names(inner)))
             found = [self.stored_name(name) if name in alias else name for name in names]
             if self._passed:
                 found += self._waited_for(names)
@@ -389,7 +373,9 @@ class StoredBlock:
         return known
 
     def _inside(self, inner: Block) -> StoredBlock:
-        read = {name: name if name in self.types else self.stored_name(name) for name in _captured(inner)}
+        read = {
+            name: name if name in self.types else self.stored_name(name) for name in captured_names(inner)
+        }
         return StoredBlock(
             inner,
             self.sent,
@@ -412,11 +398,3 @@ class StoredBlock:
         returns = [] if is_condition else [self.sizes[name] for name in step.results]
         carried = [value.name for value in inner.arguments] if is_loop else []
         return self.inside(inner).assignment(returns, carried)
-
-
-def _captured(block: Block) -> Iterable[Name]:
-    for step in block.steps:
-        yield from step.operands
-        for inner in step.blocks:
-            yield from _captured(inner)
-    yield from block.results

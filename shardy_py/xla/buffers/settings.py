@@ -1,0 +1,34 @@
+"""The way in which the values of a program are stored, and the names that its regions read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shardy_py.base.records import dataclass
+from shardy_py.indexing.layout.formats import Target
+from shardy_py.xla.spmd.program import Block, Name
+
+
+@dataclass(frozen=True, slots=True)
+class CompileSetting:
+    """How programs are compiled.
+
+    on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
+    are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
+    fused_in_vmem: the bytes of VMEM for what fusions without a product make. on_tpu: as XLA:TPU stores
+    values, which the report on time does not follow.
+    """
+
+    on_host: bool
+    target: Target
+    fused_in_vmem: int = 0
+    on_tpu: bool = False
+
+
+def captured_names(block: Block) -> Iterable[Name]:
+    """Returns the names that a block reads, also its own."""
+    for step in block.steps:
+        yield from step.operands
+        for inner in step.blocks:
+            yield from captured_names(inner)
+    yield from block.results
