@@ -37,12 +37,12 @@ from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.spelling import unknown_axis
 from shardy_py.xla.spmd.from_program import SpmdProgram
-from shardy_py.xla.targets.compiled import Compiler
 from shardy_py.xla.targets.of_program import CompiledProgram
 from shardy_py.xla.targets.stage import AS_PARTITIONED, CompileStage, stage_words
 
 if TYPE_CHECKING:
     from shardy_py.report.verdict import Verdict
+    from shardy_py.xla.targets.compiled import Compiler
 
 SCHEMA = 1
 UNKNOWN_LOCATION = "(no location)"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -34,17 +34,14 @@ from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.program import Block, Name
 from shardy_py.xla.spmd.walk import Sent
-from shardy_py.xla.targets.combining import Issued
-from shardy_py.xla.targets.compiled import compiler_of
-from shardy_py.xla.targets.loops import MOTION
+from shardy_py.xla.targets.model import RoundedValues
 from shardy_py.xla.targets.of_program import CompiledProgram
-from shardy_py.xla.targets.rounding import RoundedValues, rounded_values
-from shardy_py.xla.targets.sums import REASSOCIATION
+
+if TYPE_CHECKING:
+    from shardy_py.xla.targets.combining import Issued
 
 _HOST_MEMORY = {"pinned_host", "unpinned_host"}
 _SHOWN = 10
-MOVED = (MOTION, REASSOCIATION)
-"""The passes that add up before they sum over devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +123,7 @@ def _estimated(
     setting: CompileSetting,
     chip: Hardware | None,
 ) -> MemoryEstimate:
-    compiler = None if chip is None else compiler_of(chip)
-    on_chip = None if compiler is None else CompiledProgram.of(program, compiler)
+    on_chip = None if chip is None else _compiled(program, chip)
     program = program if on_chip is None else on_chip.program
     block, plan = program.planned(function)
     made_of: Mapping[int, Issued] = {}
@@ -143,6 +139,8 @@ def _estimated(
         rounded, narrowed = RoundedValues(), dict[int, str]()
         is_known = program.is_planned or not plan.sent
         if on_chip is not None and chip is not None and chip.compiler == "tpu" and is_known:
+            from shardy_py.xla.targets.rounding import rounded_values
+
             rounded = rounded_values(on_chip.plan(function).body, block)
             narrowed = _narrowed(made_of.values())
         stored = StoredBlock(
@@ -196,6 +194,14 @@ def _estimated(
     )
 
 
+def _compiled(program: SpmdProgram, chip: Hardware) -> CompiledProgram | None:
+    """The program as the compiler of a device makes it; None if its passes are not known here."""
+    from shardy_py.xla.targets.compiled import compiler_of  # without a device no pass is loaded
+
+    compiler = compiler_of(chip)
+    return None if compiler is None else CompiledProgram.of(program, compiler)
+
+
 def _is_elsewhere(sent: Sent, made_of: Mapping[int, Issued]) -> bool:
     """True if another op does its work: of a sum over what is added up, of a gather together with others."""
     op = made_of.get(id(sent.collective))
@@ -205,7 +211,9 @@ def _is_elsewhere(sent: Sent, made_of: Mapping[int, Issued]) -> bool:
         return any(sent in part.members and part.members[-1] is not sent for part in op.parts)
     if sent.collective.kind != "all_reduce":
         return False
-    return any(change.made_by in MOVED for part in op.parts for change in part.changes)
+    from shardy_py.xla.targets.compiled import ADDED_FIRST
+
+    return any(change.made_by in ADDED_FIRST for part in op.parts for change in part.changes)
 
 
 def _narrowed(issued: Iterable[Issued]) -> dict[int, str]:

@@ -35,7 +35,7 @@ from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
-from shardy_py.xla.targets.rounding import RoundedValues
+from shardy_py.xla.targets.model import RoundedValues
 
 
 @dataclass

@@ -24,19 +24,21 @@ from shardy_py.xla.targets.exposure import with_exposure
 from shardy_py.xla.targets.first_shards import zeros_sent_once
 from shardy_py.xla.targets.gathers import gathered, gathered_once
 from shardy_py.xla.targets.invariants import hoisted
-from shardy_py.xla.targets.loops import moved_out
+from shardy_py.xla.targets.loops import MOTION, moved_out
 from shardy_py.xla.targets.merging import merged
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.narrowing import narrowed, widened
 from shardy_py.xla.targets.padding import ScatteredParts, padded
 from shardy_py.xla.targets.rounding import rounded
 from shardy_py.xla.targets.simplified import simplified, without_transpositions
-from shardy_py.xla.targets.sums import folded, reassociated, scattered
+from shardy_py.xla.targets.sums import REASSOCIATION, folded, reassociated, scattered
 from shardy_py.xla.targets.tiles import scatters_in_tiles, summed
 
 Pass = Callable[[DeviceBody, "count[int]"], DeviceBody]
 """Changes a computation, not those inside; numbers: of new nodes."""
 
+ADDED_FIRST = (MOTION, REASSOCIATION)
+"""The passes that add up before they sum over devices."""
 _MIB = 2**20
 _RINGS = 8
 """Devices of a torus of two dimensions that XLA:TPU takes as one ring; those of three are none from 8 on."""

@@ -22,7 +22,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TensorType, combiners
 from shardy_py.xla.spmd.model import PlannedCollective
-from shardy_py.xla.spmd.program import PlannedOp
+from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -74,6 +74,18 @@ class Transfer:
     def changed(self, change: PassChange, collective: PlannedCollective | None = None) -> Transfer:
         """The transfer after a pass."""
         return replace(self, collective=collective or self.collective, changes=(*self.changes, change))
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedValues:
+    """The values of f32 that XLA:TPU has in bf16 instead, by their names in the program.
+
+    made: results of steps, with what loops carry. captured: by the identity of a loop what it reads from
+    around it in bf16, so that it is converted before the loop where it is exact.
+    """
+
+    made: frozenset[Name] = frozenset()
+    captured: Mapping[int, frozenset[Name]] = field(default_factory=dict[int, "frozenset[Name]"])
 
 
 class NodeRole(Enum):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import FuncOp
 
@@ -15,8 +16,10 @@ from shardy_py.base.session import without_collection
 from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.walk import Block, ProgramPlan, plan_program
-from shardy_py.xla.targets.combining import Issued
-from shardy_py.xla.targets.compiled import CompiledPlan, Compiler, compiled
+
+if TYPE_CHECKING:
+    from shardy_py.xla.targets.combining import Issued
+    from shardy_py.xla.targets.compiled import CompiledPlan, Compiler
 
 
 class SimplifiedProgram(SpmdProgram):
@@ -59,7 +62,7 @@ class CompiledProgram:
 
     program: SpmdProgram
     compiler: Compiler
-    _known: dict[FuncOp, CompiledPlan] = field(default_factory=dict[FuncOp, CompiledPlan], init=False)
+    _known: dict[FuncOp, CompiledPlan] = field(default_factory=dict[FuncOp, "CompiledPlan"], init=False)
 
     def __post_init__(self) -> None:
         if self.program.is_planned and self.compiler.simplify is not None:
@@ -79,6 +82,8 @@ class CompiledProgram:
         Raises:
             ShardyError: a mesh has too many devices to list them, or a tensor has a dynamic shape.
         """
+        from shardy_py.xla.targets.compiled import compiled
+
         if function not in self._known:
             with without_collection():  # all of it is kept
                 self._known[function] = compiled(*self.program.planned(function), self.compiler)

@@ -9,7 +9,7 @@ XLA:TPU makes of small programs. Not here: conversions that the program has (`na
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import field, replace
 from itertools import count
 
@@ -17,7 +17,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Control, Family
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
-from shardy_py.xla.targets.model import ROOT, DeviceBody, DeviceNode, NodeRole, PassChange
+from shardy_py.xla.targets.model import ROOT, DeviceBody, DeviceNode, NodeRole, PassChange, RoundedValues
 
 _CHANGE = PassChange("bfloat16-propagation", "only read by products at default precision, or as bf16")
 _WIDE, _NARROW = "f32", "bf16"
@@ -26,18 +26,6 @@ _WIDE, _NARROW = "f32", "bf16"
 def rounded(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """The entry computation with collectives of bf16 for those whose results are rounded anyway."""
     return _changed(body, _Reads().exact(body))
-
-
-@dataclass(frozen=True, slots=True)
-class RoundedValues:
-    """The values of f32 that XLA:TPU has in bf16 instead, by their names in the program.
-
-    made: results of steps, with what loops carry. captured: by the identity of a loop what it reads from
-    around it in bf16, so that it is converted before the loop where it is exact.
-    """
-
-    made: frozenset[Name] = frozenset()
-    captured: Mapping[int, frozenset[Name]] = field(default_factory=dict[int, "frozenset[Name]"])
 
 
 def rounded_values(body: DeviceBody, block: Block) -> RoundedValues:

@@ -9,10 +9,14 @@ of compilers (`compiled.py`), programs (`of_program.py`).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from shardy_py.base.records import dataclass
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model
-from shardy_py.xla.targets.compiled import Compiler, compiler_of
+
+if TYPE_CHECKING:
+    from shardy_py.xla.targets.compiled import Compiler
 
 AS_PARTITIONED = "as partitioned"
 
@@ -34,6 +38,8 @@ class CompileStage:
     @property
     def compiler(self) -> Compiler | None:
         """Its compiler; None: one whose passes are not known here."""
+        from shardy_py.xla.targets.compiled import compiler_of  # without a target no pass is loaded
+
         return compiler_of(self.placement.hardware)
 
     @property

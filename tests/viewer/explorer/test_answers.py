@@ -100,7 +100,7 @@ def test_a_compiled_program_is_joined_to_the_rows() -> None:
     result = propagate(Program.parse(PROGRAM, "model.mlir"))
     made, report = _data(result, compiled=COMPILED), result.against(COMPILED)
     compiled = made["compiled"]
-    assert compiled["bytes"] == [480, report.total.bytes]
+    assert compiled["bytes"] == [576, report.total.bytes]
     rows = {each["name"]: [before[4] for before in each["before"]] for each in compiled["collectives"]}
     kinds = {name: [made["texts"][made["collectives"][n][0]] for n in each] for name, each in rows.items()}
     assert kinds == {"sum.1": ["all_reduce"], "gather": ["all_gather"]}
