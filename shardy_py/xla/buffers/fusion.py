@@ -86,7 +86,7 @@ class Fusion:
             consumers = users.get(name, ())
             into = _roots_of(consumers, roots)
             if kind.row.is_always_fused or (
-                (len(into) == 1 or self.on_tpu or not kind.is_expensive)
+                (len(into) == 1 or not kind.is_expensive or (self.on_tpu and not _is_one_element(step)))
                 and self._is_fused_into_all(kind, step, consumers, taking, broadcast)
             ):
                 found.add(name)
@@ -250,6 +250,12 @@ class Fusion:
                 needed.add(name)
                 left += self.reads(makers[name]) if name in makers else ()
         return [name for name in needs if name not in needed]
+
+
+def _is_one_element(step: PlannedOp) -> bool:
+    """True if a result is one element: computed in all its readers, a long chain before it would be, too."""
+    type_ = step.record.results[0]
+    return type_ is not None and all(size == 1 for size in type_.shape)
 
 
 def _gathers(sent: Iterable[Sent]) -> bool:

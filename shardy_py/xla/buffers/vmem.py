@@ -30,7 +30,8 @@ def in_vmem(
     used = [0] * len(events)
     periods = {name: range(start, last.get(name, start) + 1) for name, start in made.items()}
     for name in sorted(periods, key=lambda name: (len(periods[name]), sizes[name], periods[name].start)):
-        if all(used[moment] + sizes[name] <= room for moment in periods[name]):
-            for moment in periods[name]:
-                used[moment] += sizes[name]
+        period, size = periods[name], sizes[name]
+        if size <= room and max(used[period.start : period.stop]) + size <= room:
+            for moment in period:
+                used[moment] += size
             yield name

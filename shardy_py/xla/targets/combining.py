@@ -137,8 +137,6 @@ def _join(needs: list[int], members: Sequence[int]) -> None:
     both = own
     for i in members:
         both |= needs[i]
-    for i, needed in enumerate(needs):
-        if i in members:
-            needs[i] = both & ~own
-        elif needed & own:
-            needs[i] = needed | both
+    needs[:] = [needed | both if needed & own else needed for needed in needs]
+    for i in members:
+        needs[i] = both & ~own

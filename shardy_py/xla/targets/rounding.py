@@ -92,7 +92,8 @@ class _Reads:
         """The nodes of all bodies whose exact values are read, by what reads them and what it is for."""
         self._list(entry, None, -1)
         size = -1
-        while size != len(self.found):
+        # Readers come first: without bodies inside, one pass finds all.
+        while size != len(self.found) and (size < 0 or len(self.bodies) > 1):
             size = len(self.found)
             for body, around, loop in reversed(self.bodies):
                 for number in reversed(body.order):
