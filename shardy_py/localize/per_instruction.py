@@ -365,10 +365,14 @@ def _with_constants(copy: Operation, op: Operation) -> tuple[SSAValue, ...]:
 def _without_constants(function: FuncOp, initial: Sequence[SSAValue]) -> None:
     """Lets the reduction start from `initial` again."""
     for op in [op for op in function.body.block.ops if isinstance(op, ReduceOp)] if initial else ():
-        for constant, value in zip(operands_of(op)[len(op.results) :], initial, strict=True):
-            if isinstance(constant.owner, Operation):
+        first = len(op.results)
+        for index, (constant, value) in enumerate(zip(operands_of(op)[first:], initial, strict=True), first):
+            owner = constant.owner
+            if isinstance(owner, Operation) and owner.parent is None:  # several started from it
+                ir.replace_operand(op, index, value)
+            elif isinstance(owner, Operation):
                 ir.replace_uses(constant, value)
-                ir.erase(constant.owner)
+                ir.erase(owner)
 
 
 def _before_slice(value: SSAValue, type_: Attribute) -> SSAValue | None:

@@ -234,6 +234,9 @@ def reverse_mesh(op: Operation, state: Resolution) -> bool:
     if found is None:
         return True
     sharding, mesh = found
+    wanted = sharding if state.has_reversals_only else state.reader.of(result)
+    if wanted is None:
+        return False
     parts = parts_of(sharding, mesh)
     reversed_dimensions = [dim for dim in integers(op, "dimensions") if parts[dim] > 1]
     if not reversed_dimensions:
@@ -260,8 +263,6 @@ def reverse_mesh(op: Operation, state: Resolution) -> bool:
         made = build.one("reverse", (there,), value.type, dimensions=dimensions)
     else:
         made = StablehloBuilder(op, on_reversed).one("reverse", (value,), value.type, dimensions=dimensions)
-        wanted = state.reader.of(result)
-        assert wanted is not None
         made = _resharded(made, wanted, op)
     replace_by_values(op, (cut_to(build, made, result.type),))
     return True

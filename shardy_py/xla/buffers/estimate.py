@@ -175,7 +175,7 @@ def _estimated(
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
     entries = program.values.by_value
     live: list[LiveTensor] = []
-    for size, value in zip(sizes, function.body.block.args, strict=True):
+    for size, value in zip(sizes, function.args, strict=True):
         entry = entries.get(id(value))
         if entry is not None and size:
             live.append(LiveTensor(size, str(entry), location_text(entry.location)))

@@ -68,13 +68,17 @@ def _interfere(one: Period, other: Period) -> bool:
     return other.end != one.start or other.name not in one.over
 
 
+_LARGEST = 1 << 62
+"""Bytes from which on sizes count alike: no memory is as large, and numpy has no larger integers."""
+
+
 class ResultMemory:
     """The memory of results; while it is free other values are in the smallest that is large enough."""
 
     def __init__(self, slots: Sequence[HeldMemory]) -> None:
         """Memory for each result, with when that is taken."""
         self._slots = sorted(slots, key=lambda slot: (slot.size, -slot.order))
-        self._sizes = np.array([slot.size for slot in self._slots], np.int64)
+        self._sizes = np.array([min(slot.size, _LARGEST) for slot in self._slots], np.int64)
         self._numbers = {id(slot): number for number, slot in enumerate(self._slots)}
         self._periods = np.zeros((3, 64), np.int64)  # of each period the slot, start and end
         self._count = 0
@@ -86,7 +90,7 @@ class ResultMemory:
 
         preferred: what is tried first.
         """
-        first = int(np.searchsorted(self._sizes, held.size))
+        first = int(np.searchsorted(self._sizes, min(held.size, _LARGEST)))
         if first == len(self._slots):
             return None
         busy = np.zeros(len(self._slots), bool)

@@ -177,8 +177,11 @@ class Verifier:
         """Checks the module's users of symbols; of several faults the first in MLIR's order counts."""
         faults: dict[int, Fault] = {}
         for op, scope in self.users:
+            rule = self.rules.uses.get(op.name)
+            if rule is None:
+                continue  # one of that name in a dialect that is not registered here
             try:
-                self.rules.uses[op.name](op, scope)
+                rule(op, scope)
             except Fault as fault:
                 fault.op = fault.op or op
                 faults[id(op)] = fault
