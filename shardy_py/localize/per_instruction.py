@@ -365,14 +365,12 @@ def _with_constants(copy: Operation, op: Operation) -> tuple[SSAValue, ...]:
 def _without_constants(function: FuncOp, initial: Sequence[SSAValue]) -> None:
     """Lets the reduction start from `initial` again."""
     for op in [op for op in function.body.block.ops if isinstance(op, ReduceOp)] if initial else ():
-        first = len(op.results)
-        for index, (constant, value) in enumerate(zip(operands_of(op)[first:], initial, strict=True), first):
-            owner = constant.owner
-            if isinstance(owner, Operation) and owner.parent is None:  # several started from it
-                ir.replace_operand(op, index, value)
-            elif isinstance(owner, Operation):
+        for index, value in enumerate(initial, len(op.results)):
+            constant = operands_of(op)[index]
+            ir.replace_operand(op, index, value)
+            if isinstance(constant.owner, Operation) and constant not in initial:
                 ir.replace_uses(constant, value)
-                ir.erase(owner)
+                ir.erase(constant.owner)
 
 
 def _before_slice(value: SSAValue, type_: Attribute) -> SSAValue | None:
