@@ -43,7 +43,7 @@ def write_bytecode(module: ModuleOp) -> bytes:
         ShardyError: the module has resources (`dense_resource`), whose values are not in its attributes.
     """
     if resources_of(module):
-        raise ShardyError.unsupported("resources (dense_resource) in bytecode")
+        raise ShardyError.unsupported("writing dense_resource values as bytecode", remedy="write text")
     with deep_stack():
         names = _Names()
         for op in walk_pre_order(module):
@@ -176,7 +176,7 @@ class _Names:
         """The numbers of attributes and types, and their sizes by dialect."""
         found = [_varint(len(kind)) for kind in self._numbers]
         for dialects, kind in zip(self._entries, self._numbers, strict=True):
-            for dialect, group in groupby(kind, lambda text: dialects[text]):  # noqa: B023
+            for dialect, group in groupby(kind, dialects.__getitem__):
                 sizes = [_varint(len(text.encode()) + 1 << 1) for text in group]
                 found += _varint(self._dialects[dialect]), _varint(len(sizes)), *sizes
         return b"".join(found)

@@ -14,13 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from xdsl.ir import Operation
-
-from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.mlir.loops import iterations
 from shardy_py.ops import TABLE, Control
 from shardy_py.xla.buffers.facet import host_row
 from shardy_py.xla.buffers.host_program import HostOp, HostProgram
+from shardy_py.xla.spmd.from_program import has_effects, source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 
 _COPY = "copy"
@@ -30,7 +28,8 @@ def repeats(step: PlannedOp) -> bool:
     """True if a step is a loop, but for one that is known to have one iteration at most."""
     if TABLE[step.record.name].control is not Control.LOOP:
         return False
-    return step.times > 1 or not (isinstance(step.source, Operation) and iterations(step.source)[1])
+    op = source_op(step)
+    return step.times > 1 or op is None or not iterations(op)[1]
 
 
 def left_by(
@@ -79,10 +78,6 @@ def invariant(ops: Sequence[HostOp], outside: Collection[Name], returned: Collec
 def _can_move(op: HostOp, returned: Collection[Name]) -> bool:
     """True if an op has no effect but its values, which the body does not return, and runs no others."""
     step = op.computed
-    if step is not None and (step.blocks or _has_effects(step.source)):
+    if step is not None and (step.blocks or has_effects(step)):
         return False
     return bool(op.makes) and not any(name in returned for name in op.makes)
-
-
-def _has_effects(source: object) -> bool:
-    return isinstance(source, Operation) and not is_dead_when_unused(source)

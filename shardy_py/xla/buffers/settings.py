@@ -1,12 +1,9 @@
-"""The way in which the values of a program are stored, and the names that its regions read."""
+"""The way in which the values of a program are stored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.formats import Target
-from shardy_py.xla.spmd.program import Block, Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +20,3 @@ class CompileSetting:
     target: Target
     fused_in_vmem: int = 0
     on_tpu: bool = False
-
-
-def captured_names(block: Block) -> Iterable[Name]:
-    """Returns the names that a block reads, also its own."""
-    for step in block.steps:
-        yield from step.operands
-        for inner in step.blocks:
-            yield from captured_names(inner)
-    yield from block.results

@@ -28,10 +28,10 @@ from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
 from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
-from shardy_py.xla.buffers.settings import CompileSetting, captured_names
+from shardy_py.xla.buffers.settings import CompileSetting
 from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
 from shardy_py.xla.buffers.vmem import in_vmem
-from shardy_py.xla.spmd.program import Block, Name, PlannedOp
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -85,6 +85,7 @@ class StoredBlock:
     _insides: dict[int, StoredBlock] = field(default_factory=dict[int, "StoredBlock"], init=False)
     """The regions of steps, by their identities."""
     _program: HostProgram | None = field(default=None, init=False)
+    """The ops on the host, once they are listed."""
 
     def __post_init__(self) -> None:
         self._layouts = InferredLayouts(self.stored_name)
@@ -293,7 +294,7 @@ class StoredBlock:
         live = self._live()
         for step in self.steps:
             if not step.results or not live.isdisjoint(step.results):
-                captured = dict.fromkeys(name for inner in step.blocks for name in captured_names(inner))
+                captured = dict.fromkeys(name for inner in step.blocks for name in used(inner))
                 for name, is_read in self._moved_out(step, program).items():
                     if is_read:
                         captured[name] = None
@@ -317,7 +318,7 @@ class StoredBlock:
             return {}
         body = self._insides[id(step.blocks[-1])] = self._inside(step.blocks[-1])
         inside = body._host_program([self.sizes[name] for name in step.results])
-        moved, made = left_by(inside, body.block, captured_names(body.block))
+        moved, made = left_by(inside, body.block, used(body.block))
         self.types.update((name, body.types[name]) for name in made if name in body.types)
         self.sizes.update((name, body.sizes[name]) for name in made if name in body.sizes)
         program.ops += [op._replace(reads=tuple(map(self.stored_name, op.reads))) for op in moved]
@@ -343,7 +344,7 @@ class StoredBlock:
         found = self._known_reads.get(id(step))
         if found is None:
             if step.blocks:
-                names = (*names, *(name for inner in step.blocks for name in captured_names(inner)))
+                names = (*names, *(name for inner in step.blocks for name in used(inner)))
             found = [self.stored_name(name) if name in alias else name for name in names]
             if self._passed:
                 found += self._waited_for(names)
@@ -373,9 +374,7 @@ class StoredBlock:
         return known
 
     def _inside(self, inner: Block) -> StoredBlock:
-        read = {
-            name: name if name in self.types else self.stored_name(name) for name in captured_names(inner)
-        }
+        read = {name: name if name in self.types else self.stored_name(name) for name in used(inner)}
         return StoredBlock(
             inner,
             self.sent,

@@ -209,7 +209,7 @@ def _runs(devices: int, *, is_sum: bool) -> int:
     """The permutes of a loop that run.
 
     In both directions two each step, and one before the loop, or behind that of a sum. The only iteration of
-    four devices is no loop: of the shards that it sends around, it drops the last ones, which nothing reads.
+    four devices is unrolled: the last shards that it would send around are dropped, as nothing reads them.
     """
     if devices % _BOTH_WAYS:
         return devices - 1
@@ -217,5 +217,5 @@ def _runs(devices: int, *, is_sum: bool) -> int:
 
 
 def runs_of_sum(devices: int) -> int | None:
-    """Returns the permutes for the parts of a sum that is no loop, having one iteration; None: it is one."""
+    """Returns the permutes for the parts of a sum whose loop has one iteration; None: it has more."""
     return _runs(devices, is_sum=True) if devices == _BOTH_WAYS else None

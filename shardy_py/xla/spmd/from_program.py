@@ -23,7 +23,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.chlo import RaggedDotOp
 from shardy_py.mlir.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatterOp, ReshardOp
 from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes
-from shardy_py.mlir.dialects.traits import is_constant
+from shardy_py.mlir.dialects.traits import is_constant, is_dead_when_unused
 from shardy_py.mlir.holders import attribute_list_shardings
 from shardy_py.mlir.ir import blocks_of, operands_of, type_of
 from shardy_py.mlir.loops import iterations
@@ -54,6 +54,12 @@ _OTHERS = frozenset(op.name for op in (*_REDUCTIONS, RaggedDotOp))
 def source_op(step: PlannedOp | None) -> Operation | None:
     """Returns the op of the program that a step is made from; None if there is none."""
     return None if step is None or step.source is None else of_kind(step.source, Operation)
+
+
+def has_effects(step: PlannedOp) -> bool:
+    """Returns whether a step does more than to make values, so that it runs where it is, and as often."""
+    op = source_op(step)
+    return op is not None and not is_dead_when_unused(op)
 
 
 def entered_operand(step: PlannedOp, operand: int) -> int:

@@ -73,8 +73,8 @@ class Block:
 
 def used(block: Block) -> Iterable[Name]:
     """The names that a block uses, also of values from outside."""
-    yield from block.results
     for step in block.steps:
         yield from step.operands
         for inner in step.blocks:
             yield from used(inner)
+    yield from block.results

@@ -21,8 +21,8 @@ from shardy_py.xla.spmd.program import Name, PlannedOp
 class StepPlan:
     """The plan of a step: for which of its results are used, its operands, and the results as they are held.
 
-    names: of the operands that are tensors. silent: whether it sends nothing, and is no slice that may stand
-    for others. walk: the number of the last walk that met it.
+    names: of the operands that are tensors. silent: whether it sends nothing, and is not a slice that may
+    stand for others. walk: the number of the last walk that met it.
     """
 
     step: PlannedOp

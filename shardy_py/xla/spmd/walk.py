@@ -148,7 +148,7 @@ class _Walk:
         return self.bare.get(name) or self.last.made[name]
 
     def _note_products(self, block: Block, rows: Sequence[SentRow], live: set[Name]) -> None:
-        """Values may be held otherwise that a product reads which was not in the last walk, or is no more."""
+        """Notes what products read that only one of this walk and the last has: it may be held otherwise."""
         before = self.last.products
         self.products = now = {
             id(step): step

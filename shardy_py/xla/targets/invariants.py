@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count
 
-from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.ops import TABLE, Control
-from shardy_py.xla.spmd.from_program import source_op
+from shardy_py.xla.spmd.from_program import has_effects
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 
 MOTION = "while-loop-invariant-code-motion"
@@ -60,16 +59,12 @@ def _invariant(inner: DeviceBody) -> set[int]:
         if node.role is NodeRole.ARGUMENT:
             is_unchanged = inner.results[node.index : node.index + 1] == (number,)
         else:
-            can_move = number not in returned and not node.bodies and not _has_effects(node)
+            acts = node.role is NodeRole.OP and node.step is not None and has_effects(node.step)
+            can_move = number not in returned and not node.bodies and not acts
             is_unchanged = can_move and all(each in found or each not in inner.nodes for each in node.inputs)
         if is_unchanged:
             found.add(number)
     return found
-
-
-def _has_effects(node: DeviceNode) -> bool:
-    op = source_op(node.step) if node.role is NodeRole.OP else None
-    return op is not None and not is_dead_when_unused(op)
 
 
 def _needed(inner: DeviceBody, wanted: list[int]) -> set[int]:

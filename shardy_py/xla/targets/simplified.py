@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from itertools import chain
 from operator import is_
 
 from shardy_py.base.records import dataclass
@@ -34,22 +33,12 @@ _NUMBERS = "dot_dimension_numbers"
 
 def simplified(block: Block) -> Block:
     """The block of a program as XLA:GPU simplifies it; the same one if nothing changes."""
-    return _Simplifier(_BY_GPU, _uses(block)).block(block)
+    return _Simplifier(_BY_GPU, Counter(used(block))).block(block)
 
 
 def without_transpositions(block: Block) -> Block:
     """The block of a program as XLA:TPU simplifies it: calls of `TopK`, no transpositions before products."""
-    return _Simplifier(_BY_TPU, _uses(block)).block(block)
-
-
-def _uses(block: Block) -> Counter[Name]:
-    """The number of times that each value is used in a block, and in those inside."""
-    found = Counter[Name](block.results)
-    found.update(chain.from_iterable([step.operands for step in block.steps]))
-    for step in block.steps:
-        for inner in step.blocks:
-            found.update(_uses(inner))
-    return found
+    return _Simplifier(_BY_TPU, Counter(used(block))).block(block)
 
 
 @dataclass

@@ -76,7 +76,7 @@ def test_several_programs_and_resources_are_refused(capsys: pytest.CaptureFixtur
         "module attributes {a = dense_resource<r> : tensor<1xi8>} {}\n"
         '{-# dialect_resources: { builtin: { r: "0x0100000002" } } #-}'
     )
-    with pytest.raises(ShardyError, match="resources"):
+    with pytest.raises(ShardyError, match="dense_resource"):
         write_bytecode(parse_module(text))
 
 
