@@ -1,10 +1,13 @@
-"""Gathers that XLA:TPU sends as one: equal ones, and those of gathers along other axes for one reshard.
+"""Gathers and sums that XLA:TPU sends as one: equal gathers, and those along several dimensions for one use.
 
     all_gather(all_gather(x) over a) over b  ->  all_gather(x) over a, b
+    all_reduce(all_reduce(x) over a) over b  ->  all_reduce(x) over a, b
 
-Seen in what it compiles: a value that is sharded along two or three dimensions and needed whole, also only
-along some of them, also by a product, is gathered once; if the program itself has a value in between, even
-one that nothing else reads, twice. Its pass is not public. Not here: sums of sums (`sums.py`).
+XLA's partitioner sends a collective for each dimension that is sharded; a backend may send one for all of them
+(`per_dim_ag`, `per_dim_ar` in xla/service/spmd/spmd_partitioner.cc). Seen in what XLA:TPU compiles: a value that
+is sharded along two or three dimensions and needed whole, or reduced along them, also only along some of them,
+also by a product; if the program itself has a value in between, even one that nothing else reads, there are
+two. Not here: sums of other sums (`sums.py`).
 """
 
 from __future__ import annotations
@@ -19,29 +22,33 @@ from shardy_py.xla.targets.sends import what_is_sent
 from shardy_py.xla.targets.sums import product_of_groups
 
 _GATHER = "all_gather"
-_CHANGE = PassChange("XLA:TPU", "the gather of a gather over other devices is one over all of them")
+_CHANGES = {
+    _GATHER: PassChange("XLA:TPU", "the gather of a gather over other devices is one over all of them"),
+    "all_reduce": PassChange("XLA:TPU", "a sum along several dimensions is one over all devices of them"),
+}
 
 
-def gathered(body: DeviceBody, numbers: count[int]) -> DeviceBody:
-    """The body with one gather for one that only another one reads."""
+def sent_at_once(body: DeviceBody, numbers: count[int]) -> DeviceBody:
+    """The body with one gather or sum for one that only another one of the same use reads."""
     new: dict[int, DeviceNode] = {}
     for number in body.sent:
         node = body.nodes[number]
-        source = body.nodes[number].inputs[0] if node.inputs else -1
+        source = node.inputs[0] if node.inputs else -1
         if body.only_user(source) != number:
             continue
         inner_node = new.get(source) or body.nodes.get(source)
         outer, inner = node.transfer, None if inner_node is None else inner_node.transfer
-        if outer is None or inner is None or inner_node is None or not outer.kind == inner.kind == _GATHER:
+        if outer is None or inner is None or inner_node is None or outer.kind != inner.kind:
             continue
-        if not _is_one_reshard(inner.members[-1], outer.members[0]):
+        change = _CHANGES.get(outer.kind)
+        if change is None or not _is_one_reshard(inner.members[-1], outer.members[0]):
             continue
         group = product_of_groups(inner.collective.group, outer.collective.group)
         if group is None or inner.collective.element_type != outer.collective.element_type:
             continue
         shape = outer.collective.made_shape
         collective = replace(inner.collective, group=group, group_size=len(group), made_shape=shape, key=None)
-        made = replace(inner.changed(_CHANGE, collective), members=(*inner.members, *outer.members))
+        made = replace(inner.changed(change, collective), members=(*inner.members, *outer.members))
         new[number] = replace(node, inputs=inner_node.inputs, transfer=made)
     return body.edited(new, {})
 
@@ -66,5 +73,5 @@ def gathered_once(body: DeviceBody, numbers: count[int]) -> DeviceBody:
 
 
 def _is_one_reshard(first: Sent, second: Sent) -> bool:
-    """True if both are sent for one use of one value."""
+    """True if both are sent for one use of one value, or for one result."""
     return first.step is second.step and first.roots == second.roots
