@@ -27,6 +27,7 @@ from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.repeated import without_repetition
 
 _NUMBERS = "dot_dimension_numbers"
 
@@ -38,7 +39,8 @@ def simplified(block: Block) -> Block:
 
 def without_transpositions(block: Block) -> Block:
     """The block of a program as XLA:TPU simplifies it: calls of `TopK`, no transpositions before products."""
-    return _Simplifier(_BY_TPU, Counter(used(block))).block(block)
+    once = without_repetition(block)
+    return _Simplifier(_BY_TPU, Counter(used(once))).block(once)
 
 
 @dataclass
@@ -193,6 +195,7 @@ _BY_TPU = {
     NodeForm.LARGEST: _Simplifier.selected,
     NodeForm.TRANSPOSE: _Simplifier.transposed,
     NodeForm.PRODUCT: _Simplifier.unfolded,
+    NodeForm.REDUCE: _Simplifier.reduced,
 }
 _BY_GPU = {
     NodeForm.LARGEST: _Simplifier.selected,

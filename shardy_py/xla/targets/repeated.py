@@ -1,0 +1,70 @@
+"""Steps that compute what another one computed: XLA:TPU has one of them before it partitions the program.
+
+    mean(x), and mean(x) again for the variance of x  ->  one, summed among devices once
+
+Equal are steps of one computation with the same attributes and regions, of the same values, whose results are
+sharded alike. XLA's partitioner merges no sums of its own: each has a computation of its own. Source: openxla/xla,
+xla/service/hlo_cse.cc; XLA:CPU and XLA:GPU run it after the partitioner. Not here: what they simplify.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from operator import is_
+
+from xdsl.ir import Operation
+
+from shardy_py.mlir.dialects.traits import is_constant, is_dead_when_unused
+from shardy_py.xla.spmd.from_program import source_op
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp
+
+
+def without_repetition(block: Block) -> Block:
+    """Returns the block of a program with one of each set of equal steps; the same one if nothing changes."""
+    return _merged(block, {})
+
+
+def _merged(block: Block, alias: dict[Name, Name]) -> Block:
+    """The block with one of each set of equal steps; alias: receives values that are others."""
+    firsts: dict[Hashable, PlannedOp] = {}
+    steps: list[PlannedOp] = []
+    for step in block.steps:
+        own = step if alias.keys().isdisjoint(step.operands) else _reading(step, alias)
+        if step.blocks:
+            inner = tuple([_merged(each, alias) for each in step.blocks])
+            if not all(map(is_, inner, step.blocks)):
+                own = _reading(step, alias, inner)
+        elif (op := source_op(step)) is not None and step.results:
+            key = step.plan_key, own.operands, op.properties.get("value") if is_constant(op) else None
+            first = firsts.setdefault(key, own)
+            if first is not own and _computes_alike(op, source_op(first)):
+                alias |= zip(step.results, first.results, strict=True)
+                continue
+        steps.append(own)
+    results = tuple([alias.get(name, name) for name in block.results])
+    if results == block.results and len(steps) == len(block.steps) and all(map(is_, steps, block.steps)):
+        return block
+    return replace(block, steps=tuple(steps), results=results)
+
+
+def _computes_alike(op: Operation, first: Operation | None) -> bool:
+    """True if two ops of one record, which read the same values, make the same."""
+    if first is None or op.properties != first.properties or not is_dead_when_unused(op):
+        return False
+    return all(map(lambda one, two: one.is_structurally_equivalent(two), op.regions, first.regions))
+
+
+def _reading(step: PlannedOp, alias: dict[Name, Name], blocks: tuple[Block, ...] = ()) -> PlannedOp:
+    """The step with operands that others stand for, and other blocks."""
+    return PlannedOp(
+        step.record,
+        tuple([alias.get(name, name) for name in step.operands]),
+        step.results,
+        step.targets,
+        blocks or step.blocks,
+        step.times,
+        step.source,
+        step.is_unreduced,
+        step.reads_in_order,
+    )
