@@ -25,7 +25,7 @@ class NodeForm(Enum):
 
     REDUCE: where it reduces dimensions of one element. UPDATE: of the second, in place of a part of the
     first. SCATTER: of the last, added to parts of the first. BARRIER: of none.
-    LARGEST: the largest elements, and their places. PRODUCT: of none.
+    LARGEST: the largest elements, and their places. PRODUCT, SORT: of none.
     """
 
     NONE = auto()
@@ -42,6 +42,7 @@ class NodeForm(Enum):
     BARRIER = auto()
     LARGEST = auto()
     PRODUCT = auto()
+    SORT = auto()
 
 
 def _all(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
@@ -133,8 +134,9 @@ COMPILED = Facet(
             _CHOSEN,
         ),
         **dict.fromkeys(
-            ("stablehlo.concatenate", "stablehlo.gather", "stablehlo.reverse", "stablehlo.sort"), _MOVED
+            ("stablehlo.concatenate", "stablehlo.gather", "stablehlo.reverse"), _MOVED
         ),
+        "stablehlo.sort": CompiledRow(NodeForm.SORT, chooses=True),
         "sdy.reshard": CompiledRow(NodeForm.COPY, _same),
         "sdy.sharding_constraint": CompiledRow(NodeForm.COPY, _same),
     },

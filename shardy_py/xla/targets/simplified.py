@@ -2,6 +2,7 @@
 
     transpose(dot(a, b))  ->  dot(b, a)        reduce(reduce(x))  ->  reduce(x)        top_k  ->  TopK
     on TPUs: dot(a, transpose(b))  ->  dot(a, b), along other dimensions of b
+             sort(a) in which equal elements keep their order  ->  sort(a, places of its elements)
 
 What is sent follows: parts of a gradient are scattered along another dimension, and sums of sums are summed
 among devices once. Source: openxla/xla, `HandleTranspose` and `HandleReduce` in
@@ -28,6 +29,7 @@ from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.repeated import without_repetition
+from shardy_py.xla.targets.stable_sorts import sorted_with_places
 
 _NUMBERS = "dot_dimension_numbers"
 
@@ -163,6 +165,10 @@ class _Simplifier:
         call = _with(step, made, results=(values,), targets=(target,))
         return call, _with(step, found, operands=(values,), results=(places,), targets=step.targets[1:])
 
+    def numbered(self, step: PlannedOp) -> Sequence[PlannedOp]:
+        """A sort that also sorts the places of elements."""
+        return sorted_with_places(step, [self.makers.get(name) for name in step.operands], self._record)
+
     def _is_alike(self, step: PlannedOp, inner: PlannedOp) -> bool:
         """True if both reductions combine values by one op, from one value."""
         if inner.record.name != step.record.name or len(inner.operands) != 2:
@@ -196,6 +202,7 @@ _BY_TPU = {
     NodeForm.TRANSPOSE: _Simplifier.transposed,
     NodeForm.PRODUCT: _Simplifier.unfolded,
     NodeForm.REDUCE: _Simplifier.reduced,
+    NodeForm.SORT: _Simplifier.numbered,
 }
 _BY_GPU = {
     NodeForm.LARGEST: _Simplifier.selected,

@@ -1,0 +1,61 @@
+"""Sorts in which equal elements keep their order, which XLA:TPU makes sorts by places, too, before it partitions.
+
+    sort(a)  ->  sort(a, iota), of which equal elements are compared by the second
+
+The places are sharded as the elements are, and move with them. Source: openxla/xla,
+xla/hlo/transforms/expanders/stable_sort_expander.cc; XLA:GPU runs it after the partitioner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from shardy_py.ops import OpRecord, TensorType
+from shardy_py.xla.spmd.program import PlannedOp
+
+Recorded = Callable[[OpRecord, object, Callable[[], OpRecord | None]], OpRecord | None]
+"""The record made of another one under a key: the same one for equal steps."""
+_NUMBERS, _PLACES = "stablehlo.iota", "i32"
+
+
+def sorted_with_places(
+    step: PlannedOp, makers: Sequence[PlannedOp | None], recorded: Recorded
+) -> Sequence[PlannedOp]:
+    """Returns the places of elements, and the sort of both; () for sorts that have places already.
+
+    makers: of the operands of the sort.
+    """
+    type_ = step.record.results[0]
+    if not step.record.attributes.get("is_stable") or type_ is None or not type_.shape:
+        return ()
+    dimension = step.record.attributes.get("dimension", -1) % len(type_.shape)
+    if any(each is not None and _numbers(each.record, dimension) for each in makers):
+        return ()
+    places = TensorType(type_.shape, _PLACES)
+    numbers = OpRecord(_NUMBERS, (), (places,), {"iota_dimension": dimension})
+    made = recorded(step.record, "places", lambda: numbers)
+    both = recorded(step.record, "with places", lambda: _with(step.record, places))
+    assert made is not None and both is not None
+    name, moved = (step.results[0], "places"), (step.results[0], "sorted places")
+    target = step.targets[:1]
+    return PlannedOp(made, (), (name,), target), PlannedOp(
+        both,
+        (*step.operands, name),
+        (*step.results, moved),
+        (*step.targets, *target),
+        step.blocks,
+        step.times,
+        step.source,
+    )
+
+
+def _numbers(record: OpRecord, dimension: int) -> bool:
+    """True if an op makes the places of elements along a dimension."""
+    if record.name != _NUMBERS or record.results[0] is None or record.results[0].element != _PLACES:
+        return False
+    return record.attributes.get("iota_dimension") == dimension
+
+
+def _with(record: OpRecord, places: TensorType) -> OpRecord:
+    return replace(record, operands=(*record.operands, places), results=(*record.results, places))
