@@ -31,7 +31,7 @@ from shardy_py.xla.targets.narrowing import narrowed, widened
 from shardy_py.xla.targets.padding import ScatteredParts, padded
 from shardy_py.xla.targets.rounding import rounded
 from shardy_py.xla.targets.simplified import simplified, without_transpositions
-from shardy_py.xla.targets.sums import REASSOCIATION, folded, reassociated, scattered
+from shardy_py.xla.targets.sums import REASSOCIATION, folded, reassociated, scattered, unscattered
 from shardy_py.xla.targets.tiles import scatters_in_tiles, summed
 
 Pass = Callable[[DeviceBody, "count[int]"], DeviceBody]
@@ -85,7 +85,8 @@ def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes:
             into_scatters,
             moved_out,
             reassociated,
-            partial(scattered, most=most, behind_ones=False, fits=fits),
+            partial(scattered, most=most, fits=fits, behind_ones=False),
+            partial(unscattered, most=most, fits=fits, behind_ones=False),
             partial(padded, parts=parts),
             summed,
         ),

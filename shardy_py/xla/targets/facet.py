@@ -95,12 +95,14 @@ class CompiledRow:
 
     form: see `NodeForm`. wanted: which part of an operand a device needs for its part of the result, so that
     a larger one is sliced first; by default all that it holds. chooses: whether elements of the result are
-    those of operands, so that it does not matter whether these are rounded before or after it.
+    those of operands, so that it does not matter whether these are rounded before or after it. is_kernel: whether
+    it is a kernel on TPUs, which reads its operands as they are.
     """
 
     form: NodeForm = NodeForm.NONE
     wanted: Wanted = _all
     chooses: bool = False
+    is_kernel: bool = False
 
 
 _CHOSEN = CompiledRow(wanted=_same, chooses=True)
@@ -123,6 +125,7 @@ COMPILED = Facet(
         "stablehlo.optimization_barrier": CompiledRow(NodeForm.BARRIER),
         "hlo.opt-barrier": CompiledRow(NodeForm.BARRIER),
         "chlo.top_k": CompiledRow(NodeForm.LARGEST),
+        "chlo.ragged_dot": CompiledRow(is_kernel=True),
         **dict.fromkeys(
             (
                 "stablehlo.abs",

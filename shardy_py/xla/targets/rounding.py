@@ -166,7 +166,9 @@ class _Reads:
 
 
 def _is_default(node: DeviceNode) -> bool:
-    """True if a product rounds its operands: at default precision, to bf16."""
+    """True if a product rounds its operands: at default precision, to bf16, unless it is a kernel."""
+    if COMPILED.of(node.name).is_kernel:
+        return False
     given: object = None if node.step is None else node.step.record.attributes.get("precision_config")
     return "HIGH" not in str(given)
 

@@ -21,6 +21,9 @@ from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, PassCh
 _REDUCE = "all_reduce"
 _LOOKED_THROUGH = (NodeForm.RESHAPE, NodeForm.PAD, NodeForm.SLICE, NodeForm.CONVERT, NodeForm.COPY)
 REASSOCIATION = "all-reduce-reassociate"
+Fits = Callable[[Shape, Shape, str, Shape], bool]
+"""Whether a sum of a shape is scattered in parts of another shape, by the type of elements and the order of
+dimensions in which a transposition reads the part."""
 
 
 def folded(body: DeviceBody, numbers: count[int]) -> DeviceBody:
@@ -210,7 +213,7 @@ def scattered(
     body: DeviceBody,
     numbers: count[int],
     most: float = inf,
-    fits: Callable[[Shape, Shape, str, Shape], bool] | None = None,
+    fits: Fits | None = None,
     *,
     behind_ones: bool = True,
 ) -> DeviceBody:
@@ -218,9 +221,7 @@ def scattered(
 
     slice(all_reduce(x))  ->  reduce_scatter(x)
 
-    most: the devices of a mesh all of which may scatter a sum among them. fits: whether a sum of a shape is
-    scattered in parts of another shape, by the type of elements and the order in which it is transposed;
-    None: always. behind_ones: also along a dimension before which there are only dimensions of one element.
+    most: the devices of a mesh all of which may scatter a sum among them. fits: None: always. behind_ones: also along a dimension before which there are only dimensions of one element.
     """
     new: dict[int, DeviceNode] = {}
     for number in body.sent:
@@ -232,18 +233,50 @@ def scattered(
             sliced = body.nodes[part]
             if sliced.type is None or not _is_own_part(transfer, sliced) or _is_large(transfer, sliced, most):
                 continue
-            held = transfer.collective.held_shape
-            shape = _scattered_shape(held, _shape(sliced.type))
-            element = transfer.collective.element_type
-            if not behind_ones and _is_behind_ones(held, shape):
-                continue
-            if fits is not None and not fits(held, shape, element, _read_in(body, part)):
+            shape = _scattered_shape(transfer.collective.held_shape, _shape(sliced.type))
+            if not _fits(transfer, shape, _read_in(body, part), fits, behind_ones=behind_ones):
                 continue
             change = PassChange("reduce-scatter-creator", "each device keeps its part of the sum only")
             collective = replace(transfer.collective, kind="reduce_scatter", made_shape=shape, key=None)
             made = transfer.changed(change, collective)
             new[part] = DeviceNode(NodeRole.SENT, node.inputs, sliced.type, node.step, made)
     return body.edited(new, {})
+
+
+def unscattered(
+    body: DeviceBody, numbers: count[int], most: float, fits: Fits, *, behind_ones: bool = True
+) -> DeviceBody:
+    """Reduce-scatters that the program has, as all-reduces where XLA:TPU does not scatter; see `scattered`.
+
+    reduce_scatter(x)  ->  slice(all_reduce(x))
+    """
+    new: dict[int, DeviceNode] = {}
+    for number in body.sent:
+        node, transfer = body.nodes[number], body.nodes[number].transfer
+        if transfer is None or transfer.kind != "reduce_scatter" or node.type is None:
+            continue
+        collective = transfer.collective
+        shape = collective.made_shape or _shape(node.type)
+        targets = () if node.step is None else node.step.targets
+        devices = max((target.device_count for target in targets if target is not None), default=0)
+        is_large = collective.group_size > most and collective.group_size == devices
+        if not is_large and _fits(transfer, shape, _read_in(body, number), fits, behind_ones=behind_ones):
+            continue
+        held = collective.held_shape
+        change = PassChange("reduce-scatter-decomposer", "summed whole, of which each device slices its part")
+        made = transfer.changed(change, replace(collective, kind=_REDUCE, made_shape=held, key=None))
+        whole = next(numbers)
+        new[whole] = replace(node, type=TensorType(held, collective.element_type), transfer=made)
+        new[number] = DeviceNode(NodeRole.SLICE, (whole,), node.type)
+    return body.edited(new, {})
+
+
+def _fits(transfer: Transfer, made: Shape, read_in: Shape, fits: Fits | None, *, behind_ones: bool) -> bool:
+    """True if parts of a shape are such that the sum of a transfer is scattered."""
+    held = transfer.collective.held_shape
+    if not behind_ones and _is_behind_ones(held, made):
+        return False
+    return fits is None or fits(held, made, transfer.collective.element_type, read_in)
 
 
 def _read_in(body: DeviceBody, part: int) -> Shape:
