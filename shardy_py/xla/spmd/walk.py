@@ -31,9 +31,10 @@ from shardy_py.xla.spmd.facet import SentRow, partition
 from shardy_py.xla.spmd.loop_users import ValueUses
 from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
 from shardy_py.xla.spmd.partitioned import HeldTensor, Rematerialization, without_axes
-from shardy_py.xla.spmd.patterns import Pattern, PatternRole, Uses
+from shardy_py.xla.spmd.patterns import Pattern, PatternRole
 from shardy_py.xla.spmd.planned import Needed, Planned, known_plan, planned, positions_of, tensor_held
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue, used
+from shardy_py.xla.spmd.recognized import patterns_of
 from shardy_py.xla.spmd.reshard import reshard
 from shardy_py.xla.spmd.step_plans import Rows, StepPlan, StepPlans, Walked
 from shardy_py.xla.spmd.tiling import Tiling
@@ -162,7 +163,7 @@ class _Walk:
     def run(self, block: Block, step: PlannedOp | None, times: int) -> None:
         rows = self.rows.of_all(block.steps)
         live = _live(block, rows)
-        patterns = _patterns_of(block, rows)
+        patterns = patterns_of(block, rows)
         uses = None if self.loops is None else ValueUses.of(block, live)
         # Whether a product is a loop depends on the other users of its operands, too.
         is_product_known = uses is None and not self.last.has_loops
@@ -359,27 +360,6 @@ def _applied(
 def _operand(step: PlannedOp, names: Sequence[Name], origin: int) -> int:
     """The index of the operand that is sent; -1 if it is none of them."""
     return step.operands.index(names[origin]) if origin >= 0 and names[origin] in step.operands else -1
-
-
-def _patterns_of(block: Block, rows: Sequence[SentRow]) -> dict[Name, Pattern]:
-    """The patterns in a block, by the results of their steps, which are used nowhere else."""
-    found: dict[Name, Pattern] = {}
-    inside: Uses | None = None
-    for step, row in zip(block.steps, rows, strict=True):
-        for recognize in row.patterns:
-            inside = inside or _uses(block, rows)
-            match = recognize(step, inside)
-            if match is not None:
-                pattern, steps = match
-                found |= dict.fromkeys((each.results[0] for each in (step, *steps)), pattern)
-    return found
-
-
-def _uses(block: Block, rows: Sequence[SentRow]) -> Uses:
-    pairs = zip(block.steps, rows, strict=True)
-    return Uses(
-        block, {step.results[0]: (step, row.part) for step, row in pairs if row.part and step.results}
-    )
 
 
 def _live(block: Block, rows: Sequence[SentRow]) -> set[Name]:

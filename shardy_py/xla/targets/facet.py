@@ -25,7 +25,7 @@ class NodeForm(Enum):
 
     REDUCE: where it reduces dimensions of one element. UPDATE: of the second, in place of a part of the
     first. SCATTER: of the last, added to parts of the first. BARRIER: of none.
-    LARGEST: the largest elements, and their places. PRODUCT, SORT: of none.
+    LARGEST: the largest elements, and their places. PRODUCT, SORT, JOIN: of none.
     """
 
     NONE = auto()
@@ -43,6 +43,7 @@ class NodeForm(Enum):
     LARGEST = auto()
     PRODUCT = auto()
     SORT = auto()
+    JOIN = auto()
 
 
 def _all(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
@@ -137,8 +138,9 @@ COMPILED = Facet(
             _CHOSEN,
         ),
         **dict.fromkeys(
-            ("stablehlo.concatenate", "stablehlo.gather", "stablehlo.reverse"), _MOVED
+            ("stablehlo.gather", "stablehlo.reverse"), _MOVED
         ),
+        "stablehlo.concatenate": CompiledRow(NodeForm.JOIN, chooses=True),
         "stablehlo.sort": CompiledRow(NodeForm.SORT, chooses=True),
         "sdy.reshard": CompiledRow(NodeForm.COPY, _same),
         "sdy.sharding_constraint": CompiledRow(NodeForm.COPY, _same),

@@ -28,6 +28,7 @@ from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.padded_joins import with_padded_joins
 from shardy_py.xla.targets.repeated import without_repetition
 from shardy_py.xla.targets.stable_sorts import sorted_with_places
 
@@ -42,7 +43,7 @@ def simplified(block: Block) -> Block:
 def without_transpositions(block: Block) -> Block:
     """The block of a program as XLA:TPU simplifies it: calls of `TopK`, no transpositions before products."""
     once = without_repetition(block)
-    return _Simplifier(_BY_TPU, Counter(used(once))).block(once)
+    return with_padded_joins(_Simplifier(_BY_TPU, Counter(used(once))).block(once))
 
 
 @dataclass
