@@ -32,7 +32,7 @@ from shardy_py.xla.targets.padding import ScatteredParts, padded
 from shardy_py.xla.targets.rounding import rounded
 from shardy_py.xla.targets.simplified import simplified, without_transpositions
 from shardy_py.xla.targets.sums import REASSOCIATION, folded, reassociated, scattered, unscattered
-from shardy_py.xla.targets.tiles import scatters_in_tiles, summed
+from shardy_py.xla.targets.tiles import in_words, scatters_in_tiles, summed
 
 Pass = Callable[[DeviceBody, "count[int]"], DeviceBody]
 """Changes a computation, not those inside; numbers: of new nodes."""
@@ -89,6 +89,7 @@ def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes:
             partial(unscattered, most=most, fits=fits, behind_ones=False),
             partial(padded, parts=parts),
             summed,
+            in_words,
         ),
         CombinerLimits(("all_reduce", "reduce_scatter"), 120 * _MIB, 256),
         (rounded,),

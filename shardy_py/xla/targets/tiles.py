@@ -1,7 +1,7 @@
-"""Arrays whose parts do not fill tiles: XLA:TPU sends whole sums of them, not scattered or gathered parts.
+"""Arrays in tiles: XLA:TPU sends whole sums where parts do not fill them, and words where elements are narrow.
 
 Arrays are in memory in tiles of 8 x 128 elements, of the last two dimensions in the order with less padding.
-Source: what XLA:TPU makes of 130 sums and gathers of 2 to 16,384 elements a dimension. Not here: tiles
+Source: what XLA:TPU makes of 150 sums and gathers of 2 to 16,384 elements a dimension. Not here: tiles
 (`indexing/layout/`), which sums may be scattered (`sums.py`).
 
 >>> scatters_in_tiles((64, 64), (16, 64), "f32"), scatters_in_tiles((32, 128), (8, 128), "f32")
@@ -30,7 +30,11 @@ _LEAST: Final = 2 * _ROWS * _LANES
 _PADDING: Final = 1.5
 """How much larger rows may become by padding: a third more is padded, three fifths more is not."""
 _WORD: Final = 32
+_SUMMED = ("f32", "i32", "ui32", "bf16", "f64", "i64", "ui64")
+"""The types of elements whose sums are sent as they are; of complex ones both parts."""
+_MOST_ORDERED = 5
 _CHANGE = PassChange("XLA:TPU", "parts that do not fill lanes are put into zeros, which are summed")
+_IN_WORDS = PassChange("tpu-all-reduce-legalizer", "elements of fewer bits are sent in words, with their tiles")
 
 
 @lru_cache(maxsize=1024)
@@ -103,3 +107,32 @@ def summed(body: DeviceBody, numbers: count[int]) -> DeviceBody:
             )
             new[number] = replace(node, transfer=transfer.changed(_CHANGE, collective))
     return body.edited(new, {})
+
+
+def in_words(body: DeviceBody, numbers: count[int]) -> DeviceBody:
+    """The body with sums of words of 32 bits instead of Booleans, bytes, and halves other than bf16.
+
+    all_reduce(x) of i1  ->  all_reduce of ui32, as many as x has in memory with its tiles
+    """
+    new: dict[int, DeviceNode] = {}
+    for number in body.sent:
+        node = body.nodes[number]
+        transfer = node.transfer
+        if transfer is None or transfer.kind != "all_reduce":
+            continue
+        element, shape = transfer.collective.element_type, transfer.result_shape
+        if element in _SUMMED or "complex" in element:
+            continue
+        words = (_tiled_bytes(shape, element) * 8 // _WORD,) if shape else ()
+        collective = replace(
+            transfer.collective, element_type="ui32", held_shape=words, made_shape=words, key=None
+        )
+        new[number] = replace(node, transfer=transfer.changed(_IN_WORDS, collective))
+    return body.edited(new, {})
+
+
+@lru_cache(maxsize=1024)
+def _tiled_bytes(shape: Shape, element: str) -> int:
+    """The bytes of an array in the order of its dimensions that needs least padding."""
+    orders = permutations(shape) if len(shape) <= _MOST_ORDERED else [shape]
+    return min(layout_bytes(element, order).padded for order in orders)
