@@ -62,18 +62,28 @@ class HeldTensor:
         held: Shape | None = None,
         target: Tiling | None = None,
         pairs: Pairs = (),
+        continues: bool = False,
     ) -> HeldTensor:
         """The value after a collective over `held` (by default the local shape), then `local` in shape.
 
         devices: of the mesh, the first group that communicates; for a permute the senders, each with its
-        receiver; pairs: all of these. target: the tiles after it, if the shapes do not tell.
+        receiver; pairs: all of these. target: the tiles after it, if the shapes do not tell. continues: see
+        `PlannedCollective`.
         """
         group = tuple(devices)
         size = 2 if kind == "collective_permute" else len(group)
         operand = self.local if held is None else held
         chain = self._next(kind, size, operand, local, self.tiling, target)
         sent = PlannedCollective(
-            kind, size, self.element, operand, key=chain, group=group, made_shape=local, pairs=pairs
+            kind,
+            size,
+            self.element,
+            operand,
+            key=chain,
+            group=group,
+            made_shape=local,
+            pairs=pairs,
+            continues=continues,
         )
         return replace(
             self, local=local, collectives=(*self.collectives, sent), chain=chain, earlier=(), is_splat=False
@@ -84,7 +94,8 @@ class HeldTensor:
         value = self
         for i in reversed([*dimensions]):
             if tiling.tiles(i) > 1:
-                value = value.sent("all_reduce", tiling.along([i]), local=value.local)
+                more = value is not self
+                value = value.sent("all_reduce", tiling.along([i]), local=value.local, continues=more)
         return value
 
     def permuted(self, halos: Iterable[HaloPart], dimension: int, *, size: int) -> HeldTensor:

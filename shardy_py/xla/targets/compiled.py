@@ -22,7 +22,7 @@ from shardy_py.xla.targets.build import body_of
 from shardy_py.xla.targets.combining import CombinerLimits, Issued, combined
 from shardy_py.xla.targets.exposure import with_exposure
 from shardy_py.xla.targets.first_shards import zeros_sent_once
-from shardy_py.xla.targets.gathers import gathered_once, sent_at_once
+from shardy_py.xla.targets.sent_once import equal_sent_once, sent_at_once
 from shardy_py.xla.targets.invariants import hoisted
 from shardy_py.xla.targets.loops import MOTION, moved_out
 from shardy_py.xla.targets.merging import merged
@@ -80,7 +80,7 @@ def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes:
         "XLA:TPU",
         (
             sent_at_once,
-            gathered_once,
+            equal_sent_once,
             zeros_sent_once,
             into_scatters,
             moved_out,

@@ -127,7 +127,8 @@ def in_words(body: DeviceBody, numbers: count[int]) -> DeviceBody:
         collective = replace(
             transfer.collective, element_type="ui32", held_shape=words, made_shape=words, key=None
         )
-        new[number] = replace(node, transfer=transfer.changed(_IN_WORDS, collective))
+        made = replace(transfer.changed(_IN_WORDS, collective), reduction=f"{transfer.reduction} of {element}")
+        new[number] = replace(node, transfer=made)
     return body.edited(new, {})
 
 

@@ -1,4 +1,4 @@
-"""Gathers and sums that XLA:TPU sends as one: equal gathers, and those along several dimensions for one use.
+"""Collectives that XLA:TPU sends as one: equal gathers and permutes, and those along several dimensions for one use.
 
     all_gather(all_gather(x) over a) over b  ->  all_gather(x) over a, b
     all_reduce(all_reduce(x) over a) over b  ->  all_reduce(x) over a, b
@@ -12,16 +12,19 @@ two. Not here: sums of other sums (`sums.py`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from itertools import count
 
+from shardy_py.ops import TABLE, Family
+from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.model import MERGED, DeviceBody, DeviceNode, PassChange
 from shardy_py.xla.targets.sends import what_is_sent
 from shardy_py.xla.targets.sums import product_of_groups
 
 _GATHER = "all_gather"
+_MERGED = (_GATHER, "collective_permute")
 _CHANGES = {
     _GATHER: PassChange("XLA:TPU", "the gather of a gather over other devices is one over all of them"),
     "all_reduce": PassChange("XLA:TPU", "a sum along several dimensions is one over all devices of them"),
@@ -41,6 +44,8 @@ def sent_at_once(body: DeviceBody, numbers: count[int]) -> DeviceBody:
         if outer is None or inner is None or inner_node is None or outer.kind != inner.kind:
             continue
         change = _CHANGES.get(outer.kind)
+        if outer.kind != _GATHER and not outer.collective.continues:
+            continue
         if change is None or not _is_one_reshard(inner.members[-1], outer.members[0]):
             continue
         group = product_of_groups(inner.collective.group, outer.collective.group)
@@ -53,16 +58,20 @@ def sent_at_once(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     return body.edited(new, {})
 
 
-def gathered_once(body: DeviceBody, numbers: count[int]) -> DeviceBody:
-    """The body with one gather for equal ones of a value, also of different steps."""
+def equal_sent_once(body: DeviceBody, numbers: count[int]) -> DeviceBody:
+    """The body with one gather or permute for equal ones of a value, also of different steps."""
     first: dict[Hashable, int] = {}
     new: dict[int, DeviceNode] = {}
     instead: dict[int, int] = {}
     for number in body.sent:
         node, transfer = body.nodes[number], body.nodes[number].transfer
-        if transfer is None or transfer.kind != _GATHER or not transfer.collective.group:
+        collective = None if transfer is None else transfer.collective
+        if transfer is None or collective is None or collective.instead is not None:
             continue
-        same = first.setdefault((what_is_sent(transfer.collective), *node.inputs), number)
+        if collective.kind not in _MERGED or not (collective.group or collective.pairs):
+            continue
+        sources = tuple([instead.get(each, each) for each in node.inputs])
+        same = first.setdefault((*what_is_sent(collective), *_which_part(node, collective), *sources), number)
         if same != number:
             kept = new.get(same, body.nodes[same])
             assert kept.transfer is not None
@@ -70,6 +79,18 @@ def gathered_once(body: DeviceBody, numbers: count[int]) -> DeviceBody:
             new[same] = replace(kept, transfer=replace(kept.transfer.changed(MERGED), members=members))
             instead[number] = same
     return body.edited(new, instead)
+
+
+def _which_part(node: DeviceNode, collective: PlannedCollective) -> Iterator[Hashable]:
+    """The devices and the part of a value that a permute sends: windows read its borders, others any part.
+
+    Pairs are those in the first group of devices, as others may be left out.
+    """
+    devices = {*collective.group}
+    yield tuple(pair for pair in collective.pairs if devices.issuperset(pair))
+    step = node.step
+    if collective.pairs and step is not None and TABLE[step.record.name].kind is Family.MOVEMENT:
+        yield id(step.record)
 
 
 def _is_one_reshard(first: Sent, second: Sent) -> bool:
