@@ -7,24 +7,27 @@ XLA's partitioner sends a collective for each dimension that is sharded; a backe
 (`per_dim_ag`, `per_dim_ar` in xla/service/spmd/spmd_partitioner.cc). Seen in what XLA:TPU compiles: a value that
 is sharded along two or three dimensions and needed whole, or reduced along them, also only along some of them,
 also by a product; if the program itself has a value in between, even one that nothing else reads, there are
-two. Not here: sums of other sums (`sums.py`).
+two. Equal ones: xla/service/spmd/schedule_aware_collective_ops_cse.cc. Not here: sums of other sums (`sums.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
 from shardy_py.ops import TABLE, Family
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.walk import Sent
-from shardy_py.xla.targets.model import MERGED, DeviceBody, DeviceNode, PassChange
+from shardy_py.xla.targets.model import MERGED, ROOT, DeviceBody, DeviceNode, PassChange
 from shardy_py.xla.targets.sends import what_is_sent
 from shardy_py.xla.targets.sums import product_of_groups
 
 _GATHER = "all_gather"
 _MERGED = (_GATHER, "collective_permute")
+_MOST_APART = 100
+"""How much farther from the results the users of a gather may be than an equal one, so that both are one: XLA's
+`xla_tpu_spmd_threshold_for_allgather_cse`."""
 _CHANGES = {
     _GATHER: PassChange("XLA:TPU", "the gather of a gather over other devices is one over all of them"),
     "all_reduce": PassChange("XLA:TPU", "a sum along several dimensions is one over all devices of them"),
@@ -59,10 +62,14 @@ def sent_at_once(body: DeviceBody, numbers: count[int]) -> DeviceBody:
 
 
 def equal_sent_once(body: DeviceBody, numbers: count[int]) -> DeviceBody:
-    """The body with one gather or permute for equal ones of a value, also of different steps."""
+    """The body with one gather or permute for equal ones of a value, also of different steps.
+
+    Gathers stay apart where the first one is needed long before the other is made: its result would be kept.
+    """
     first: dict[Hashable, int] = {}
     new: dict[int, DeviceNode] = {}
     instead: dict[int, int] = {}
+    heights: Mapping[int, int] | None = None
     for number in body.sent:
         node, transfer = body.nodes[number], body.nodes[number].transfer
         collective = None if transfer is None else transfer.collective
@@ -72,13 +79,30 @@ def equal_sent_once(body: DeviceBody, numbers: count[int]) -> DeviceBody:
             continue
         sources = tuple([instead.get(each, each) for each in node.inputs])
         same = first.setdefault((*what_is_sent(collective), *_which_part(node, collective), *sources), number)
-        if same != number:
-            kept = new.get(same, body.nodes[same])
-            assert kept.transfer is not None
-            members = (*kept.transfer.members, *transfer.members)
-            new[same] = replace(kept, transfer=replace(kept.transfer.changed(MERGED), members=members))
-            instead[number] = same
+        if same == number:
+            continue
+        if collective.kind == _GATHER:
+            heights = heights or _heights(body)
+            last = min(heights[each] for each in (same, *body.users[same]))
+            if last > heights[number] + _MOST_APART:
+                continue
+        kept = new.get(same, body.nodes[same])
+        assert kept.transfer is not None
+        members = (*kept.transfer.members, *transfer.members)
+        new[same] = replace(kept, transfer=replace(kept.transfer.changed(MERGED), members=members))
+        instead[number] = same
     return body.edited(new, instead)
+
+
+def _heights(body: DeviceBody) -> Mapping[int, int]:
+    """How far each node is from the results, as XLA counts it: also by its users, one behind the other."""
+    found: dict[int, int] = {ROOT: 0}
+    for number in reversed(body.order):
+        height = 0
+        for user in body.users.get(number, ()):
+            height = max(height, found[user]) + 1
+        found[number] = height
+    return found
 
 
 def _which_part(node: DeviceNode, collective: PlannedCollective) -> Iterator[Hashable]:
