@@ -33,25 +33,29 @@ _NO_CHAINS: Mapping[Name, int] = MappingProxyType({})
 _IN_A_LOOP = PassChange("windowed einsum", "the product is a loop that computes while shards are sent")
 
 
-def body_of(block: Block, plan: ProgramPlan) -> DeviceBody:
-    """Returns the entry computation of a planned program."""
+def body_of(block: Block, plan: ProgramPlan, *, keeps_gathered: bool = True) -> DeviceBody:
+    """Returns the entry computation of a planned program.
+
+    keeps_gathered: whether the partitioner gathers a value once for all that need it (`cache_all_gather`).
+    """
     needed: dict[int, list[Sent]] = defaultdict(list)
     for each in sorted((*plan.sent, *plan.merged), key=lambda each: each.number):
         needed[id(each.step)].append(each)
-    return _Builder(_Shared(needed)).body(block, None)
+    return _Builder(_Shared(needed, keeps_gathered)).body(block, None)
 
 
 @dataclass
 class _Shared:
     """State that the builders of the bodies of a program share.
 
-    needed: the collectives of each step. values: the node of each value, shapes: of the whole tensor.
+    needed: the collectives of each step. keeps_gathered: see `body_of`. values: the node of each value, shapes: of the whole tensor.
     parts: of a type by a tiling, by the identities of both, which the program keeps.
     forms: the nodes that a value was before, whole where it is a part, say. sent: by the key of a collective.
     equal: by the key of its plan, what equal steps have in common.
     """
 
     needed: Mapping[int, Sequence[Sent]]
+    keeps_gathered: bool
     numbers: count[int] = field(default_factory=count)
     nodes: dict[int, DeviceNode] = field(default_factory=dict[int, DeviceNode])
     values: dict[Name, int] = field(default_factory=dict[Name, int])
@@ -325,21 +329,20 @@ class _Builder:
     def _sent(self, sent: Sent, source: int) -> int:
         """The node of what a collective receives; the same one for equal collectives."""
         collective = sent.collective
-        known = None if collective.key is None else self.shared.sent.get(collective.key)
+        is_new = collective.kind == "all_gather" and not self.shared.keeps_gathered
+        known = None if collective.key is None or is_new else self.shared.sent.get(collective.key)
         if known is not None:
             return known
         source = self._part(source, collective.held_shape, None)
         made = collective.made_shape or collective.held_shape
-        place = self._place(sent)
         changes = () if collective.instead is None else (_IN_A_LOOP,)
         transfer = Transfer(collective, (sent,), reduction_of(sent), changes)
         node = DeviceNode(
             NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer
         )
         # XLA does not merge all-reduces: each has a computation of its own. Loops have shards of their own.
-        key = None
-        if collective.kind != "all_reduce" and not collective.instead:
-            key = *what_is_sent(collective), source, place
+        is_alone = is_new or collective.kind == "all_reduce" or collective.instead
+        key = None if is_alone else (*what_is_sent(collective), source, self._place(sent))
         found = self._add(node, key)
         first = self.nodes[found].transfer
         if first is not None and first is not transfer:

@@ -55,7 +55,7 @@ class Compiler:
     whole: those that run on the entry computation with all in it, after the others. unknown: further changes
     of the compiler, which reports do not have, as a phrase. simplify: changes the program before the
     partitioner. synchronous: the kinds of collectives that it does not start early. loops: when its
-    partitioner makes loops of products.
+    partitioner makes loops of products. keeps_gathered: whether it gathers a value once for all that need it.
     """
 
     name: str
@@ -66,6 +66,7 @@ class Compiler:
     simplify: Callable[[Block], Block] | None = None
     synchronous: tuple[str, ...] = ()
     loops: EinsumLoops | None = None
+    keeps_gathered: bool = True
 
 
 @lru_cache
@@ -97,6 +98,7 @@ def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes:
         simplify=without_transpositions,
         synchronous=_WAITS if most >= _RINGS else (*_WAITS, "all_gather"),
         loops=loops,
+        keeps_gathered=False,
     )
 
 
@@ -139,7 +141,7 @@ def compiled(block: Block, plan: ProgramPlan, compiler: Compiler) -> CompiledPla
 
 def compiled_body(block: Block, plan: ProgramPlan, compiler: Compiler) -> DeviceBody:
     """Returns the entry computation of a planned program after the passes of a compiler."""
-    body = body_of(block, plan)
+    body = body_of(block, plan, keeps_gathered=compiler.keeps_gathered)
     numbers = count(1 + max(_numbers(body), default=0))
     for each in compiler.passes:
         body = _everywhere(body, each, numbers)
