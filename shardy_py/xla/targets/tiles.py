@@ -1,8 +1,8 @@
 """Arrays in tiles: XLA:TPU sends whole sums where parts do not fill them, and words where elements are narrow.
 
-Arrays are in memory in tiles of 8 x 128 elements, of the last two dimensions in the order with less padding.
-Source: what XLA:TPU makes of 150 sums and gathers of 2 to 16,384 elements a dimension. Not here: tiles
-(`indexing/layout/`), which sums may be scattered (`sums.py`).
+Arrays are in memory in tiles of 8 x 128 elements, of the last two dimensions in the order with less padding;
+a sum as the part of it is. Source: what XLA:TPU makes of 170 sums and gathers of 2 to 16,384 elements a
+dimension. Not here: tiles (`indexing/layout/`), which sums may be scattered (`sums.py`).
 
 >>> scatters_in_tiles((64, 64), (16, 64), "f32"), scatters_in_tiles((32, 128), (8, 128), "f32")
 (True, False)
@@ -12,7 +12,6 @@ Source: what XLA:TPU makes of 150 sums and gathers of 2 to 16,384 elements a dim
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count, permutations
@@ -41,7 +40,7 @@ _IN_WORDS = PassChange("tpu-all-reduce-legalizer", "elements of fewer bits are s
 def scatters_in_tiles(
     held: Shape, made: Shape, element: str, read_in: Shape = (), *, on_flat_torus: bool = True
 ) -> bool:
-    """Returns whether XLA:TPU scatters a sum: its parts fill tiles, in row-major order or a compact one.
+    """Returns whether XLA:TPU scatters a sum: its parts fill tiles, in the order with less padding.
 
     held, made: the shapes of the sum and of a part. Vectors are never scattered. read_in: the order of
     dimensions in which a transposition reads the part; () for none. on_flat_torus: whether links are in two
@@ -54,21 +53,15 @@ def scatters_in_tiles(
     packed = max(1, _WORD // element_type(element).bits)
     rings = 1 if on_flat_torus else 2
     transposed = (read_in,) if len(read_in) == len(held) else ()
-    orders = (*transposed, *_compact_orders(held, element))
+    orders = (*transposed, _compact_order(made, element))
     return any(_fits(held, made, order, _LANES * packed, rings) for order in orders)
 
 
-def _compact_orders(shape: Shape, element: str) -> Iterator[tuple[int, ...]]:
-    """The row-major order, and that with the last two dimensions exchanged if no other needs less padding."""
+def _compact_order(shape: Shape, element: str) -> tuple[int, ...]:
+    """The row-major order of dimensions, or that with the last two exchanged if it needs less padding."""
     *major, row, lane = range(len(shape))
-    straight = *major, row, lane
-    yield straight
-    pairs = permutations(range(len(shape)), 2)
-    orders = [(*(d for d in straight if d not in pair), *pair) for pair in pairs]
-    sizes = {order: layout_bytes(element, tuple(shape[d] for d in order)).padded for order in orders}
-    exchanged = *major, lane, row
-    if sizes[exchanged] == min(sizes.values()):
-        yield exchanged
+    orders = (*major, row, lane), (*major, lane, row)
+    return min(orders, key=lambda order: layout_bytes(element, tuple(shape[d] for d in order)).padded)
 
 
 def _fits(held: Shape, made: Shape, order: tuple[int, ...], lane_tile: int, rings: int) -> bool:
