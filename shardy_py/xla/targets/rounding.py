@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field, replace
 from itertools import count
+from math import prod
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Control, Family
+from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import ROOT, DeviceBody, DeviceNode, NodeRole, PassChange, RoundedValues
@@ -124,7 +126,7 @@ class _Reads:
             return user in self.found
         row = TABLE.get(node.name)
         if row is None or row.kind is Family.PRODUCT:
-            return row is None or not _is_default(node)
+            return row is None or not _is_default(node) or _is_multiplied(body, node)
         if body.form(user) is NodeForm.CONVERT:
             return node.type is None or node.type.element != _NARROW
         if body.form(user) is NodeForm.BARRIER and body.users.get(user):
@@ -171,6 +173,27 @@ def _is_default(node: DeviceNode) -> bool:
         return False
     given: object = None if node.step is None else node.step.record.attributes.get("precision_config")
     return "HIGH" not in str(given)
+
+
+def _is_multiplied(body: DeviceBody, node: DeviceNode) -> bool:
+    """True for a product with a vector, or of vectors, on a device: multiplied and added up in f32 instead.
+
+    Source: openxla/xla, `HandleDot` in xla/hlo/transforms/simplifiers/algebraic_simplifier.cc.
+    """
+    record = None if node.step is None else node.step.record
+    if record is None or COMPILED.of(record.name).form is not NodeForm.PRODUCT or node.type is None:
+        return False
+    numbers = DotDimensions.of(record.attributes)
+    counts = [type_.rank if type_ is not None else 0 for type_ in record.operands]
+    batch, contracted = len(numbers.batching[0]), len(numbers.contracting[0])
+    free = node.type.shape[batch:]
+    if len(free) != sum(counts) - 2 * (batch + contracted):
+        return False
+    left = counts[0] - batch - contracted
+    held = body.nodes.get(node.inputs[0])
+    sizes = held.type.shape if held is not None and held.type is not None else ()
+    summed = [sizes[i] for i in numbers.contracting[0]] if len(sizes) == counts[0] else [0]
+    return any(prod(size or 0 for size in each) == 1 for each in (free[:left], free[left:], summed))
 
 
 def _changed(body: DeviceBody, exact: set[int]) -> DeviceBody:
