@@ -32,16 +32,20 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class HaloPart:
-    """A permute. size: of what a shard sends. pairs: the shards that send, each with its receiver."""
+    """A permute. size: of what a shard sends. pairs: the shards that send, each with its receiver.
+
+    start: of what a shard sends, among its own elements; -1: shards differ.
+    """
 
     size: int
     pairs: tuple[tuple[int, int], ...]
+    start: int = field(default=-1, compare=False)
 
     @staticmethod
-    def by_distance(size: int, distance: int, shards: int) -> HaloPart:
+    def by_distance(size: int, distance: int, shards: int, start: int) -> HaloPart:
         """A part that each shard gets from the one so many places before it; negative: behind it."""
         pairs = ((i - distance, i) for i in range(shards))
-        return HaloPart(size, tuple(pair for pair in pairs if 0 <= pair[0] < shards))
+        return HaloPart(size, tuple(pair for pair in pairs if 0 <= pair[0] < shards), start)
 
 
 def divided(multiplier: int, offset: int, divisor: int = 1) -> Offset:
@@ -74,13 +78,15 @@ def exchanged(dimension: Dimension, left: Offset, right: Offset) -> tuple[HaloPa
         if (-hop - 1) * size >= high:
             break
         if hop < shards - 1:
-            part = min(most_left - size * hop, size) - max(-hop * size - high, 0)
-            parts.append(HaloPart.by_distance(part, hop + 1, shards))
+            whole = min(most_left - size * hop, size)
+            part = whole - max(-hop * size - high, 0)
+            parts.append(HaloPart.by_distance(part, hop + 1, shards, size - whole))
     skipped = min(max(low - size, 0), max(most_right, 0)) // size
     for hop in range(skipped, _parts(most_right, size)):
         if hop < shards - 1:
-            part = min(most_right - size * hop, size) - max(low - (hop + 1) * size, 0)
-            parts.append(HaloPart.by_distance(part, -hop - 1, shards))
+            start = max(low - (hop + 1) * size, 0)
+            part = min(most_right - size * hop, size) - start
+            parts.append(HaloPart.by_distance(part, -hop - 1, shards, start))
     return tuple(parts)
 
 
@@ -158,7 +164,7 @@ def _next_permute(queues: list[_Queue], size: int) -> HaloPart:
         seen.add(piece.shard)
         pairs.append((source, piece.shard))
         start, stop = min(start, piece.start), max(stop, piece.stop)
-    return HaloPart(stop - start, tuple(pairs))
+    return HaloPart(stop - start, tuple(pairs), start)
 
 
 def _pieces(dimension: Dimension, left: Offset, right: Offset, shard: int) -> list[_Piece]:

@@ -42,6 +42,7 @@ class PlannedCollective:
     key: equal for equal collectives of one value, which XLA merges; None if it has no equal.
     pairs: of a permute, all devices that send, each with the one that receives, in XLA's order; those of the
         first group of devices, if there are several.
+    start: of a permute of a part, where it begins on a device, along its dimension; -1: it is not known.
     instead: of the permutes of a loop that a product became, the collective that it would need otherwise.
     continues: whether it sums along one more dimension what the one before it summed, in one request.
     """
@@ -57,12 +58,13 @@ class PlannedCollective:
     made_shape: tuple[int, ...] = field(default=(), compare=False, repr=False)
     pairs: Pairs = field(default=(), compare=False, repr=False)
     instead: PlannedCollective | None = field(default=None, compare=False, repr=False)
+    start: int = field(default=-1, compare=False, repr=False)
     continues: bool = field(default=False, compare=False, repr=False)
 
     def sent(self, times: int, reason: str, key: Hashable) -> PlannedCollective:
         """Returns the collective as a program sends it; faster than `replace`."""
         what = self.kind, self.group_size, self.element_type, self.held_shape
-        how = self.group, self.made_shape, self.pairs, self.instead, self.continues
+        how = self.group, self.made_shape, self.pairs, self.instead, self.start, self.continues
         return PlannedCollective(*what, reason, times, key, *how)
 
     @property

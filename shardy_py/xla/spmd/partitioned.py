@@ -113,6 +113,7 @@ class HeldTensor:
                 key=key and (key, i),
                 group=neighbours,
                 pairs=self.tiling.pairs(dimension, part.pairs),
+                start=part.start,
             )
             for i, part in enumerate(parts)
         )

@@ -16,7 +16,6 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
-from shardy_py.ops import TABLE, Family
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.model import MERGED, ROOT, DeviceBody, DeviceNode, PassChange
@@ -106,15 +105,15 @@ def _heights(body: DeviceBody) -> Mapping[int, int]:
 
 
 def _which_part(node: DeviceNode, collective: PlannedCollective) -> Iterator[Hashable]:
-    """The devices and the part of a value that a permute sends: windows read its borders, others any part.
+    """The devices and the part of a value that a permute sends.
 
     Pairs are those in the first group of devices, as others may be left out.
     """
     devices = {*collective.group}
     yield tuple(pair for pair in collective.pairs if devices.issuperset(pair))
-    step = node.step
-    if collective.pairs and step is not None and TABLE[step.record.name].kind is Family.MOVEMENT:
-        yield id(step.record)
+    yield collective.start
+    if collective.pairs and collective.start < 0 and node.step is not None:
+        yield id(node.step.record)
 
 
 def _is_one_reshard(first: Sent, second: Sent) -> bool:
