@@ -22,7 +22,6 @@ from shardy_py.mlir.dialects.sdy import ReshardOp
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import OpRecord, TensorType
-from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
@@ -30,6 +29,7 @@ from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.padded_joins import with_padded_joins
 from shardy_py.xla.targets.repeated import without_repetition
+from shardy_py.xla.targets.selections import called, selects_few, sorted_selection
 from shardy_py.xla.targets.stable_sorts import sorted_with_places
 
 _NUMBERS = "dot_dimension_numbers"
@@ -43,7 +43,7 @@ def simplified(block: Block) -> Block:
 def without_transpositions(block: Block) -> Block:
     """The block of a program as XLA:TPU simplifies it: calls of `TopK`, no transpositions before products."""
     once = without_repetition(block)
-    return with_padded_joins(_Simplifier(_BY_TPU, Counter(used(once))).block(once))
+    return with_padded_joins(_Simplifier(_BY_TPU, Counter(used(once)), selects_few).block(once))
 
 
 @dataclass
@@ -52,20 +52,23 @@ class _Simplifier:
 
     uses, returned: how often values are used, also as the result of a block, and how often as that.
     records: those that were made, by what they are made from, so that equal steps are planned once.
-    makers: by value the step that makes it.
+    makers: by value the step that makes it. arguments: of blocks, with their tilings.
     """
 
     changes: Mapping[NodeForm, Callable[[_Simplifier, PlannedOp], Sequence[PlannedOp]]]
     uses: Mapping[Name, int]
+    calls: Callable[[OpRecord], bool] = lambda _: True
     records: dict[tuple[int, object], tuple[OpRecord, OpRecord]] = field(
         default_factory=dict[tuple[int, object], tuple[OpRecord, OpRecord]]
     )
     makers: dict[Name, PlannedOp] = field(default_factory=dict[Name, PlannedOp])
     returned: Counter[Name] = field(default_factory=Counter[Name])
+    arguments: dict[Name, Tiling | None] = field(default_factory=dict[Name, "Tiling | None"])
 
     def block(self, block: Block) -> Block:
         """The block simplified, and those inside."""
         self.returned.update(block.results)
+        self.arguments |= {value.name: value.tiling for value in block.arguments}
         steps: list[PlannedOp] = []
         forms = {step.record.name: COMPILED.of(step.record.name).form for step in block.steps}
         changed = {name for name, form in forms.items() if form in self.changes}
@@ -145,6 +148,10 @@ class _Simplifier:
         names = tuple(name if before is None else before.operands[0] for name, before in pairs)
         return (_with(step, made, operands=names),)
 
+    def _tiling(self, name: Name) -> Tiling | None:
+        maker = self.makers.get(name)
+        return self.arguments.get(name) if maker is None else maker.targets[maker.results.index(name)]
+
     def _untransposed(self, name: Name) -> PlannedOp | None:
         maker = self.makers.get(name)
         is_transposition = maker is not None and COMPILED.of(maker.record.name).form is NodeForm.TRANSPOSE
@@ -155,7 +162,9 @@ class _Simplifier:
 
         The compilers take the places for zeros where rows are sharded: no device sends them.
         """
-        made = self._record(step.record, "TopK", lambda: _called(step.record))
+        if not self.calls(step.record):
+            return sorted_selection(step, self._tiling(step.operands[0]), self._record)
+        made = self._record(step.record, "TopK", lambda: called(step.record))
         if made is None:
             return ()
         values, places = step.results
@@ -320,19 +329,6 @@ def _unreshaped(step: PlannedOp, dimensions: tuple[int, ...]) -> tuple[int, ...]
 def _reducing(inner: OpRecord, outer: OpRecord, dimensions: tuple[int, ...]) -> OpRecord:
     """The reduction of what `inner` reduces to what `outer` makes."""
     return replace(inner, results=outer.results, attributes={**inner.attributes, "dimensions": dimensions})
-
-
-_TYPES = ("f32", "bf16")
-"""Element types of what is selected by a call."""
-
-
-def _called(record: OpRecord) -> OpRecord | None:
-    """The call that selects the largest elements; None for other types, and for more than a batch."""
-    (type_,) = record.operands
-    if type_ is None or type_.element not in _TYPES or type_.rank > 2:
-        return None
-    attributes = {**record.attributes, "call_target_name": "TopK"}
-    return replace(record, name=CALL, results=record.results[:1], attributes=attributes)
 
 
 def _devices(step: PlannedOp) -> int:

@@ -84,6 +84,8 @@ def _up(size: int, tile: int) -> int:
 def summed(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """The body with sums instead of gathers of vectors whose parts are not whole rows of lanes.
 
+    Dimensions of one element do not matter.
+
     all_gather(x)  ->  all_reduce(dynamic_update_slice(zeros, x))
     """
     new: dict[int, DeviceNode] = {}
@@ -93,8 +95,8 @@ def summed(body: DeviceBody, numbers: count[int]) -> DeviceBody:
         if transfer is None or transfer.kind != "all_gather":
             continue
         held, made = transfer.collective.held_shape, transfer.collective.made_shape
-        if len(held) == 1 and held[0] % _LANES:
-            whole = made or (held[0] * transfer.collective.group_size,)
+        whole = made or (prod(held) * transfer.collective.group_size,)
+        if held and prod(whole) == max(whole) and prod(held) % _LANES:
             collective = replace(
                 transfer.collective, kind="all_reduce", held_shape=whole, made_shape=whole, key=None
             )
