@@ -110,6 +110,9 @@ class _Reads:
                 self._list(inner, body, number)
 
     def _is_exact(self, body: DeviceBody, number: int, around: DeviceBody | None, loop: int) -> bool:
+        transfer = body.transfer(number)
+        if transfer is not None and transfer.kind == "reduce_scatter":
+            return True  # a fusion of its own by then
         return any(
             self._reads_exactly(body, number, user, around, loop) for user in body.users.get(number, ())
         )

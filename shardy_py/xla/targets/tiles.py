@@ -1,6 +1,6 @@
 """Arrays in tiles: XLA:TPU sends whole sums where parts do not fill them, and words where elements are narrow.
 
-Arrays are in memory in tiles of 8 x 128 elements, of the last two dimensions in the order with less padding;
+Arrays are in memory in tiles of 8 x 128 elements, of the last two dimensions in the order with least padding;
 a sum as the part of it is. Source: what XLA:TPU makes of 170 sums and gathers of 2 to 16,384 elements a
 dimension. Not here: tiles (`indexing/layout/`), which sums may be scattered (`sums.py`).
 
@@ -40,7 +40,7 @@ _IN_WORDS = PassChange("tpu-all-reduce-legalizer", "elements of fewer bits are s
 def scatters_in_tiles(
     held: Shape, made: Shape, element: str, read_in: Shape = (), *, on_flat_torus: bool = True
 ) -> bool:
-    """Returns whether XLA:TPU scatters a sum: its parts fill tiles, in the order with less padding.
+    """Returns whether XLA:TPU scatters a sum: its parts fill tiles, in the order with least padding.
 
     held, made: the shapes of the sum and of a part. Vectors are never scattered. read_in: the order of
     dimensions in which a transposition reads the part; () for none. on_flat_torus: whether links are in two
@@ -57,10 +57,11 @@ def scatters_in_tiles(
     return any(_fits(held, made, order, _LANES * packed, rings) for order in orders)
 
 
+@lru_cache(maxsize=1024)
 def _compact_order(shape: Shape, element: str) -> tuple[int, ...]:
-    """The row-major order of dimensions, or that with the last two exchanged if it needs less padding."""
-    *major, row, lane = range(len(shape))
-    orders = (*major, row, lane), (*major, lane, row)
+    """The order of dimensions that needs least padding; of equal ones the first, from the row-major one on."""
+    straight = tuple(range(len(shape)))
+    orders = permutations(straight) if len(shape) <= _MOST_ORDERED else [straight]
     return min(orders, key=lambda order: layout_bytes(element, tuple(shape[d] for d in order)).padded)
 
 
@@ -127,8 +128,6 @@ def in_words(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     return body.edited(new, {})
 
 
-@lru_cache(maxsize=1024)
 def _tiled_bytes(shape: Shape, element: str) -> int:
     """The bytes of an array in the order of its dimensions that needs least padding."""
-    orders = permutations(shape) if len(shape) <= _MOST_ORDERED else [shape]
-    return min(layout_bytes(element, order).padded for order in orders)
+    return layout_bytes(element, tuple(shape[d] for d in _compact_order(shape, element))).padded
