@@ -16,11 +16,15 @@ from shardy_py.xla.targets.model import DeviceBody, PassChange, Transfer
 
 @dataclass(frozen=True, slots=True)
 class CombinerLimits:
-    """The most that one op combines: bytes of results, and members; no kind that is not in `kinds`."""
+    """The most that one op combines: bytes of results, and members; no kind that is not in `kinds`.
+
+    passes_dependent: whether a set grows on behind a collective that needs one of it, as XLA:TPU's do.
+    """
 
     kinds: tuple[str, ...]
     bytes: int
     count: int
+    passes_dependent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +124,11 @@ def _sets(
         for i in left:
             if _key(transfers[i]) != key:
                 continue
+            is_apart = not any(needs[i] >> member & 1 for member in members)
+            if not is_apart and limits.passes_dependent:
+                continue
             size += transfers[i].result_bytes
-            if size > limits.bytes or any(needs[i] >> member & 1 for member in members):
+            if size > limits.bytes or not is_apart:
                 break
             members.append(i)
             if len(members) >= limits.count:

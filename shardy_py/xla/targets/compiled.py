@@ -92,7 +92,7 @@ def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes:
             summed,
             in_words,
         ),
-        CombinerLimits(("all_reduce", "reduce_scatter"), 120 * _MIB, 256),
+        CombinerLimits(("all_reduce", "reduce_scatter"), 120 * _MIB, 256, passes_dependent=True),
         (rounded,),
         "" if loops else "loops of permutes instead of gathers for products and of scattered sums",
         simplify=without_transpositions,
