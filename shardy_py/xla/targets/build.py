@@ -24,7 +24,7 @@ from shardy_py.xla.targets.equal_steps import EqualSteps
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import MERGED, DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 from shardy_py.xla.targets.parts import is_part, is_piece, local_type, shape_of
-from shardy_py.xla.targets.sends import fits, is_halo, is_of, is_permute, reduction_of, what_is_sent
+from shardy_py.xla.targets.sends import fits, is_halo, is_of, reduction_of, what_is_sent
 
 _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
@@ -183,7 +183,7 @@ class _Builder:
         after = [
             each
             for each in needed
-            if not each.roots and (each.collective.instead or not (halo and is_permute(each)))
+            if not each.roots and (each.collective.instead or not (halo and is_halo(each)))
         ]
         ranks = {type_.rank for type_ in record.results if type_ is not None}
         after = [each for each in after if len(each.collective.held_shape) in ranks]
