@@ -25,7 +25,7 @@ class NodeForm(Enum):
 
     REDUCE: where it reduces dimensions of one element. UPDATE: of the second, in place of a part of the
     first. SCATTER: of the last, added to parts of the first. BARRIER: of none.
-    LARGEST: the largest elements, and their places. PRODUCT, SORT, JOIN: of none.
+    LARGEST: the largest elements, and their places. PRODUCT, CONVOLUTION, SORT, JOIN: of none.
     """
 
     NONE = auto()
@@ -42,6 +42,7 @@ class NodeForm(Enum):
     BARRIER = auto()
     LARGEST = auto()
     PRODUCT = auto()
+    CONVOLUTION = auto()
     SORT = auto()
     JOIN = auto()
 
@@ -114,6 +115,7 @@ COMPILED = Facet(
     {Family.ELEMENTWISE: CompiledRow(wanted=_same)},
     {
         "stablehlo.dot_general": CompiledRow(NodeForm.PRODUCT, _factors),
+        "stablehlo.convolution": CompiledRow(NodeForm.CONVOLUTION),
         "stablehlo.convert": CompiledRow(NodeForm.CONVERT, _same),
         "stablehlo.reshape": CompiledRow(NodeForm.RESHAPE),
         "stablehlo.transpose": CompiledRow(NodeForm.TRANSPOSE, _transposed),

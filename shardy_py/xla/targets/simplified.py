@@ -29,6 +29,7 @@ from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.padded_joins import with_padded_joins
 from shardy_py.xla.targets.repeated import without_repetition
+from shardy_py.xla.targets.reversed_kernels import with_reversed_window
 from shardy_py.xla.targets.selections import called, selects_few, sorted_selection
 from shardy_py.xla.targets.stable_sorts import sorted_with_places
 
@@ -175,6 +176,10 @@ class _Simplifier:
         call = _with(step, made, results=(values,), targets=(target,))
         return call, _with(step, found, operands=(values,), results=(places,), targets=step.targets[1:])
 
+    def turned(self, step: PlannedOp) -> Sequence[PlannedOp]:
+        """A convolution of a kernel before it was reversed."""
+        return with_reversed_window(step, self.makers.get(step.operands[1]), self._record)
+
     def numbered(self, step: PlannedOp) -> Sequence[PlannedOp]:
         """A sort that also sorts the places of elements."""
         return sorted_with_places(step, [self.makers.get(name) for name in step.operands], self._record)
@@ -213,6 +218,7 @@ _BY_TPU = {
     NodeForm.PRODUCT: _Simplifier.unfolded,
     NodeForm.REDUCE: _Simplifier.reduced,
     NodeForm.SORT: _Simplifier.numbered,
+    NodeForm.CONVOLUTION: _Simplifier.turned,
 }
 _BY_GPU = {
     NodeForm.LARGEST: _Simplifier.selected,
