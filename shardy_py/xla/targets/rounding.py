@@ -148,20 +148,22 @@ class _Reads:
         )
 
     def _carried_exactly(self, body: DeviceBody, number: int, around: DeviceBody, loop: int) -> bool:
-        """True if what a loop returns is read exactly: in its next iteration, or behind it."""
+        """True if what a loop returns is read exactly: in its condition, its next iteration, or behind it."""
         node = around.nodes[loop]
         if node.step is None or TABLE[node.name].control is not Control.LOOP or body is not node.bodies[-1]:
             return True
         places = [i for i, each in enumerate(body.results) if each == number]
         behind = {around.nodes[each].index: each for each in around.users.get(loop, ()) if each != ROOT}
-        return any(body.arguments[i] in self.found or behind.get(i, -1) in self.found for i in places)
+        read = {behind.get(i, -1) for i in places} | {each.arguments[i] for each in node.bodies for i in places}
+        return not self.found.isdisjoint(read)
 
     def _passed_exactly(self, body: DeviceBody, user: int, number: int) -> bool:
         """True if a body that gets a value reads it exactly."""
         node = body.nodes[user]
         places = [i for i, each in enumerate(node.inputs) if each == number]
         arguments = node.bodies[-1].arguments
-        if any(i < len(arguments) and arguments[i] in self.found for i in places):
+        given = (each.arguments[i] for each in node.bodies for i in places if i < len(each.arguments))
+        if not self.found.isdisjoint(given):
             return True
         return any(i >= len(arguments) for i in places) and self.is_exact_inside(body, user, number)
 
