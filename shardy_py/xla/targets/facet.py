@@ -25,7 +25,7 @@ class NodeForm(Enum):
 
     REDUCE: where it reduces dimensions of one element. UPDATE: of the second, in place of a part of the
     first. SCATTER: of the last, added to parts of the first. BARRIER: of none.
-    LARGEST: the largest elements, and their places. PRODUCT, CONVOLUTION, SORT, JOIN: of none.
+    LARGEST: the largest elements, and their places. PRODUCT, CONVOLUTION, WINDOW, SORT, JOIN: of none.
     """
 
     NONE = auto()
@@ -43,6 +43,7 @@ class NodeForm(Enum):
     LARGEST = auto()
     PRODUCT = auto()
     CONVOLUTION = auto()
+    WINDOW = auto()
     SORT = auto()
     JOIN = auto()
 
@@ -122,6 +123,7 @@ COMPILED = Facet(
         "stablehlo.slice": CompiledRow(NodeForm.SLICE),
         "stablehlo.pad": CompiledRow(NodeForm.PAD),
         "stablehlo.scatter": CompiledRow(NodeForm.SCATTER),
+        "stablehlo.reduce_window": CompiledRow(NodeForm.WINDOW),
         "stablehlo.reduce": CompiledRow(NodeForm.REDUCE),
         "stablehlo.broadcast_in_dim": CompiledRow(NodeForm.BROADCAST, _broadcast),
         "stablehlo.dynamic_update_slice": CompiledRow(NodeForm.UPDATE),

@@ -23,6 +23,20 @@ from shardy_py.xla.targets.model import ROOT, DeviceBody, DeviceNode, NodeRole, 
 
 _CHANGE = PassChange("bfloat16-propagation", "only read by products at default precision, or as bf16")
 _WIDE, _NARROW = "f32", "bf16"
+_MOVING = frozenset(
+    (
+        NodeForm.RESHAPE,
+        NodeForm.TRANSPOSE,
+        NodeForm.SLICE,
+        NodeForm.PAD,
+        NodeForm.BROADCAST,
+        NodeForm.COPY,
+        NodeForm.UPDATE,
+        NodeForm.SCATTER,
+        NodeForm.LARGEST,
+    )
+)
+"""The forms of ops whose elements are those of their operands."""
 
 
 def rounded(body: DeviceBody, numbers: count[int]) -> DeviceBody:
@@ -134,7 +148,7 @@ class _Reads:
             return node.type is None or node.type.element != _NARROW
         if body.form(user) is NodeForm.BARRIER and body.users.get(user):
             return self._passes_exactly(body, number, user)
-        moves = row.moves_elements or COMPILED.of(node.name).chooses or body.form(user) is not NodeForm.NONE
+        moves = row.moves_elements or COMPILED.of(node.name).chooses or body.form(user) in _MOVING
         return user in self.found if moves else True
 
     def _passes_exactly(self, body: DeviceBody, number: int, barrier: int) -> bool:

@@ -26,6 +26,7 @@ from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.tiling import Tiling
+from shardy_py.xla.targets.cumulative import in_rows
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.padded_joins import with_padded_joins
 from shardy_py.xla.targets.repeated import without_repetition
@@ -180,6 +181,12 @@ class _Simplifier:
         """A convolution of a kernel before it was reversed."""
         return with_reversed_window(step, self.makers.get(step.operands[1]), self._record)
 
+    def cumulated(self, step: PlannedOp) -> Sequence[PlannedOp]:
+        """A cumulative reduction as those of rows."""
+        op = source_op(step)
+        found = () if op is None else combiners_of(op)
+        return in_rows(step, found[0]) if len(found) == 1 else ()
+
     def numbered(self, step: PlannedOp) -> Sequence[PlannedOp]:
         """A sort that also sorts the places of elements."""
         return sorted_with_places(step, [self.makers.get(name) for name in step.operands], self._record)
@@ -219,6 +226,7 @@ _BY_TPU = {
     NodeForm.REDUCE: _Simplifier.reduced,
     NodeForm.SORT: _Simplifier.numbered,
     NodeForm.CONVOLUTION: _Simplifier.turned,
+    NodeForm.WINDOW: _Simplifier.cumulated,
 }
 _BY_GPU = {
     NodeForm.LARGEST: _Simplifier.selected,

@@ -1,0 +1,140 @@
+"""Cumulative reductions along a sharded dimension, which XLA:TPU makes those of rows of 128 before it partitions.
+
+    cumsum(x)  ->  rows = cumsum(x as [..., n / 128, 128]);  rows + cumsum of the last of each row before
+
+The dimension becomes the last one before, and returns to its place behind. So devices exchange totals of rows
+instead of all elements. Source: openxla/xla, `TryOptimizeCumSumOrProd` in
+xla/hlo/transforms/expanders/reduce_window_rewriter.cc. Its tilings are those that the reshapes of the result's give.
+Not here: dimensions that 128 does not divide, scans that the program writes itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from math import gcd
+from typing import Final
+
+from shardy_py.base.records import dataclass
+from shardy_py.ops import OpRecord, TensorType
+from shardy_py.xla.spmd.program import Name, PlannedOp
+from shardy_py.xla.spmd.tiling import Shape, Tiling
+
+_ROW: Final = 128
+
+
+def cumulative_along(record: OpRecord) -> int | None:
+    """Returns the dimension along which windows begin at the first element and end at each; None for others.
+
+    >>> x, zero = TensorType((4, 8), "f32"), TensorType((), "f32")
+    >>> windows = {"window_dimensions": (1, 8), "padding": ((0, 0), (7, 0))}
+    >>> cumulative_along(OpRecord("stablehlo.reduce_window", (x, zero), (x,), windows))
+    1
+    """
+    types, windows = record.operands[:1], record.attributes.get("window_dimensions") or ()
+    if len(record.results) != 1 or types[0] is None or record.results != types:
+        return None
+    along = [i for i, size in enumerate(windows) if size > 1]
+    dilated = ("window_strides", "base_dilations", "window_dilations")
+    if len(along) != 1 or any(set(record.attributes.get(name) or (1,)) != {1} for name in dilated):
+        return None
+    size = types[0].shape[along[0]] or 0
+    padding = [(size - 1, 0) if i == along[0] else (0, 0) for i in range(len(windows))]
+    is_whole = windows[along[0]] == size and [*record.attributes.get("padding", ())] == padding
+    return along[0] if is_whole else None
+
+
+def in_rows(step: PlannedOp, combiner: str | None) -> Sequence[PlannedOp]:
+    """Returns the steps that stand for a cumulative reduction; () for others, and along whole dimensions.
+
+    combiner: the op that combines two elements.
+    """
+    dimension, (target, *_) = cumulative_along(step.record), step.targets
+    type_ = step.record.results[0]
+    if dimension is None or combiner is None or target is None or type_ is None:
+        return ()
+    size = type_.shape[dimension] or 0
+    if size <= _ROW or size % _ROW or target.dimensions[dimension] == 1:
+        return ()
+    return _Rows(step, combiner, type_.element).made(dimension, size)
+
+
+@dataclass
+class _Rows:
+    """Makes the steps of one reduction."""
+
+    step: PlannedOp
+    combiner: str
+    element: str
+    steps: list[PlannedOp] = field(default_factory=list[PlannedOp])
+
+    def made(self, dimension: int, size: int) -> Sequence[PlannedOp]:
+        """The steps; the last one has the result of the reduction."""
+        value, start = self.step.operands
+        whole, target = self.step.record.results[0], self.step.targets[0]
+        assert whole is not None and target is not None
+        shape, rank = tuple(each or 0 for each in whole.shape), whole.rank
+        order = (*(i for i in range(rank) if i != dimension), dimension)
+        last, tiling = tuple(shape[i] for i in order), target.transposed(order)
+        if dimension != rank - 1:
+            value = self._add("transpose", (value,), shape, last, tiling, {"permutation": order})
+        rows = size // _ROW
+        split = (*last[:-1], rows, _ROW)
+        apart = tiling.split(rank - 1, gcd(tiling.dimensions[-1], rows))
+        value = self._add("reshape", (value,), last, split, apart)
+        value = self._add("reduce_window", (value, start), split, split, apart, _windows(split, rank, _ROW, 1))
+        ends, totals = (*split[:-1], 1), split[:-1]
+        at = {"start_indices": (0,) * rank + (_ROW - 1,), "limit_indices": split, "strides": (1,) * (rank + 1)}
+        last_of_rows = self._add("slice", (value,), split, ends, apart, at)
+        of_rows = apart.replicated_on([rank]).without_dimensions([rank])
+        before = self._add("reshape", (last_of_rows,), ends, totals, of_rows)
+        more = (*totals[:-1], rows + 1)
+        before = self._add(
+            "reduce_window", (before, start), totals, more, of_rows, _windows(totals, rank - 1, rows, 0)
+        )
+        first = {"start_indices": (0,) * rank, "limit_indices": totals, "strides": (1,) * rank}
+        before = self._add("slice", (before,), more, totals, of_rows, first)
+        where = {"broadcast_dimensions": tuple(range(rank))}
+        before = self._add("broadcast_in_dim", (before,), totals, split, apart, where)
+        value = self._add(self.combiner, (value, before), split, split, apart)
+        if dimension == rank - 1:
+            self._add("reshape", (value,), split, last, target, name=self.step.results[0])
+            return self.steps
+        value = self._add("reshape", (value,), split, last, tiling)
+        back = {"permutation": tuple(order.index(i) for i in range(rank))}
+        self._add("transpose", (value,), last, shape, target, back, name=self.step.results[0])
+        return self.steps
+
+    def _add(
+        self,
+        op: str,
+        operands: tuple[Name, ...],
+        held: Shape,
+        made: Shape,
+        target: Tiling,
+        attributes: Mapping[str, object] | None = None,
+        name: Name = None,
+    ) -> Name:
+        """The name of the result of a step that is added."""
+        is_window, of = op == "reduce_window", "" if "." in op else "stablehlo."
+        types = [TensorType(held, self.element)] * (1 if is_window else len(operands))
+        scalars = [TensorType((), self.element)] if is_window else []
+        record = OpRecord(of + op, (*types, *scalars), (TensorType(made, self.element),), dict(attributes or {}))
+        result: Name = (self.step.results[0], f"rows {len(self.steps)}") if name is None else name
+        # Windows are those of the program's op, whose region combines elements.
+        source = self.step.source if is_window else None
+        self.steps.append(PlannedOp(record, operands, (result,), (target,), source=source))
+        return result
+
+
+def _windows(shape: Shape, dimension: int, size: int, is_inclusive: int) -> Mapping[str, object]:
+    """The windows of elements up to each one, along a dimension, or of those before it."""
+    ones = (1,) * len(shape)
+    low = size - is_inclusive
+    return {
+        "window_dimensions": tuple(size if i == dimension else 1 for i in range(len(shape))),
+        "window_strides": ones,
+        "base_dilations": ones,
+        "window_dilations": ones,
+        "padding": tuple((low, 0) if i == dimension else (0, 0) for i in range(len(shape))),
+    }
