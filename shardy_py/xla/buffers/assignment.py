@@ -47,10 +47,7 @@ class Assignment:
 
     def temporaries(self) -> tuple[int, tuple[Buffer, ...]]:
         """The bytes of values beyond arguments and results, and what is alive when most is."""
-        slots = [HeldMemory(size, []) for size in self.memory]
-        holding = _Holding()
-        holding.hold(self, slots, -1, 0)
-        held = [each for each in holding.found if each.periods]
+        slots, held = self.held()
         if len(held) > MOST_PLACED:
             return summed(held, slots)
         results = ResultMemory(slots)
@@ -64,6 +61,13 @@ class Assignment:
             else:
                 inside |= dict.fromkeys((period.name for period in each.periods), slot)
         return packed(_written_over(left))
+
+    def held(self) -> tuple[list[HeldMemory], list[HeldMemory]]:
+        """The memory of results, and of values that are not in it: each of its own so far."""
+        slots = [HeldMemory(size, []) for size in self.memory]
+        holding = _Holding()
+        holding.hold(self, slots, -1, 0)
+        return slots, [each for each in holding.found if each.periods]
 
     @cached_property
     def regions(self) -> list[Sequence[Assignment]]:
@@ -175,7 +179,7 @@ class _Holding:
                 held = holders.pop(taken)
             else:
                 is_apart = block.of.receives_apart and event.sent is not None
-                held = HeldMemory(sizes[made], [], order, event.step, is_part=is_part, is_apart=is_apart)
+                held = HeldMemory(sizes[made], [], order, event, is_part=is_part, is_apart=is_apart)
                 self.found.append(held)
             held.is_shared = held.is_shared or event.is_update
             if block.starts[number] and event.is_update:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import inf
 
 from shardy_py.hardware import (
@@ -32,12 +32,6 @@ but operands that are fetched before."""
 FUSED_IN_VMEM: Mapping[str, int] = {"tpu-v5p": 48 << 20}
 """The bytes of VMEM, of 64 MiB, in which XLA:TPU keeps what fusions without a product make, where it leaves
 all others in HBM; 16 MiB are for the ops themselves. The most of 130 programs for v5p are 47.9 MiB."""
-_IN_VMEM = 64 << 20
-"""The bytes of temporaries at one time that are all taken to be in VMEM: half of it, an assumption. Of 104
-programs compiled for v5e and v6e, those with up to 64 MiB have all there, those with 96 and more do not."""
-_VMEM_SHARE = 2
-"""The part of `VMEM` that a temporary may have, for all to be there: half, an assumption. Of 88 programs that
-were compiled for v5e, one with a temporary of 64 MiB has it in HBM, though that would fit alone."""
 
 
 _ERRORS: Mapping[str, tuple[float, float]] = {"gpu": (0.75, 1.11), "tpu": (0.5, 1.5)}
@@ -68,10 +62,14 @@ def recomputed_from(chip: Hardware, held: int) -> float:
     return max(0.0, _OF_MEMORY * chip.memory_bytes - held) * _OF_REST
 
 
-def are_in_vmem(chip: Hardware | None, sizes: Iterable[int], total: int) -> bool:
-    """Returns whether temporaries of these bytes, `total` at one time, are taken to be in VMEM alone."""
+def fits_in_vmem(chip: Hardware | None, held: int, temporaries: int) -> bool:
+    """Returns whether temporaries are in VMEM alone: they fit there with all that ops may be read from there.
+
+    held: the bytes of arguments and results. Operands are fetched into VMEM before they are read, so they
+    compete with temporaries for it: where both do not fit, XLA:TPU chooses.
+    """
     room = 0 if chip is None else VMEM.get(chip.name, 0)
-    return total <= min(room, _IN_VMEM) and _VMEM_SHARE * max(sizes, default=0) <= room and room > 0
+    return room > 0 and held + temporaries <= room
 
 
 def expected_bytes(chip: Hardware, held: int, least: int, most: int, largest: int = 0) -> tuple[int, int]:

@@ -24,7 +24,8 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.chips import FUSED_IN_VMEM, VMEM, are_in_vmem
+from shardy_py.xla.buffers.beside_vmem import bytes_beside, may_be_beside
+from shardy_py.xla.buffers.chips import FUSED_IN_VMEM, VMEM, fits_in_vmem
 from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.on_chips import by_step, chip_block
@@ -180,10 +181,14 @@ def _estimated(
         if entry is not None and size:
             live.append(LiveTensor(size, str(entry), location_text(entry.location)))
     live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]
-    vmem = 0 if chip is None else VMEM.get(chip.name, 0)
-    in_vmem = min(held, vmem)
-    if are_in_vmem(chip, (each.size for each in alive), held):
-        held = in_vmem = 0
+    room = 0 if chip is None else VMEM.get(chip.name, 0)
+    in_vmem = held - max(0, sum(each.size for each in alive) - room) if room else 0
+    if fits_in_vmem(chip, sum(sizes) + sum(results) - aliased, held):
+        beside = bytes_beside(stored, assignment) if may_be_beside(stored, assignment) else 0
+        held = in_vmem = beside
+    elif room and held:
+        beside = bytes_beside(stored, assignment)
+        held, in_vmem = held + beside, in_vmem + beside
     widest = max((each.size for each in alive), default=0)
     return MemoryEstimate(
         *(sum(sizes), sum(results), aliased, held),

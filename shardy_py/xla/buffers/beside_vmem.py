@@ -1,0 +1,117 @@
+"""XLA:TPU's memory in HBM for a program whose values are in VMEM: single elements, and addresses of tuples.
+
+Values of one element are never in VMEM. They are in the memory of results while that is free, and those that
+only arithmetic of single elements reads in memory for scalars. What makes a tuple (an op with several
+results, a copy into VMEM, a permute, a loop) has the addresses of its parts in memory of its own: 32 bytes,
+16 KiB apart. If there is nothing else in HBM, none is allocated. Source: buffers as XLA:TPU assigned them in
+200 programs.
+
+Not here: which values are in VMEM (`chips.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from shardy_py.mlir.dialects.stablehlo import PartitionIdOp
+from shardy_py.ops import TABLE, Family, Storage
+from shardy_py.ops.custom_calls import CALL
+from shardy_py.xla.buffers.assignment import Assignment
+from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.held import HeldMemory, ResultMemory
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.stored import StoredBlock
+
+_PLACE = 16 << 10
+"""The bytes between what is in HBM beside values in VMEM."""
+
+
+def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
+    """Returns the bytes of elements and addresses if each argument and offset is fetched, and ops make tuples.
+
+    XLA:TPU counts what is free between buffers beside the whole, so that almost all counts twice.
+    """
+    fetched = len(block.block.arguments) + len(block.results)
+    return 2 * _PLACE * (fetched + sum(1 for event, _ in _all(assignment) if event.reads))
+
+
+def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
+    """Returns whether anything may be in HBM although all values fit into VMEM."""
+    events = [*_all(assignment)]
+    if any(_is_emitted_apart(event) for event, _ in events):
+        return True
+    offsets = sum(_offsets(block, event, in_loop=in_loop) for event, in_loop in events)
+    return offsets > len(block.results) or _has_elements_apart(assignment)
+
+
+def _all(assignment: Assignment, *, in_loop: bool = False) -> Iterator[tuple[Event, bool]]:
+    """The events of a computation and of those in it, and whether a loop or branch runs them."""
+    for event, regions in zip(assignment.events, assignment.regions, strict=True):
+        yield event, in_loop
+        for region in regions:
+            yield from _all(region, in_loop=True)
+
+
+def _is_permute(event: Event) -> bool:
+    return event.sent is not None and event.sent.kind == "collective_permute"
+
+
+def _is_emitted_apart(event: Event) -> bool:
+    """True for an op with an emitter of its own: a call, or one that makes several values, as a sort.
+
+    Also where the program asks for its device, from which it may compute any number of offsets.
+    """
+    step = event.step
+    if step is None or step.blocks or TABLE[step.record.name].storage is Storage.ALIAS:
+        return False
+    name = step.record.name
+    return len(step.results) > 1 or name.startswith(CALL) or name == PartitionIdOp.name
+
+
+def _offsets(block: StoredBlock, event: Event, *, in_loop: bool) -> int:
+    """The offsets that a device looks up for an event: each is an element in HBM.
+
+    A device looks up which part of an operand it has, or sends, and where that is in the end.
+    """
+    step, sent = event.step, event.sent
+    if step is None:
+        return 0
+    row = TABLE[step.record.name]
+    if sent is not None and _is_permute(event):
+        if STORED.of(step.record.name).has_halo:
+            return int(in_loop)
+        if row.collective is not None and row.collective.names_devices:
+            return 0  # the program says which
+        return 1 + (sent.held_bytes < block.sizes.get(event.reads[0], 0))
+    return int(sent is None and row.kind is Family.INDEXED and bool(block.sent_for(step)))
+
+
+def _has_elements_apart(assignment: Assignment) -> bool:
+    """True if values of one element are not all in the memory of results."""
+    slots, found = assignment.held()
+    results = ResultMemory(slots)
+    for each in found:
+        if each.periods and each.event is not None and _is_element(each.event):
+            alone = [period._replace(over=()) for period in each.periods]
+            if results.take(HeldMemory(each.size, alone, each.order), ()) is None:
+                return True
+    return False
+
+
+def _is_element(event: Event) -> bool:
+    """True if an event makes one element in memory: not by arithmetic, which runs beside vectors."""
+    if event.sums:
+        return all(prod(each.held_shape) == 1 for each in event.sums)
+    step = event.step
+    if step is None or event.sent is not None or not event.reads:
+        return False
+    if TABLE[step.record.name].elementwise(step.record):
+        return False
+    pairs = zip(step.record.results, step.targets, strict=False)
+    shapes = (
+        type_.shape if tiling is None else tiling.local_shape([size or 0 for size in type_.shape])
+        for type_, tiling in pairs
+        if type_ is not None
+    )
+    return all(prod(size or 0 for size in shape) == 1 for shape in shapes)
