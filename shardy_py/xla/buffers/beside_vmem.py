@@ -28,7 +28,7 @@ _PLACE = 16 << 10
 
 
 def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
-    """Returns the bytes of elements and addresses if each argument and offset is fetched, and ops make tuples.
+    """Returns the bytes of elements and addresses if arguments and offsets are fetched, and ops make tuples.
 
     XLA:TPU counts what is free between buffers beside the whole, so that almost all counts twice.
     """
