@@ -28,12 +28,13 @@ _PLACE = 16 << 10
 
 
 def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
-    """Returns the bytes of elements and addresses if arguments and offsets are fetched, and ops make tuples.
+    """Returns the bytes of addresses if all that is read is fetched, and each op makes a tuple.
 
     XLA:TPU counts what is free between buffers beside the whole, so that almost all counts twice.
     """
-    fetched = len(block.block.arguments) + len(block.results)
-    return 2 * _PLACE * (fetched + sum(1 for event, _ in _all(assignment) if event.reads))
+    events = [event for event, _ in _all(assignment) if event.reads]
+    fetched = {name for event in events for name in event.reads}
+    return 2 * _PLACE * (len(fetched) + len(events) + len(block.results))
 
 
 def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
