@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from shardy_py.mlir.dialects.stablehlo import PartitionIdOp
+from shardy_py.mlir.dialects.stablehlo import PadOp, PartitionIdOp
 from shardy_py.ops import TABLE, Family, Storage
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.xla.buffers.assignment import Assignment
@@ -43,6 +43,7 @@ def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
     if any(_is_emitted_apart(event) for event, _ in events):
         return True
     offsets = sum(_offsets(block, event, in_loop=in_loop) for event, in_loop in events)
+    offsets += len({key for event, _ in events for key in _padded_dimensions(event)})
     return offsets > len(block.results) or _has_elements_apart(assignment)
 
 
@@ -86,6 +87,14 @@ def _offsets(block: StoredBlock, event: Event, *, in_loop: bool) -> int:
             return 0  # the program says which
         return 1 + (sent.held_bytes < block.sizes.get(event.reads[0], 0))
     return int(sent is None and row.kind is Family.INDEXED and bool(block.sent_for(step)))
+
+
+def _padded_dimensions(event: Event) -> Iterator[tuple[int, int]]:
+    """The sharded dimensions that a pad moves elements along: a device looks up its place in each."""
+    step = event.step
+    if step is not None and event.sent is not None and step.record.name == PadOp.name:
+        counts = () if step.targets[0] is None else step.targets[0].dimensions
+        yield from ((dimension, count) for dimension, count in enumerate(counts) if count > 1)
 
 
 def _has_elements_apart(assignment: Assignment) -> bool:
