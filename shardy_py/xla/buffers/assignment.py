@@ -14,6 +14,7 @@ from dataclasses import field
 from functools import cached_property
 
 from shardy_py.base.records import dataclass
+from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.held import HeldMemory, Period, ResultMemory
 from shardy_py.xla.buffers.packing import MOST_PLACED, Buffer, packed, summed
 from shardy_py.xla.buffers.schedule import Event
@@ -60,14 +61,15 @@ class Assignment:
                 left.append(each)
             else:
                 inside |= dict.fromkeys((period.name for period in each.periods), slot)
-        return packed(_written_over(left))
+        return packed(_written_over(left), (16 << 10) if self.receives_apart else 1)
 
     def held(self) -> tuple[list[HeldMemory], list[HeldMemory]]:
         """The memory of results, and of values that are not in it: each of its own so far."""
         slots = [HeldMemory(size, []) for size in self.memory]
         holding = _Holding()
         holding.hold(self, slots, -1, 0)
-        return slots, [each for each in holding.found if each.periods]
+        held = [each for each in holding.found if each.periods]
+        return slots, [each for each in held if not _is_constant(each)] if self.receives_apart else held
 
     @cached_property
     def regions(self) -> list[Sequence[Assignment]]:
@@ -79,6 +81,10 @@ class Assignment:
         """The number of moments."""
         inner = sum(region.length for regions in self.regions for region in regions)
         return inner + sum(map(_moments, self.events))
+
+
+def _is_constant(held: HeldMemory) -> bool:
+    return held.step is not None and STORED.of(held.step.record.name).is_constant
 
 
 def _moments(event: Event) -> int:

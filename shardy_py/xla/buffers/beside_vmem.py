@@ -37,6 +37,18 @@ def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
     return 2 * _PLACE * (len(fetched) + len(events) + len(block.results))
 
 
+def addresses(assignment: Assignment) -> int:
+    """Returns the bytes of addresses, with what is free between them, of tuples that are known.
+
+    These are those of permutes, loops and ops of several values, and of the first argument, which is fetched
+    before the program runs.
+    """
+    events = [event for event, _ in _all(assignment) if event.reads]
+    known = sum(_is_permute(event) or len(event.makes) > 1 for event in events)
+    is_fetched = any(event.step is not None and event.sent is None for event in events)
+    return 2 * _PLACE * (known + is_fetched)
+
+
 def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
     """Returns whether anything may be in HBM although all values fit into VMEM."""
     events = [*_all(assignment)]

@@ -24,7 +24,7 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.beside_vmem import bytes_beside, may_be_beside
+from shardy_py.xla.buffers.beside_vmem import addresses, bytes_beside, may_be_beside
 from shardy_py.xla.buffers.chips import FUSED_IN_VMEM, VMEM, fits_in_vmem
 from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
@@ -186,6 +186,8 @@ def _estimated(
     if fits_in_vmem(chip, sum(sizes) + sum(results) - aliased, held):
         beside = bytes_beside(stored, assignment) if may_be_beside(stored, assignment) else 0
         held = in_vmem = beside
+    elif held and not room and chip is not None and chip.compiler == "tpu":
+        held += addresses(assignment)
     elif room and held:
         beside = bytes_beside(stored, assignment)
         held, in_vmem = held + beside, in_vmem + beside
