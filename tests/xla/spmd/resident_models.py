@@ -6,6 +6,7 @@ No rule was made for them: what is forecast for TPU v5e and v6e is compared with
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from tests.xla.spmd.model_styles import Placed, Programs
@@ -57,7 +58,7 @@ def _trained() -> Programs:
         return jnp.abs(y - x).sum()
 
     sizes = [2048, 1024, 256, 1024, 2048]
-    ws = [line.array(pair, None, None) for pair in zip(sizes, sizes[1:], strict=False)]
+    ws = [line.array(pair, None, None) for pair in pairwise(sizes)]
     yield "autoencoder", (jax.grad(autoencoder), [ws, line.array((8192, 2048), "x")], None)
 
     def momentum(p: Any, m: Any, v: Any, g: Any) -> Any:
