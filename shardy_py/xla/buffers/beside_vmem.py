@@ -12,6 +12,7 @@ Not here: which values are in VMEM (`chips.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from math import prod
 
 from shardy_py.mlir.dialects.stablehlo import PadOp, PartitionIdOp
@@ -37,15 +38,16 @@ def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
     return 2 * _PLACE * (len(fetched) + len(events) + len(block.results))
 
 
-def addresses(assignment: Assignment) -> int:
-    """Returns the bytes of addresses, with what is free between them, of tuples that are known.
+def addresses(block: StoredBlock, assignment: Assignment) -> int:
+    """Returns the bytes of addresses, with what is free between them, of known tuples.
 
-    These are those of permutes, loops and ops of several values, and of the first argument, which is fetched
-    before the program runs.
+    These are those of permutes, loops and ops of several values, and of an argument that an op reads, which is
+    fetched before the program runs.
     """
-    events = [event for event, _ in _all(assignment) if event.reads]
-    known = sum(_is_permute(event) or len(event.makes) > 1 for event in events)
-    is_fetched = any(event.step is not None and event.sent is None for event in events)
+    known = sum(_is_permute(event) or len(event.makes) > 1 for event, _ in _all(assignment))
+    arguments = {value.name for value in block.block.arguments}
+    reads = (event.reads for event in assignment.events if _is_op(event))
+    is_fetched = not arguments.isdisjoint(chain.from_iterable(reads))
     return 2 * _PLACE * (known + is_fetched)
 
 
@@ -71,13 +73,19 @@ def _is_permute(event: Event) -> bool:
     return event.sent is not None and event.sent.kind == "collective_permute"
 
 
+def _is_op(event: Event) -> bool:
+    """True for an op that computes, which neither sends nor only gives names."""
+    step = event.step
+    return step is not None and event.sent is None and TABLE[step.record.name].storage is not Storage.ALIAS
+
+
 def _is_emitted_apart(event: Event) -> bool:
     """True for an op with an emitter of its own: a call, or one that makes several values, as a sort.
 
     Also where the program asks for its device, from which it may compute any number of offsets.
     """
     step = event.step
-    if step is None or step.blocks or TABLE[step.record.name].storage is Storage.ALIAS:
+    if step is None or step.blocks or not _is_op(event):
         return False
     name = step.record.name
     return len(step.results) > 1 or name.startswith(CALL) or name == PartitionIdOp.name

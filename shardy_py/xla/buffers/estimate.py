@@ -187,7 +187,7 @@ def _estimated(
         beside = bytes_beside(stored, assignment) if may_be_beside(stored, assignment) else 0
         held = in_vmem = beside
     elif held and not room and chip is not None and chip.compiler == "tpu":
-        held += addresses(assignment)
+        held += addresses(stored, assignment)
     elif room and held:
         beside = bytes_beside(stored, assignment)
         held, in_vmem = held + beside, in_vmem + beside
