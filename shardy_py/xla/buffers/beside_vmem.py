@@ -41,8 +41,8 @@ def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
 def addresses(block: StoredBlock, assignment: Assignment) -> int:
     """Returns the bytes of addresses, with what is free between them, of known tuples.
 
-    These are those of permutes, loops and ops of several values, and of an argument that an op reads, which is
-    fetched before the program runs.
+    These are those of permutes, loops and ops of several values, and of an argument that an op reads, which
+    is fetched before the program runs.
     """
     known = sum(_is_permute(event) or len(event.makes) > 1 for event, _ in _all(assignment))
     arguments = {value.name for value in block.block.arguments}
