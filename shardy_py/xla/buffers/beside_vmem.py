@@ -16,13 +16,15 @@ from itertools import chain
 from math import prod
 
 from shardy_py.mlir.dialects.stablehlo import PadOp, PartitionIdOp
-from shardy_py.ops import TABLE, Family, Storage
+from shardy_py.ops import TABLE, Family, OpRecord, Storage
 from shardy_py.ops.custom_calls import CALL
+from shardy_py.ops.dimensions import ScatterDimensions
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.held import HeldMemory, ResultMemory
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.stored import StoredBlock
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 _PLACE = 16 << 10
 """The bytes between what is in HBM beside values in VMEM."""
@@ -61,6 +63,20 @@ def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
     return offsets > len(block.results) or _has_elements_apart(assignment)
 
 
+def bytes_apart(assignment: Assignment) -> int:
+    """Returns the bytes of what emitters of their own make: that may be in HBM itself."""
+    events = ((of, event) for of, event in _each(assignment) if _is_emitted_apart(event))
+    return sum(of.sizes[name] for of, event in events for name in event.makes)
+
+
+def _each(assignment: Assignment) -> Iterator[tuple[Assignment, Event]]:
+    """The events of a computation and of those in it, with the computation of each."""
+    for event, regions in zip(assignment.events, assignment.regions, strict=True):
+        yield assignment, event
+        for region in regions:
+            yield from _each(region)
+
+
 def _all(assignment: Assignment, *, in_loop: bool = False) -> Iterator[tuple[Event, bool]]:
     """The events of a computation and of those in it, and whether a loop or branch runs them."""
     for event, regions in zip(assignment.events, assignment.regions, strict=True):
@@ -88,7 +104,14 @@ def _is_emitted_apart(event: Event) -> bool:
     if step is None or step.blocks or not _is_op(event):
         return False
     name = step.record.name
-    return len(step.results) > 1 or name.startswith(CALL) or name == PartitionIdOp.name
+    is_call = name.startswith(CALL) or name == PartitionIdOp.name
+    return is_call or len(step.results) > 1 or _scatters_elements(step.record)
+
+
+def _scatters_elements(record: OpRecord) -> bool:
+    """True for a scatter of single elements, which cores for sparse data run."""
+    is_scatter = COMPILED.of(record.name).form is NodeForm.SCATTER
+    return is_scatter and not ScatterDimensions.of(record.attributes).offsets
 
 
 def _offsets(block: StoredBlock, event: Event, *, in_loop: bool) -> int:

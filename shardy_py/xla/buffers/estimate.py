@@ -24,7 +24,7 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.beside_vmem import addresses, bytes_beside, may_be_beside
+from shardy_py.xla.buffers.beside_vmem import addresses, bytes_apart, bytes_beside, may_be_beside
 from shardy_py.xla.buffers.chips import fits_in_vmem, fusions_in_vmem, values_in_vmem
 from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
@@ -183,8 +183,9 @@ def _estimated(
     room = values_in_vmem(chip)
     in_vmem = held - max(0, sum(each.size for each in alive) - room) if room else 0
     if fits_in_vmem(chip, sum(sizes) + sum(results) - aliased, held):
-        beside = bytes_beside(stored, assignment) if may_be_beside(stored, assignment) else 0
-        held = in_vmem = beside
+        held = in_vmem = 0
+        if may_be_beside(stored, assignment):
+            held = in_vmem = bytes_beside(stored, assignment) + bytes_apart(assignment)
     elif held and not room and chip is not None and chip.compiler == "tpu":
         held += addresses(stored, assignment)
     elif room and held:
