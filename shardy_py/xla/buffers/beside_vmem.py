@@ -60,7 +60,9 @@ def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
         return True
     offsets = sum(_offsets(block, event, in_loop=in_loop) for event, in_loop in events)
     offsets += len({key for event, _ in events for key in _padded_dimensions(event)})
-    return offsets > len(block.results) or _has_elements_apart(assignment)
+    return (
+        offsets > len(block.results) or _has_parts_apart(block, assignment) or _has_elements_apart(assignment)
+    )
 
 
 def bytes_apart(assignment: Assignment) -> int:
@@ -138,6 +140,19 @@ def _padded_dimensions(event: Event) -> Iterator[tuple[int, int]]:
     if step is not None and event.sent is not None and step.record.name == PadOp.name:
         counts = () if step.targets[0] is None else step.targets[0].dimensions
         yield from ((dimension, count) for dimension, count in enumerate(counts) if count > 1)
+
+
+def _has_parts_apart(block: StoredBlock, assignment: Assignment) -> bool:
+    """True if loops keep parts of sums, and carry all results: devices look up which, once for a group.
+
+    The memory of what loops do not carry is free while they run.
+    """
+    loops = (event for event in assignment.events if event.step is not None and event.step.blocks)
+    carried = {name for event in loops for name in event.makes}
+    sums = (event.sums[0] for event, in_loop in _all(assignment) if in_loop and event.sums and not event.over)
+    return len({(each.group, each.group_size) for each in sums}) > sum(
+        n not in carried for n in block.results
+    )
 
 
 def _has_elements_apart(assignment: Assignment) -> bool:
