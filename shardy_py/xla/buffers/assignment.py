@@ -14,6 +14,7 @@ from dataclasses import field
 from functools import cached_property
 
 from shardy_py.base.records import dataclass
+from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.held import HeldMemory, Period, ResultMemory
 from shardy_py.xla.buffers.packing import MOST_PLACED, Buffer, packed, summed
 from shardy_py.xla.buffers.schedule import Event
@@ -47,10 +48,7 @@ class Assignment:
 
     def temporaries(self) -> tuple[int, tuple[Buffer, ...]]:
         """The bytes of values beyond arguments and results, and what is alive when most is."""
-        slots = [HeldMemory(size, []) for size in self.memory]
-        holding = _Holding()
-        holding.hold(self, slots, -1, 0)
-        held = [each for each in holding.found if each.periods]
+        slots, held = self.held()
         if len(held) > MOST_PLACED:
             return summed(held, slots)
         results = ResultMemory(slots)
@@ -63,7 +61,15 @@ class Assignment:
                 left.append(each)
             else:
                 inside |= dict.fromkeys((period.name for period in each.periods), slot)
-        return packed(_written_over(left))
+        return packed(_written_over(left), (16 << 10) if self.receives_apart else 1)
+
+    def held(self) -> tuple[list[HeldMemory], list[HeldMemory]]:
+        """The memory of results, and of values that are not in it: each of its own so far."""
+        slots = [HeldMemory(size, []) for size in self.memory]
+        holding = _Holding()
+        holding.hold(self, slots, -1, 0)
+        held = [each for each in holding.found if each.periods]
+        return slots, [each for each in held if not _is_constant(each)] if self.receives_apart else held
 
     @cached_property
     def regions(self) -> list[Sequence[Assignment]]:
@@ -75,6 +81,10 @@ class Assignment:
         """The number of moments."""
         inner = sum(region.length for regions in self.regions for region in regions)
         return inner + sum(map(_moments, self.events))
+
+
+def _is_constant(held: HeldMemory) -> bool:
+    return held.step is not None and STORED.of(held.step.record.name).is_constant
 
 
 def _moments(event: Event) -> int:
@@ -175,7 +185,7 @@ class _Holding:
                 held = holders.pop(taken)
             else:
                 is_apart = block.of.receives_apart and event.sent is not None
-                held = HeldMemory(sizes[made], [], order, event.step, is_part=is_part, is_apart=is_apart)
+                held = HeldMemory(sizes[made], [], order, event, is_part=is_part, is_apart=is_apart)
                 self.found.append(held)
             held.is_shared = held.is_shared or event.is_update
             if block.starts[number] and event.is_update:

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import inf
+from typing import Final
 
 from shardy_py.hardware import (
     HARDWARE,
@@ -26,18 +27,35 @@ CHIPS: Mapping[str, Chip] = {name: each for name, each in HARDWARE.items() if na
 """The accelerators by name; the memory of a host is not known."""
 
 
-VMEM: Mapping[str, int] = dict.fromkeys(("tpu-v5e", "tpu-v6e"), 112 << 20)
-"""The bytes of temporaries that XLA:TPU keeps in VMEM instead of HBM at most, of 128 MiB; of other chips none
-but operands that are fetched before."""
-FUSED_IN_VMEM: Mapping[str, int] = {"tpu-v5p": 48 << 20}
-"""The bytes of VMEM, of 64 MiB, in which XLA:TPU keeps what fusions without a product make, where it leaves
-all others in HBM; 16 MiB are for the ops themselves. The most of 130 programs for v5p are 47.9 MiB."""
-_IN_VMEM = 64 << 20
-"""The bytes of temporaries at one time that are all taken to be in VMEM: half of it, an assumption. Of 104
-programs compiled for v5e and v6e, those with up to 64 MiB have all there, those with 96 and more do not."""
-_VMEM_SHARE = 2
-"""The part of `VMEM` that a temporary may have, for all to be there: half, an assumption. Of 88 programs that
-were compiled for v5e, one with a temporary of 64 MiB has it in HBM, though that would fit alone."""
+_VMEM: Mapping[str, int] = {"tpu-v5e": 128 << 20, "tpu-v5p": 64 << 20, "tpu-v6e": 128 << 20}
+"""The bytes of the vector memory of a core. Source: jax-ml.github.io/scaling-book. Others are not known."""
+_HBM_FIRST: Final = ("tpu-v5p",)
+"""The chips for which XLA:TPU leaves values in HBM, but for operands that are fetched before, and for what
+fusions without a product make."""
+
+
+def values_in_vmem(chip: Hardware | None) -> int:
+    """Returns the bytes of VMEM for values: what is left by ops themselves; 0 where these are in HBM.
+
+    Of 230 programs compiled for v6e, the most is 95.8 MiB, of 130 for v5p (of fusions) 47.9.
+
+    >>> [values_in_vmem(CHIPS[name]) >> 20 for name in ("tpu-v5e", "tpu-v6e", "tpu-v5p")]
+    [112, 96, 0]
+    """
+    return 0 if chip is None or chip.name in _HBM_FIRST else _left_in_vmem(chip)
+
+
+def fusions_in_vmem(chip: Hardware | None) -> int:
+    """Returns the bytes of VMEM for what fusions without a product make, where other values are in HBM.
+
+    >>> fusions_in_vmem(CHIPS["tpu-v5p"]) >> 20
+    48
+    """
+    return _left_in_vmem(chip) if chip is not None and chip.name in _HBM_FIRST else 0
+
+
+def _left_in_vmem(chip: Hardware) -> int:
+    return max(0, _VMEM.get(chip.name, 0) - chip.scoped_bytes)
 
 
 _ERRORS: Mapping[str, tuple[float, float]] = {"gpu": (0.75, 1.11), "tpu": (0.5, 1.5)}
@@ -68,10 +86,14 @@ def recomputed_from(chip: Hardware, held: int) -> float:
     return max(0.0, _OF_MEMORY * chip.memory_bytes - held) * _OF_REST
 
 
-def are_in_vmem(chip: Hardware | None, sizes: Iterable[int], total: int) -> bool:
-    """Returns whether temporaries of these bytes, `total` at one time, are taken to be in VMEM alone."""
-    room = 0 if chip is None else VMEM.get(chip.name, 0)
-    return total <= min(room, _IN_VMEM) and _VMEM_SHARE * max(sizes, default=0) <= room and room > 0
+def fits_in_vmem(chip: Hardware | None, held: int, temporaries: int) -> bool:
+    """Returns whether temporaries are in VMEM alone: they fit there with all that ops may be read from there.
+
+    held: the bytes of arguments and results. Operands are fetched into VMEM before they are read, so they
+    compete with temporaries for it: where both do not fit, XLA:TPU chooses.
+    """
+    room = values_in_vmem(chip)
+    return room > 0 and held + temporaries <= room
 
 
 def expected_bytes(chip: Hardware, held: int, least: int, most: int, largest: int = 0) -> tuple[int, int]:
@@ -85,7 +107,7 @@ def expected_bytes(chip: Hardware, held: int, least: int, most: int, largest: in
     >>> [size >> 30 for size in expected_bytes(CHIPS["h100"], 0, 80 << 30, 80 << 30)]
     [40, 88]
     """
-    if chip.compiler == "tpu" and chip.name not in VMEM:
+    if chip.compiler == "tpu" and not values_in_vmem(chip):
         low, high = _ALL_IN_HBM
         return max(held, int(least * low)), round(most * high)
     low, high = _ERRORS.get(chip.compiler, _ERRORS["tpu"])

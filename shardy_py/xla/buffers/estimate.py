@@ -24,7 +24,8 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.chips import FUSED_IN_VMEM, VMEM, are_in_vmem
+from shardy_py.xla.buffers.beside_vmem import addresses, bytes_apart, bytes_beside, may_be_beside
+from shardy_py.xla.buffers.chips import fits_in_vmem, fusions_in_vmem, values_in_vmem
 from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.on_chips import by_step, chip_block
@@ -61,8 +62,8 @@ class MemoryEstimate:
     temporaries: at most at one time, without those in the memory of results. host: in memory of the host
     (`pinned_host`), which is not counted above. largest: of what is alive when most is, with arguments.
     largest_temporary: the bytes of the largest of those without.
-    in_vmem: of the temporaries, those that may be in VMEM instead of HBM. Where all fit there, none of them
-    is more than half of it, temporaries are 0.
+    in_vmem: of the temporaries, those that may be in VMEM instead of HBM. Where all fit there beside
+    arguments and results, temporaries are 0, but for what is in HBM even so (`beside_vmem.py`).
     """
 
     arguments: int
@@ -110,9 +111,8 @@ def estimate_memory(
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
     with of(program.release):
-        in_vmem = 0 if chip is None else FUSED_IN_VMEM.get(chip.name, 0)
         on_tpu = chip is not None and chip.compiler == "tpu"
-        setting = CompileSetting(on_host, target, in_vmem, on_tpu=on_tpu)
+        setting = CompileSetting(on_host, target, fusions_in_vmem(chip), on_tpu=on_tpu)
         return _estimated(program, function, donated, setting, chip)
 
 
@@ -180,10 +180,17 @@ def _estimated(
         if entry is not None and size:
             live.append(LiveTensor(size, str(entry), location_text(entry.location)))
     live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]
-    vmem = 0 if chip is None else VMEM.get(chip.name, 0)
-    in_vmem = min(held, vmem)
-    if are_in_vmem(chip, (each.size for each in alive), held):
+    room = values_in_vmem(chip)
+    in_vmem = held - max(0, sum(each.size for each in alive) - room) if room else 0
+    if fits_in_vmem(chip, sum(sizes) + sum(results) - aliased, held):
         held = in_vmem = 0
+        if may_be_beside(stored, assignment):
+            held = in_vmem = bytes_beside(stored, assignment) + bytes_apart(assignment)
+    elif held and not room and chip is not None and chip.compiler == "tpu":
+        held += addresses(stored, assignment)
+    elif room and held:
+        beside = bytes_beside(stored, assignment)
+        held, in_vmem = held + beside, in_vmem + beside
     widest = max((each.size for each in alive), default=0)
     return MemoryEstimate(
         *(sum(sizes), sum(results), aliased, held),

@@ -31,6 +31,7 @@ class StoredRow:
     is_free: whether the result is the operand under another name.
     holds_back: whether what reads a result runs after all operands are made.
     is_alone_on_tpu: whether nothing takes it in there, as it has an emitter of its own.
+    is_constant: whether it is stored beside what the program computes.
 
     On the host (`host_fusion.py`):
     is_pointwise: whether it counts as elementwise for all types. is_movable: whether it is fused although it
@@ -53,6 +54,7 @@ class StoredRow:
     is_free: bool = False
     holds_back: bool = False
     is_alone_on_tpu: bool = False
+    is_constant: bool = False
     is_pointwise: bool = False
     is_movable: bool = False
     is_conditional: bool = False
@@ -77,6 +79,7 @@ STORED = Facet(
     {Family.ELEMENTWISE: _ELEMENTWISE, Family.MOVEMENT: _MOVED, Family.WINDOW: _WINDOWED},
     {
         "stablehlo.constant": StoredRow(is_fused=True, is_always_fused=True, stays_in_loops=True),
+        "sdy.constant": StoredRow(is_constant=True),
         "stablehlo.iota": _IN_LIBRARY,
         **dict.fromkeys(
             (

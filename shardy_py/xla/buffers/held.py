@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from shardy_py.base.deferred import np
 from shardy_py.base.records import dataclass
+from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
 
@@ -34,19 +35,24 @@ class Period(NamedTuple):
 class HeldMemory:
     """Memory for values.
 
-    order: the place of the first of them in the program. step: what it is for. is_shared: whether its values
-    are in one memory in any case, as those that a loop carries. is_part: whether an op makes it with others:
-    then XLA's heap puts nothing over it. is_apart: whether it is never that of a result, and nothing is
-    written over it.
+    order: the place of the first of them in the program. event: what makes them. is_shared: whether its
+    values are in one memory in any case, as those that a loop carries. is_part: whether an op makes it with
+    others: then XLA's heap puts nothing over it. is_apart: whether it is never that of a result, and nothing
+    is written over it.
     """
 
     size: int
     periods: list[Period]
     order: int = 0
-    step: PlannedOp | None = None
+    event: Event | None = None
     is_shared: bool = False
     is_part: bool = False
     is_apart: bool = False
+
+    @property
+    def step(self) -> PlannedOp | None:
+        """The step that it is for."""
+        return None if self.event is None else self.event.step
 
     def move_to(self, other: HeldMemory) -> None:
         """Puts the values into other memory."""

@@ -25,7 +25,7 @@ class Buffer(NamedTuple):
     step: PlannedOp | None = None
 
 
-def packed(held: Sequence[HeldMemory]) -> tuple[int, tuple[Buffer, ...]]:
+def packed(held: Sequence[HeldMemory], unit: int = 1) -> tuple[int, tuple[Buffer, ...]]:
     """The bytes of memory beside that of results, and what is alive when most is.
 
     XLA takes the better of two orders: the largest first, and those that are needed longest first.
@@ -41,7 +41,7 @@ def packed(held: Sequence[HeldMemory]) -> tuple[int, tuple[Buffer, ...]]:
     def by_time(each: HeldMemory) -> tuple[int, int, int]:
         return -lengths[id(each)], -each.size, each.order
 
-    total = min(_placed(sorted(needed, key=by_size)), _placed(sorted(needed, key=by_time)))
+    total = min(_placed(sorted(needed, key=key), unit) for key in (by_size, by_time))
     return total, tuple(Buffer(each.size, each.step) for each in alive)
 
 
@@ -91,7 +91,7 @@ def _lengths(held: Sequence[HeldMemory]) -> dict[int, int]:
     return found
 
 
-def _placed(ordered: Sequence[HeldMemory]) -> int:
+def _placed(ordered: Sequence[HeldMemory], unit: int) -> int:
     """The end of the memory for buffers that get places in this order.
 
     Each is where the least is left free beside those that are alive at the same time.
@@ -99,7 +99,7 @@ def _placed(ordered: Sequence[HeldMemory]) -> int:
     owners = np.array([n for n, each in enumerate(ordered) for _ in each.periods], np.int64)
     starts = np.array([p.start for each in ordered for p in each.periods], np.int64)
     ends = np.array([p.end for each in ordered for p in each.periods], np.int64)
-    sizes = np.array([each.size for each in ordered], np.int64)
+    sizes = np.array([-(-each.size // unit) * unit for each in ordered], np.int64)
     places = np.zeros(len(ordered), np.int64)
     total = count = 0
     for i, each in enumerate(ordered):
@@ -114,9 +114,9 @@ def _placed(ordered: Sequence[HeldMemory]) -> int:
             low, high = places[busy], np.maximum.accumulate(places[busy] + sizes[busy])
             free = np.concatenate(([0], high[:-1]))
             gaps = low - free
-            fitting = np.flatnonzero(gaps >= each.size)
+            fitting = np.flatnonzero(gaps >= sizes[i])
             places[i] = free[fitting[np.argmin(gaps[fitting])]] if fitting.size else high[-1]
-        total = max(total, int(places[i]) + each.size)
+        total = max(total, int(places[i] + sizes[i]))
     return total
 
 

@@ -14,8 +14,10 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from math import inf
 from typing import Any, NamedTuple
 
+from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name
 
@@ -111,11 +113,14 @@ def _combined(events: Sequence[Event], numbers: Mapping[Hashable, int]) -> list[
     return [*others, *sums]
 
 
-def least_memory(events: Sequence[Event], sizes: Mapping[Name, int]) -> list[Event]:
+def least_memory(
+    events: Sequence[Event], sizes: Mapping[Name, int], types: Mapping[Name, TensorType] | None = None
+) -> list[Event]:
     """Returns events in an order that needs little memory: of those that are ready, the one that frees most.
 
-    sizes: bytes of the values that events make; others are not freed. Equal ones run in program order. As the
-    list scheduler of openxla/xla, xla/service/hlo_memory_scheduler.cc.
+    sizes: bytes of the values that events make; others are not freed. types: of values; those of one element
+    are made first. Equal ones run in program order. As the list scheduler of openxla/xla,
+    xla/service/hlo_memory_scheduler.cc.
     """
     made = {name for event in events for name in event.makes}
     reads = [[name for name in dict.fromkeys(event.reads) if name in made] for event in events]
@@ -125,7 +130,11 @@ def least_memory(events: Sequence[Event], sizes: Mapping[Name, int]) -> list[Eve
         for name in names:
             users[name].add(number)
 
-    def priority(number: int) -> tuple[int, int]:
+    elements = {number for number, event in enumerate(events) if types and _is_element(event, types)}
+
+    def priority(number: int) -> tuple[float, int]:
+        if number in elements:
+            return -inf, number
         freed = sum(sizes.get(name, 0) for name in reads[number] if len(users[name]) == 1)
         return sum(sizes.get(name, 0) for name in events[number].makes) - freed, number
 
@@ -150,3 +159,9 @@ def least_memory(events: Sequence[Event], sizes: Mapping[Name, int]) -> list[Eve
                 if waiting[user] == 0:
                     heappush(ready, priority(user))
     return order
+
+
+def _is_element(event: Event, types: Mapping[Name, TensorType]) -> bool:
+    """True if all that an event makes is one element."""
+    made = [types.get(name) for name in event.makes]
+    return bool(made) and all(type_ is not None and {*type_.shape} <= {1} for type_ in made)

@@ -327,7 +327,7 @@ class StoredBlock:
     def _ordered(self, events: Sequence[Event]) -> list[Event]:
         if self.setting.on_host:
             return breadth_first_combined(events)
-        return least_memory(events, self.sizes)
+        return least_memory(events, self.sizes, self.types if self.setting.on_tpu else None)
 
     def _live(self) -> set[Name]:
         live = set[Name](self.results)

@@ -35,7 +35,7 @@ SMALL = 1 << 18
 which it places 16 KiB apart."""
 INTERVALS = ("v5e", "v6e")
 """The targets whose temporaries may be in VMEM, so that the forecast is an interval."""
-SETS = ("jax", "parallel", "kinds", "flax", "equinox", "large")
+SETS = ("jax", "parallel", "kinds", "flax", "equinox", "large", "resident")
 """Sets of tests/xla/spmd, and the programs of `on_large.py`."""
 
 
@@ -97,10 +97,17 @@ def propagated(name: str, targets: list[str], part: str) -> Iterator[tuple[str, 
     function, arguments = make(mesh)
     traced = jax.jit(function, donate_argnums=donated).trace(*arguments)
     for target in targets:
-        if part in found.get(target, {}):
+        known = found.get(target, {}).get(part) or (_own_memory(target, name) if part == "memory" else None)
+        if known is not None:
             platform = "cuda" if target == "h100" else "tpu"
             program = Program.from_jax(traced.lower(lowering_platforms=(platform,)))
-            yield target, propagate(program, progress=False), found[target][part]
+            yield target, propagate(program, progress=False), known
+
+
+def _own_memory(target: str, name: str) -> dict[str, int] | None:
+    """The memory of a program of ../shared/targets that was compiled for a target here."""
+    known = compiled_sets(target).get("shared", {}).get(name)
+    return known and {f"{part}_size_in_bytes": size for part, size in known["memory"].items()}
 
 
 def propagated_models(set_: str, target: str, names: list[str]) -> Iterator[tuple[str, Result, Any]]:

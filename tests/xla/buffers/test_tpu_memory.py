@@ -15,9 +15,9 @@ _SQUARE = "tensor<1024x1024xf32>"
 
 
 def _temporaries(text: str, target: str = "tpu-v5p") -> float:
-    """The temporaries of a program on each device, in MiB."""
+    """The temporaries of a program on each device, in MiB, but for addresses of tuples (32 KiB each)."""
     result = propagate(Program.parse(f"{_MESH}\n{text}", as_compiled=True), progress=False)
-    return result.memory(target).estimate.temporaries / MIB
+    return round(result.memory(target).estimate.temporaries / MIB, 1)
 
 
 def _dot(left: str, right: str) -> str:
@@ -112,3 +112,62 @@ def test_what_loops_round_is_converted_before() -> None:
     exact = _temporaries(_LOOP.replace("PRECISION", ", precision = [HIGHEST, HIGHEST]"))
     rounded = _temporaries(_LOOP.replace("PRECISION", ""))
     assert 3 < rounded - exact < 5
+
+
+def _interval(text: str) -> tuple[float, float]:
+    """The least and the most temporaries in HBM of a program for v6e, in MiB."""
+    result = propagate(Program.parse(f"{_MESH}\n{text}", as_compiled=True), progress=False)
+    estimate = result.memory("tpu-v6e").estimate
+    return (estimate.temporaries - estimate.in_vmem) / MIB, estimate.temporaries / MIB
+
+
+_ROW = "tensor<256x256xf32>"
+
+
+def _on_rows(lines: str, results: str) -> str:
+    types = ", ".join([_ROW] * len(results.split(",")))
+    return f"func.func @main(%x: {_ROW}, %w: {_ROW}) -> ({types}) {{ {lines} return {results} : {types} }}"
+
+
+_PRODUCT = f"stablehlo.dot_general {{}}, %w, contracting_dims = [1] x [0] : ({_ROW}, {_ROW}) -> {_ROW}"
+
+
+def test_what_fits_beside_arguments_is_in_vmem() -> None:
+    """Three matrices of 4 MiB and what is between two products; not three of 64 MiB."""
+    assert _interval(_chain(_TANH)) == (0, 0)
+    least, most = _interval(_chain(_TANH).replace("1024x1024", "4096x4096"))
+    assert least == 0
+    assert 32 <= most < 33
+
+
+def test_what_calls_make_may_be_in_hbm() -> None:
+    """And so have all tuples addresses: 16 KiB for each, which counts twice."""
+    assert _interval(_on_rows(f"%0 = {_PRODUCT.format('%x')}", "%0")) == (0, 0)
+    call = f"%0 = stablehlo.custom_call @filter(%x) : ({_ROW}) -> {_ROW}"
+    least, most = _interval(_on_rows(call, "%0"))
+    assert least == 0
+    assert 0.25 < most < 0.5
+
+
+def test_elements_are_not_in_vmem() -> None:
+    """A sum is in the memory of a result that is made later; a second one beside it is not."""
+    total = f"""
+        %c = stablehlo.constant dense<0.0> : tensor<f32>
+        %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0, 1]
+            : ({_ROW}, tensor<f32>) -> tensor<f32>
+        %1 = stablehlo.reduce(%w init: %c) applies stablehlo.maximum across dimensions = [0, 1]
+            : ({_ROW}, tensor<f32>) -> tensor<f32>
+        %2 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> {_ROW}
+        %3 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<f32>) -> {_ROW}
+        %4 = stablehlo.add %2, {{}} : {_ROW}
+        %5 = {_PRODUCT.format("%4")}
+        """
+    assert _interval(_on_rows(total.format("%w"), "%4, %5")) == (0, 0)
+    assert _interval(_on_rows(total.format("%3"), "%4, %5"))[1] > 0
+
+
+def test_buffers_are_16_kib_apart() -> None:
+    """A gathered matrix of 4 KiB has 16, of which what is free counts beside the whole."""
+    small = _gathered(f"return %0 : {_SQUARE}").replace("1024x1024", "32x32")
+    result = propagate(Program.parse(f"{_MESH}\n{small}", as_compiled=True), progress=False)
+    assert result.memory("tpu-v5p").estimate.temporaries == (2 * 16 - 4) << 10

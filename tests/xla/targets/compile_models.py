@@ -20,6 +20,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -132,6 +133,7 @@ def compile_all(target: str, texts: dict[str, str], set_: str, made: Path) -> No
             print(json.dumps([set_, name, answer]), file=file)
 
 
+@cache
 def compiled_sets(target: str) -> dict[str, dict[str, Any]]:
     """What the compiler of a target made of the sets of tests/xla/spmd: by set and program."""
     place = Path(__file__).parent / f"compiled_{target}.json"

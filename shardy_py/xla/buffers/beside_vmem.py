@@ -1,0 +1,185 @@
+"""XLA:TPU's memory in HBM for a program whose values are in VMEM: single elements, and addresses of tuples.
+
+Values of one element are never in VMEM. They are in the memory of results while that is free, and those that
+only arithmetic of single elements reads in memory for scalars. What makes a tuple (an op with several
+results, a copy into VMEM, a permute, a loop) has the addresses of its parts in memory of its own: 32 bytes,
+16 KiB apart. If there is nothing else in HBM, none is allocated. Source: buffers as XLA:TPU assigned them in
+200 programs.
+
+Not here: which values are in VMEM (`chips.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from math import prod
+
+from shardy_py.mlir.dialects.stablehlo import PadOp, PartitionIdOp
+from shardy_py.ops import TABLE, Family, OpRecord, Storage
+from shardy_py.ops.custom_calls import CALL
+from shardy_py.ops.dimensions import ScatterDimensions
+from shardy_py.xla.buffers.assignment import Assignment
+from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.held import HeldMemory, ResultMemory
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.stored import StoredBlock
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
+
+_PLACE = 16 << 10
+"""The bytes between what is in HBM beside values in VMEM."""
+
+
+def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
+    """Returns the bytes of addresses if all that is read is fetched, and each op makes a tuple.
+
+    XLA:TPU counts what is free between buffers beside the whole, so that almost all counts twice.
+    """
+    events = [event for event, _ in _all(assignment) if event.reads]
+    fetched = {name for event in events for name in event.reads}
+    return 2 * _PLACE * (len(fetched) + len(events) + len(block.results))
+
+
+def addresses(block: StoredBlock, assignment: Assignment) -> int:
+    """Returns the bytes of addresses, with what is free between them, of known tuples.
+
+    These are those of permutes, loops and ops of several values, and of an argument that an op reads, which
+    is fetched before the program runs.
+    """
+    known = sum(_is_permute(event) or len(event.makes) > 1 for event, _ in _all(assignment))
+    arguments = {value.name for value in block.block.arguments}
+    reads = (event.reads for event in assignment.events if _is_op(event))
+    is_fetched = not arguments.isdisjoint(chain.from_iterable(reads))
+    return 2 * _PLACE * (known + is_fetched)
+
+
+def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
+    """Returns whether anything may be in HBM although all values fit into VMEM."""
+    events = [*_all(assignment)]
+    if any(_is_emitted_apart(event) for event, _ in events):
+        return True
+    offsets = sum(_offsets(block, event, in_loop=in_loop) for event, in_loop in events)
+    offsets += len({key for event, _ in events for key in _padded_dimensions(event)})
+    return (
+        offsets > len(block.results) or _has_parts_apart(block, assignment) or _has_elements_apart(assignment)
+    )
+
+
+def bytes_apart(assignment: Assignment) -> int:
+    """Returns the bytes of what emitters of their own make: that may be in HBM itself."""
+    events = ((of, event) for of, event in _each(assignment) if _is_emitted_apart(event))
+    return sum(of.sizes[name] for of, event in events for name in event.makes)
+
+
+def _each(assignment: Assignment) -> Iterator[tuple[Assignment, Event]]:
+    """The events of a computation and of those in it, with the computation of each."""
+    for event, regions in zip(assignment.events, assignment.regions, strict=True):
+        yield assignment, event
+        for region in regions:
+            yield from _each(region)
+
+
+def _all(assignment: Assignment, *, in_loop: bool = False) -> Iterator[tuple[Event, bool]]:
+    """The events of a computation and of those in it, and whether a loop or branch runs them."""
+    for event, regions in zip(assignment.events, assignment.regions, strict=True):
+        yield event, in_loop
+        for region in regions:
+            yield from _all(region, in_loop=True)
+
+
+def _is_permute(event: Event) -> bool:
+    return event.sent is not None and event.sent.kind == "collective_permute"
+
+
+def _is_op(event: Event) -> bool:
+    """True for an op that computes, which neither sends nor only gives names."""
+    step = event.step
+    return step is not None and event.sent is None and TABLE[step.record.name].storage is not Storage.ALIAS
+
+
+def _is_emitted_apart(event: Event) -> bool:
+    """True for an op with an emitter of its own: a call, or one that makes several values, as a sort.
+
+    Also where the program asks for its device, from which it may compute any number of offsets.
+    """
+    step = event.step
+    if step is None or step.blocks or not _is_op(event):
+        return False
+    name = step.record.name
+    is_call = name.startswith(CALL) or name == PartitionIdOp.name
+    return is_call or len(step.results) > 1 or _scatters_elements(step.record)
+
+
+def _scatters_elements(record: OpRecord) -> bool:
+    """True for a scatter of single elements, which cores for sparse data run."""
+    is_scatter = COMPILED.of(record.name).form is NodeForm.SCATTER
+    return is_scatter and not ScatterDimensions.of(record.attributes).offsets
+
+
+def _offsets(block: StoredBlock, event: Event, *, in_loop: bool) -> int:
+    """The offsets that a device looks up for an event: each is an element in HBM.
+
+    A device looks up which part of an operand it has, or sends, and where that is in the end.
+    """
+    step, sent = event.step, event.sent
+    if step is None:
+        return 0
+    row = TABLE[step.record.name]
+    if sent is not None and _is_permute(event):
+        if STORED.of(step.record.name).has_halo:
+            return int(in_loop)
+        if row.collective is not None and row.collective.names_devices:
+            return 0  # the program says which
+        return 1 + (sent.held_bytes < block.sizes.get(event.reads[0], 0))
+    return int(sent is None and row.kind is Family.INDEXED and bool(block.sent_for(step)))
+
+
+def _padded_dimensions(event: Event) -> Iterator[tuple[int, int]]:
+    """The sharded dimensions that a pad moves elements along: a device looks up its place in each."""
+    step = event.step
+    if step is not None and event.sent is not None and step.record.name == PadOp.name:
+        counts = () if step.targets[0] is None else step.targets[0].dimensions
+        yield from ((dimension, count) for dimension, count in enumerate(counts) if count > 1)
+
+
+def _has_parts_apart(block: StoredBlock, assignment: Assignment) -> bool:
+    """True if loops keep parts of sums, and carry all results: devices look up which, once for a group.
+
+    The memory of what loops do not carry is free while they run.
+    """
+    loops = (event for event in assignment.events if event.step is not None and event.step.blocks)
+    carried = {name for event in loops for name in event.makes}
+    sums = (event.sums[0] for event, in_loop in _all(assignment) if in_loop and event.sums and not event.over)
+    return len({(each.group, each.group_size) for each in sums}) > sum(
+        n not in carried for n in block.results
+    )
+
+
+def _has_elements_apart(assignment: Assignment) -> bool:
+    """True if values of one element are not all in the memory of results."""
+    slots, found = assignment.held()
+    results = ResultMemory(slots)
+    for each in found:
+        if each.periods and each.event is not None and _is_element(each.event):
+            alone = [period._replace(over=()) for period in each.periods]
+            if results.take(HeldMemory(each.size, alone, each.order), ()) is None:
+                return True
+    return False
+
+
+def _is_element(event: Event) -> bool:
+    """True if an event makes one element in memory: not by arithmetic, which runs beside vectors."""
+    if event.sums:
+        return all(prod(each.held_shape) == 1 for each in event.sums)
+    step = event.step
+    if step is None or event.sent is not None or not event.reads:
+        return False
+    if TABLE[step.record.name].elementwise(step.record):
+        return False
+    pairs = zip(step.record.results, step.targets, strict=False)
+    shapes = (
+        type_.shape if tiling is None else tiling.local_shape([size or 0 for size in type_.shape])
+        for type_, tiling in pairs
+        if type_ is not None
+    )
+    return all(prod(size or 0 for size in shape) == 1 for shape in shapes)
