@@ -240,7 +240,8 @@ class StoredBlock:
     def _fusion(self) -> Fusion:
         """The fusion of the steps that are needed, on chips."""
         live = self._live()
-        steps = [step for step in self.steps if not step.results or not live.isdisjoint(self.makes(step))]
+        makes = self.makes
+        steps = [step for step in self.steps if not step.results or not live.isdisjoint(makes(step))]
         reads, on_tpu = self._reads, self.setting.on_tpu
         return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, reads, on_tpu)
 
@@ -331,15 +332,17 @@ class StoredBlock:
 
     def _live(self) -> set[Name]:
         live = set[Name](self.results)
+        makes, reads, passed = self.makes, self._reads, self._passed
         for step in reversed(self.steps):
-            if not step.results or not live.isdisjoint(self.makes(step)):
-                live.update(self._reads(step))
+            made = makes(step) if passed else step.results
+            if not made or not live.isdisjoint(made):
+                live.update(reads(step))
         return live
 
     def _reads(self, step: PlannedOp) -> Sequence[Name]:
         """The stored names of what a step reads: known once all steps are listed."""
         names, alias = step.operands, self.alias
-        if not step.blocks and (not alias or not any(map(alias.__contains__, names))):
+        if not step.blocks and alias.keys().isdisjoint(names):
             return names
         found = self._known_reads.get(id(step))
         if found is None:
