@@ -65,8 +65,10 @@ class VerifiedModule:
     @cached_property
     def is_by_torch(self) -> bool:
         """True if arguments have the names of a module's parameters: advice is in PyTorch's words."""
-        arguments = (entry for entry in self.values.table.entries if entry.role == "argument")
-        return not self.is_by_jax and any(is_parameter(entry.label) for entry in arguments)
+        if self.is_by_jax:
+            return False
+        ends = self.values.table.boundaries.values()
+        return any(entry.role == "argument" and is_parameter(entry.label) for entry in ends)
 
     @cached_property
     def has_explicit_axes(self) -> bool:

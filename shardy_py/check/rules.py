@@ -68,12 +68,17 @@ def _find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
 )
 def _find_unused_axes(result: Result, limits: Limits) -> Iterator[Finding]:
     used: dict[str, set[str]] = {}
+    seen: set[tuple[int, tuple[str, ...]]] = set()
     for value in result.values:
         sharding = value.sharding
         if sharding is not None and not sharding.mesh.is_maximal:
+            manual = manual_axes(value.entry.op)
+            if (id(sharding), manual) in seen:  # values keep their shardings, which are few
+                continue
+            seen.add((id(sharding), manual))
             axes = used.setdefault(str(sharding.value.mesh), set())
             axes.update(axis.name for axis in tensors.used_axes(sharding))
-            axes.update(manual_axes(value.entry.op))
+            axes.update(manual)
     for name, mesh in result.program.meshes.items():
         if used and name not in used:
             continue  # the program uses another mesh: no device is idle because of this one

@@ -73,18 +73,11 @@ def signature_of(op: Operation, number: Callable[[Attribute], int] = id) -> tupl
     number: represents a type or an attribute; its identity by default.
     """
     properties, attributes = op.properties, op.attributes
-    operand_types, result_types = map(type_of, operands_of(op)), map(type_of, op.results)
+    operands, results = map(number, map(type_of, operands_of(op))), map(number, map(type_of, op.results))
     key: tuple[Hashable, ...] = (
-        (op.__class__, *map(number, operand_types), None, *map(number, result_types))
+        (op.__class__, *operands, None, *results)
         if not properties
-        else (
-            op.__class__,
-            *properties,
-            *map(number, properties.values()),
-            *map(number, operand_types),
-            None,
-            *map(number, result_types),
-        )
+        else (op.__class__, *properties, *map(number, properties.values()), *operands, None, *results)
     )
     if attributes:
         for name in attributes:

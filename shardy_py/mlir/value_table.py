@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -19,7 +19,7 @@ from shardy_py.base.errors import Diagnostic, ShardyError, closest
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.holders import Holder, Place, read
-from shardy_py.mlir.ir import blocks_of, file_names, type_of, walk_pre_order
+from shardy_py.mlir.ir import blocks_of, file_names, walk_pre_order
 from shardy_py.mlir.location_names import location_text, name_in
 from shardy_py.mlir.module_paths import ops_by_module, outputs_of
 from shardy_py.mlir.symbols import function_name, functions_of
@@ -123,8 +123,23 @@ class ValueTable:
     @cached_property
     def boundaries(self) -> Mapping[tuple[str, Role, int], ValueEntry]:
         """The arguments and results of functions, by function, role and number, in program order."""
-        entries = (entry for entry in self.entries if entry.role != "intermediate")
+        entries: Iterable[ValueEntry] = chain.from_iterable(chain(*pair) for pair in self._ends.values())
+        if not self._ends:
+            entries = (entry for entry in self.entries if entry.role != "intermediate")
         return {(entry.function, entry.role, entry.index): entry for entry in entries}
+
+    @cached_property
+    def _ends(self) -> dict[int, tuple[tuple[ValueEntry, ...], tuple[ValueEntry, ...]]]:
+        """By the identity of each function its arguments and results, which need none of the values inside.
+
+        Empty if there are functions elsewhere than in the module, or with several blocks.
+        """
+        others = [op for op in self.module.body.block.ops if op.regions and op.__class__ is not FuncOp]
+        functions = functions_of(self.module)
+        if others or any(len(function.body.blocks) > 1 for function in functions):
+            return {}
+        names = ValueNames(self.module, syntax_table(), only_arguments=True).of
+        return {id(f): (tuple(_arguments(f, names)), tuple(_results(f))) for f in functions}
 
     @cached_property
     def functions(self) -> tuple[str, ...]:
@@ -255,27 +270,38 @@ class ValueTable:
 
     def _collect(self) -> Iterator[ValueEntry]:
         names = ValueNames(self.module, syntax_table()).of
-        function: Operation | None = None
+        known = self._ends
+        results: Iterable[ValueEntry] = ()
         symbol = ""
         for op in walk_pre_order(self.module, include_root=False):
             if op.__class__ is FuncOp:
-                yield from _results(function)
-                function, symbol = op, function_name(op)
+                yield from results
+                symbol = function_name(op)
+                arguments, results = known.get(id(op)) or (_arguments(op, names), _results(op))
+                yield from arguments
+                continue
             for index, result in enumerate(op.results):
-                name = names.get(id(result), "")
-                yield ValueEntry(name, symbol, "intermediate", type_of(result), op, index, result)
-            for block in blocks_of(op) if op.regions else ():
-                for index, argument in enumerate(block.args):
-                    role: Role = "argument" if op is function else "intermediate"
-                    label = name_in(argument.location) if op is function else ""
-                    name = names.get(id(argument), "")
-                    yield ValueEntry(name, symbol, role, argument.type, op, index, argument, label)
-        yield from _results(function)
+                yield ValueEntry(
+                    names.get(id(result), ""), symbol, "intermediate", result.type, op, index, result
+                )
+            if op.regions:
+                for block in blocks_of(op):
+                    for index, argument in enumerate(block.args):
+                        name = names.get(id(argument), "")
+                        yield ValueEntry(name, symbol, "intermediate", argument.type, op, index, argument)
+        yield from results
 
 
-def _results(function: Operation | None) -> Iterator[ValueEntry]:
-    if function is None:
-        return
+def _arguments(function: Operation, names: Mapping[int, str]) -> Iterator[ValueEntry]:
+    """The arguments of all blocks of a function."""
+    symbol = function_name(function)
+    for block in blocks_of(function):
+        for index, argument in enumerate(block.args):
+            name, label = names.get(id(argument), ""), name_in(argument.location)
+            yield ValueEntry(name, symbol, "argument", argument.type, function, index, argument, label)
+
+
+def _results(function: Operation) -> Iterator[ValueEntry]:
     types = function_type_of(function).outputs.data
     attributes = dictionaries_of(function, "res_attrs")
     symbol = function_name(function)

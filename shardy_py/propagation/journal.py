@@ -122,10 +122,20 @@ class Arrivals:
         self.program = program
         self.journal = journal
         self._moves: dict[tuple[int, tuple[int, ...]], tuple[_Move, ...]] = {}
+        self._known: dict[int, Sequence[Arrival]] = {}
 
     def at(self, slot: int) -> Sequence[Arrival]:
         """The arrivals at a slot, in order, computed on demand, once per distinct step."""
-        return self._by_slot.get(slot, ())
+        known = self._known.get(slot)
+        if known is None:
+            entries = self.journal.entries
+            known = self._known[slot] = [
+                arrival
+                for index in self._entries_at.get(slot, ())
+                for arrival in self._of_entry(index, entries[index])
+                if arrival.slot == slot
+            ]
+        return known
 
     def slots_of(self, number: int) -> tuple[int, ...]:
         """The slots of a step; for a function result, those of the returned value and the result."""
@@ -141,12 +151,18 @@ class Arrivals:
         return self.program.kinds[self.program.step_kinds[number]].rule
 
     @cached_property
-    def _by_slot(self) -> dict[int, list[Arrival]]:
-        by_slot: dict[int, list[Arrival]] = {}
-        for index, entry in enumerate(self.journal.entries):
-            for arrival in self._of_entry(index, entry):
-                by_slot.setdefault(arrival.slot, []).append(arrival)
-        return by_slot
+    def _entries_at(self) -> dict[int, list[int]]:
+        """By slot, the entries of the journal that change it, or a member of its sharding group."""
+        found: dict[int, list[int]] = {}
+        program, groups = self.program, self.program.groups
+        for index, (number, _, _, changes) in enumerate(self.journal.entries):
+            slots = self.slots_of(number)
+            changed = [slots[position] for position, _ in changes]
+            if groups:
+                changed += [member.slot for slot in changed for member in program.other_members(slot)]
+            for slot in changed if len(changed) == 1 else dict.fromkeys(changed):
+                found.setdefault(slot, []).append(index)
+        return found
 
     def _of_entry(self, index: int, entry: Entry) -> Iterator[Arrival]:
         number, _, _, changes = entry

@@ -97,7 +97,7 @@ class ResultVerdicts:
         None if none helps, or if it is of a report on which nothing is tried.
         """
         report = self._result.forecasts.report_of(use)
-        if report is None or self.of(report).not_tried:
+        if report is None or not self._tries(report):
             return None
         advice = self._result.kept(ResultAdvice)
         adviser = advice.adviser(report)
@@ -109,12 +109,17 @@ class ResultVerdicts:
     def is_tried(self, use: CollectiveUse) -> bool:
         """Returns whether changes for a collective were tried."""
         report = self._result.forecasts.report_of(use)
-        if report is None or self.of(report).not_tried:
+        if report is None or not self._tries(report):
             return False
         if id(report) not in self._tried:
             alike = (each for group in tried_groups(report) for each in group.uses)
             self._tried[id(report)] = frozenset(map(group_key, alike))
         return group_key(use) in self._tried[id(report)]
+
+    def _tries(self, report: CommunicationReport) -> bool:
+        """True if changes are tried for a report, once they were; where none is, no verdict is made."""
+        reason = _not_tried(self._result, report, self._result.kept(ResultAdvice))
+        return not reason and not self.of(report).not_tried
 
 
 @without_collection()

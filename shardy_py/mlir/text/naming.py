@@ -29,9 +29,13 @@ class ValueNames:
 
     of: name with `%` (and `#n` in a group of results) by `id` of the value.
     prefix: the text before an op with results: `%0 = `, `%0:2 = `, by `id` of the op.
+    only_arguments: whether of the regions in those of `root` only the arguments of their entry blocks are
+    named, as those of the functions of a module.
     """
 
-    def __init__(self, root: Operation, syntax: SyntaxTable, *, generic: bool = False) -> None:
+    def __init__(
+        self, root: Operation, syntax: SyntaxTable, *, generic: bool = False, only_arguments: bool = False
+    ) -> None:
         self.of: dict[int, str] = {}
         self.prefix: dict[int, str] = {}
         self._number = self._argument_number = self._conflict = 0
@@ -46,6 +50,9 @@ class ValueNames:
             if not generic:
                 self._number, self._argument_number, self._conflict = counters
             self._used = _Scope(outer)
+            if only_arguments and region.parent is not root:
+                self._number_entry(region)
+                continue
             nested = self._number_region(region)
             counters = (self._number, self._argument_number, self._conflict)
             waiting.extend([(inner, counters, self._used) for inner in nested])
@@ -68,6 +75,12 @@ class ValueNames:
                 op = op.next_op
         return nested
 
+    def _number_entry(self, region: Region) -> None:
+        """Names the arguments of the first block of `region`."""
+        first = region.first_block
+        if first is not None and first.args:
+            self._number_arguments(first.args, self._argument_hints(region), is_entry=True)
+
     def _argument_hints(self, region: Region) -> Sequence[str | None]:
         parent = region.parent
         syntax = self._syntax_of(type(parent)) if parent is not None else None
@@ -78,6 +91,7 @@ class ValueNames:
     def _number_arguments(
         self, arguments: Sequence[object], hints: Sequence[str | None], is_entry: bool
     ) -> None:
+        """Names the arguments of a block."""
         hinted = [hints[i] if i < len(hints) else None for i in range(len(arguments))]
         for argument, hint in zip(arguments, hinted, strict=True):
             if hint is not None:  # before all others, as names that ops suggest are given first
@@ -94,7 +108,10 @@ class ValueNames:
 
     def _number_operation(self, op: Operation) -> None:
         results = op.results
-        syntax = self._syntax_of(type(op))
+        try:
+            syntax = self._syntaxes[op.__class__]
+        except KeyError:
+            syntax = self._syntax_of(op.__class__)
         if syntax is not None and syntax.result_names is not None and results:
             self._number_groups(op, syntax.result_names(op))
         elif len(results) == 1:

@@ -76,6 +76,32 @@ def is_written(sent: Sent) -> bool:
     return row is not None and row.names_devices
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The facts of a planned collective that no cost model changes, of which several reports ask for one.
+
+    names: of the value that it is sent for, and of its function.
+    """
+
+    axes: Axes
+    names: tuple[str, str]
+    is_scattered: bool
+    is_estimate: bool
+    cause: Cause
+
+
+class _Places(dict[int, tuple[Sent, _Place]]):
+    """The places of the collectives of one program, by the identities of these, which are kept."""
+
+    @staticmethod
+    def of(program: SpmdProgram) -> _Places:
+        """Returns those of a program: the same ones for all reports on it."""
+        known = program.kept.get(_Places)
+        if not isinstance(known, _Places):
+            known = program.kept[_Places] = _Places()
+        return known
+
+
 class PlannedUses:
     """Collectives of the plan of a program, with their axes, costs and causes."""
 
@@ -123,29 +149,35 @@ class PlannedUses:
 
         program: with the shardings of the results of steps.
         """
-        collective = sent.collective
-        op = source_op(sent.step)
-        end = of_kind(next(iter(blocks_of(function))).last_op, Operation)
-        axes = self._axes(collective, op or end)
-        entry = None if op is None or not op.results else self.entries.get(id(op.results[0]))
+        places, collective = _Places.of(program), sent.collective
+        known = places.get(id(sent))
+        if known is None:
+            known = places[id(sent)] = sent, self._place(sent, function, program)
+        place = known[1]
+        cost = cost_of(self.model, collective, place.axes, scattered=place.is_scattered)
         type_ = TensorType(collective.held_shape, collective.element_type)
-        is_sum = collective.kind == "all_reduce" and sent.step is not None and op is not None
-        result = program.result_sharding(sent.step) if is_sum and sent.step and sent.step.results else None
-        scattered = is_scattered(sent, axes, result)
-        cost = cost_of(self.model, collective, axes, scattered=scattered)
-        names = ("", "") if entry is None else (entry.name, entry.function)
-        is_known = op is None or self.runs(op)[1]
-        tensor = type_, None, None, collective.held_bytes, cost
         return CollectiveUse(
             collective.kind,
-            axes,
-            *names,
-            *tensor,
+            place.axes,
+            *place.names,
+            *(type_, None, None, collective.held_bytes, cost),
             collective.times,
-            not is_known,
-            self._cause(op or end, sent),
-            is_scattered=scattered,
+            place.is_estimate,
+            place.cause,
+            is_scattered=place.is_scattered,
         )
+
+    def _place(self, sent: Sent, function: FuncOp, program: SpmdProgram) -> _Place:
+        op = source_op(sent.step)
+        end = of_kind(next(iter(blocks_of(function))).last_op, Operation)
+        axes = self._axes(sent.collective, op or end)
+        entry = None if op is None or not op.results else self.entries.get(id(op.results[0]))
+        is_sum = sent.collective.kind == "all_reduce" and sent.step is not None and op is not None
+        result = program.result_sharding(sent.step) if is_sum and sent.step and sent.step.results else None
+        names = ("", "") if entry is None else (entry.name, entry.function)
+        is_known = op is None or self.runs(op)[1]
+        scattered = is_scattered(sent, axes, result)
+        return _Place(axes, names, scattered, not is_known, self._cause(op or end, sent))
 
     def _cause(self, op: Operation, sent: Sent) -> Cause:
         name, location = written_name(op), op.location

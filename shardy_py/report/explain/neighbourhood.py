@@ -9,7 +9,7 @@ stops at a crossing (`propagation/stops.py`), names and messages (`why_not.py`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
@@ -97,6 +97,7 @@ class Neighbourhood:
         self.propagation = propagation
         self._mappings: dict[int, _Mapping] = {}
         self._components: dict[At, _Component] = {}
+        self._crossing: dict[int, tuple[tuple[int, ...], _Mapping] | None] = {}
         self._regions: dict[tuple[At, AxisRef], Region] = {}
         self._joints: dict[At, tuple[Joint, ...]] = {}
         self._ways: dict[tuple[int, int], tuple[Way, ...]] = {}
@@ -172,21 +173,21 @@ class Neighbourhood:
             return known
         reached: dict[At, None] = {}
         crossed: set[tuple[int, int]] = set()
-        slots_of, mapping_of, places_in = self.propagation.arrivals.slots_of, self._mapping, self._places_in
+        crossing_of, steps_of = self._crossing_of, self._steps
+        members_of = self.members if self.propagation.program.flat.groups else None
         seen, waiting = {start}, [start]
         while waiting:
             slot, dimension = waiting.pop()
-            for member in self.members(slot):
-                for step in self._steps(member):
-                    mapping = mapping_of(step)
-                    if mapping is None:
+            for member in (slot,) if members_of is None else members_of(slot):
+                for step in steps_of(member):
+                    crossing = crossing_of(step)
+                    if crossing is None:
                         continue
-                    factors = {f for at in places_in(step, member) for f in mapping.tensors[at][dimension]}
-                    new = [factor for factor in factors if (step, factor) not in crossed]
-                    if not new:
-                        continue
-                    slots = slots_of(step)
-                    for factor in new:
+                    slots, mapping = crossing
+                    factors = self._factors_at(step, slots, mapping, (member, dimension))
+                    for factor in factors:
+                        if (step, factor) in crossed:
+                            continue
                         crossed.add((step, factor))
                         ats = {(slots[position], at): None for position, at in mapping.places[factor]}
                         found = [at for at in ats if at[0] != UNSHARDABLE]
@@ -202,6 +203,27 @@ class Neighbourhood:
         )
         self._components.update(dict.fromkeys((start, *reached), component))
         return component
+
+    def _factors_at(self, step: int, slots: Sequence[int], mapping: _Mapping, at: At) -> Iterable[int]:
+        """The factors of a dimension of a slot in a step, each once."""
+        member, dimension = at
+        tensors = mapping.tensors
+        if len(slots) > _FEW_TENSORS:
+            return {f for position in self._positions(step)[member] for f in tensors[position][dimension]}
+        if slots.count(member) == 1:
+            factors = tensors[slots.index(member)][dimension]
+            return factors if len(factors) < 2 else {*factors}
+        return {f for i, slot in enumerate(slots) if slot == member for f in tensors[i][dimension]}
+
+    def _crossing_of(self, step: int) -> tuple[tuple[int, ...], _Mapping] | None:
+        """The slots of a step and the places of its factors; None without a rule."""
+        try:
+            return self._crossing[step]
+        except KeyError:
+            mapping = self._mapping(step)
+            known = None if mapping is None else (self.propagation.arrivals.slots_of(step), mapping)
+            self._crossing[step] = known
+            return known
 
     def _reached(self, start: At, axis: AxisRef) -> tuple[dict[At, bool], int]:
         """The slots that `walk` crosses to, with whether each has the axis, and the crossings to those.

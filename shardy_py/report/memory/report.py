@@ -22,7 +22,7 @@ from xdsl.ir import Operation
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.records import dataclass
-from shardy_py.base.releases import Release, current, heading
+from shardy_py.base.releases import Release, current, heading, of
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.base.session import without_collection
 from shardy_py.base.terminal import lines_text
@@ -68,7 +68,6 @@ class MemoryReport(Tabular):
 
     module: ModuleOp
     target: Target
-    collected: collect.CollectedProgram
     chip: Chip | None = None
     spmd: Callable[[], SpmdProgram] | None = None
     release: Release = field(default_factory=current)
@@ -103,8 +102,22 @@ class MemoryReport(Tabular):
         return Symbols(self.module).meshes()
 
     @cached_property
+    def collected(self) -> collect.CollectedProgram:
+        """The arrays of the program, and the steps that make them, which the estimate does not need.
+
+        Raises:
+            ShardyError: a function calls itself, or a sharding does not fit its value.
+        """
+        with without_collection(), of(self.release):
+            return collect.collect_program(self.module, self.target)
+
+    @cached_property
     def entries(self) -> tuple[EntryMemory, ...]:
-        """The entry functions of the program: @main, else all that nothing calls."""
+        """The entry functions of the program: @main, else all that nothing calls.
+
+        Raises:
+            ShardyError: as `collected`.
+        """
         sizes = [tensor.size.bytes.padded_bytes for tensor in self.collected.tensors]
         liveness = LivenessAnalysis(self.collected.computations, sizes)
         with deep_stack():
@@ -130,13 +143,13 @@ class MemoryReport(Tabular):
         return [
             estimate_memory(
                 program,
-                functions[function_name(entry.function)],
-                entry.donated,
+                functions[function_name(function)],
+                collect.donated_arguments(function),
                 on_host=self.chip is None,
                 target="linear" if self.chip is None else self.target,
                 chip=self.chip,
             )
-            for entry in self.collected.entries
+            for function in collect.entry_functions(self.module)
         ]
 
     @cached_property
@@ -308,11 +321,10 @@ def memory_report(
     spmd: makes the program without calls, for the estimate; by default the module has none.
 
     Raises:
-        ShardyError: unknown target, a function calls itself, or a sharding does not fit its value.
+        ShardyError: unknown target.
     """
     layouts, chip = target_of(target)
-    collected = collect.collect_program(module, layouts)
-    return MemoryReport(module, layouts, collected, chip, spmd, compiled_for=_device(target))
+    return MemoryReport(module, layouts, chip, spmd, compiled_for=_device(target))
 
 
 def _device(target: Hardware | AxisPlacement | Target | str) -> str:

@@ -6,7 +6,8 @@ Sums over devices count as XLA counts them: one addition for each element of an 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Set
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from dataclasses import field
 from math import prod
 
 from xdsl.dialects.func import FuncOp
@@ -44,14 +45,13 @@ def counted(program: SpmdProgram, function: FuncOp, *, repeats: bool = True) -> 
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
     facts = PlannedFacts.of(program, function)
-    block, sent, tilings, equal = facts.block, facts.sent, facts.tilings, facts.equal
+    block, sent, equal = facts.block, facts.sent, facts.equal
 
     def local(step: PlannedOp) -> DeviceWork:
         if id(step) in equal:
             return NOTHING
         own = sent.get(id(step), ())
-        held = [tilings.get(name) for name in step.operands]
-        found = local_work(step, own, held, is_planned=program.is_planned)
+        found = facts.work(step, own)
         return found + DeviceWork(flops=_added(own)) if own else found
 
     ends = DeviceWork(flops=_added(sent.get(id(None), ())))
@@ -68,6 +68,7 @@ class PlannedFacts:
     """A planned function, and what follows from it for several parts of a report.
 
     sent: the collectives by the identity of their step. tilings: of all values. equal: as `equal_steps`.
+    is_planned: as `local_work` takes it.
     """
 
     block: Block
@@ -75,6 +76,19 @@ class PlannedFacts:
     sent: Mapping[int, list[Sent]]
     tilings: Mapping[Name, Tiling | None]
     equal: Set[int]
+    is_planned: bool
+    _works: dict[int, tuple[PlannedOp, DeviceWork]] = field(
+        default_factory=dict[int, tuple[PlannedOp, DeviceWork]]
+    )
+
+    def work(self, step: PlannedOp, sent: Sequence[Sent]) -> DeviceWork:
+        """Returns the work of a step on each device; sent: what is sent for it."""
+        known = self._works.get(id(step))
+        if known is None:
+            held = [self.tilings.get(name) for name in step.operands]
+            made = local_work(step, sent, held, is_planned=self.is_planned)
+            known = self._works[id(step)] = step, made
+        return known[1]
 
     @staticmethod
     def of(program: SpmdProgram, function: FuncOp) -> PlannedFacts:
@@ -84,7 +98,7 @@ class PlannedFacts:
         if not isinstance(known, PlannedFacts):
             block, plan = program.planned(function)
             made = by_step(plan.sent), dict(tilings_of(block)), equal_steps(block)
-            known = program.kept[key] = PlannedFacts(block, plan, *made)
+            known = program.kept[key] = PlannedFacts(block, plan, *made, program.is_planned)
         return known
 
 

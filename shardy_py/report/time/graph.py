@@ -22,7 +22,7 @@ from shardy_py.report.communication.as_compiled import IssuedUses
 from shardy_py.report.communication.by_xla import PlannedUses, is_written
 from shardy_py.report.communication.collect import CollectiveUse, collectives_by_op
 from shardy_py.report.time.counted import PlannedFacts
-from shardy_py.report.time.local_work import DeviceWork, local_work, read_shares, total_work
+from shardy_py.report.time.local_work import DeviceWork, read_shares, total_work
 from shardy_py.report.time.roofline import Roofline, roofline
 from shardy_py.xla.buffers.collect import donated_arguments
 from shardy_py.xla.buffers.on_chips import chip_block
@@ -108,9 +108,9 @@ class OpTimer:
         self.program = program
         self.function = function
         self.hardware = hardware
-        facts = PlannedFacts.of(program, function)
+        self.facts = facts = PlannedFacts.of(program, function)
         self.main, self.plan = facts.block, facts.plan
-        self.tilings, self.equal, self.sent = facts.tilings, facts.equal, facts.sent
+        self.equal, self.sent = facts.equal, facts.sent
         self.uses, self.written = priced.uses, priced.written
         self.by_collective = {id(each.collective): each for each in self.plan.sent}
         self.timed: set[int] = set()
@@ -197,7 +197,8 @@ class OpTimer:
             inside = tuple(self._nodes(block.inside(each), runs * trips) for each in step.blocks)
             bound: Bound = "loop" if is_loop else "branches"
             return TimedNode(name, bound, 0.0, inside=inside, trips=trips, location=location)
-        work = total_work(self._work(block, each) for each in members if id(each) not in self.equal)
+        equal, work_of, sent_for = self.equal, self.facts.work, block.sent_for
+        work = total_work([work_of(each, sent_for(each)) for each in members if id(each) not in equal])
         # XLA merges equal ops, and absorbs copies for another order of dimensions in layouts.
         is_extra = op is None or id(members[-1]) in self.equal
         size = 0.0 if is_extra else self._bytes(block, event, members)
@@ -205,18 +206,16 @@ class OpTimer:
         names = tuple(each.record.name for each in members[:-1])
         return TimedNode(name, found.bound, found.seconds, work, size, location=location, members=names)
 
-    def _work(self, block: StoredBlock, step: PlannedOp) -> DeviceWork:
-        held = [self.tilings.get(name) for name in step.operands]
-        return local_work(step, block.sent_for(step), held, is_planned=self.program.is_planned)
-
     def _bytes(self, block: StoredBlock, event: Event, members: Sequence[PlannedOp]) -> float:
         """The bytes that a group reads and writes: of what it reads in part, that part."""
         step = members[-1]
         parts: dict[Name, float] = {}
-        for each in members:
-            for name, share in zip(each.operands, read_shares(each.record), strict=False):
-                stored = block.stored_name(name)
-                parts[stored] = min(1.0, parts.get(stored, 0.0) + share)
+        shares = [read_shares(each.record) for each in members]
+        if any(own and min(own) < 1.0 for own in shares):  # else all is read as a whole
+            for each, own in zip(members, shares, strict=True):
+                for name, share in zip(each.operands, own, strict=False):
+                    stored = block.stored_name(name)
+                    parts[stored] = min(1.0, parts.get(stored, 0.0) + share)
         gathered = {
             block.stored_name(step.operands[each.operand])
             for each in block.sent_for(step)

@@ -142,7 +142,7 @@ def _region_work(op: Operation | None) -> Work:
     """The operations of the first region of an op; one if it is not known."""
     if op is None or not op.regions:
         return Work(1)
-    inside = [work_of(record_of(each)) for each in op.regions[0].blocks[0].ops if each.results]
+    inside = [known_work(record_of(each)) for each in op.regions[0].blocks[0].ops if each.results]
     return Work(sum(each.flops for each in inside), sum(each.transcendentals for each in inside))
 
 

@@ -8,7 +8,7 @@ combine elements and hold no arrays. Not here: names and tables (`report.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType
@@ -185,7 +185,7 @@ def collect_program(module: ModuleOp, target: Target) -> CollectedProgram:
     """
     collector = _ProgramCollector(module, target)
     with deep_stack():
-        entries = tuple(map(collector.entry, _entry_functions(collector.functions)))
+        entries = tuple(map(collector.entry, entry_functions(module)))
     tensors = tuple(collector.tensors.found)
     return CollectedProgram(tensors, tuple(collector.computations), tuple(collector.ops), entries)
 
@@ -212,8 +212,7 @@ class _ProgramCollector:
         self.tensors = Tensors(module, target)
         self.computations: list[MemoryComputation] = []
         self.ops: list[tuple[Operation, ...]] = []
-        defined = (op for op in module.body.block.ops if is_defined_function(op))
-        self.functions = {function_name(op): op for op in defined}
+        self.functions = _defined_functions(module)
         self._callees: dict[str, int | None] = {}
 
     def entry(self, function: Operation) -> EntryFunction:
@@ -378,7 +377,13 @@ class _ProgramCollector:
         return MemoryStep((*reads, *outer), tuple(makes), (), Runs((NestedComputation(index, arguments),)))
 
 
-def _entry_functions(functions: Mapping[str, Operation]) -> list[Operation]:
+def _defined_functions(module: ModuleOp) -> dict[str, Operation]:
+    return {function_name(op): op for op in module.body.block.ops if is_defined_function(op)}
+
+
+def entry_functions(module: ModuleOp) -> list[Operation]:
+    """Returns the functions at which a program starts: @main, else all that nothing calls."""
+    functions = _defined_functions(module)
     if MAIN in functions:
         return [functions[MAIN]]
     called = {callee_name(call) for function in functions.values() for call in calls_in(function)}

@@ -30,11 +30,24 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
     groups: each stored step with all that is fused into it, by its identity.
     """
     events: list[Event] = []
+    sent_for, captured = block.sent_for, block.rounded.captured
     for step in steps:
-        events += _events(block, step, groups[id(step)])
+        if step.blocks or id(step) in captured or sent_for(step):
+            events += _events(block, step, groups[id(step)])
+        else:
+            events.append(_alone(block, step, groups[id(step)]))
     if block.setting.fused_in_vmem:
         block.for_vmem.update(_of_fusions(block, steps, groups))
     return events
+
+
+def _alone(block: StoredBlock, step: PlannedOp, group: FusedStep) -> Event:
+    """The event of a step without regions for which nothing is sent: nearly all are such."""
+    kind, reads = block.kinds.of(step.record), tuple(group.needs)
+    over: tuple[Name, ...] = ()
+    if kind.is_sent or kind.is_in_place or kind.is_elementwise:
+        over = reads if len(group.over) == len(reads) else tuple([n for n in reads if n in group.over])
+    return Event(step, reads, block.makes(step), over=over, is_update=kind.is_in_place)
 
 
 def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event]:

@@ -29,9 +29,13 @@ class FusedStep(NamedTuple):
     over: Collection[Name]
 
 
+_MANY, _NONE = -1, -2
+"""Instead of the number of the one stored step that others are computed in: it is one of several, or none."""
+
+
 @dataclass(frozen=True, eq=False)
 class Fusion:
-    """The model of fusion of steps.
+    """The model of fusion of steps, which are known by their numbers here.
 
     sizes: of values. sent: for a step. results: that the program returns. kinds: of the records of steps.
     reads: the stored names of what a step reads.
@@ -46,47 +50,74 @@ class Fusion:
     on_tpu: bool = False
 
     @cached_property
+    def _kinds(self) -> list[StoringKind]:
+        of = self.kinds.of
+        return [of(step.record) for step in self.steps]
+
+    @cached_property
+    def _reads(self) -> list[Sequence[Name]]:
+        return [*map(self.reads, self.steps)]
+
+    @cached_property
+    def _sent(self) -> list[Sequence[Sent]]:
+        return [*map(self.sent, self.steps)]
+
+    @cached_property
+    def _users(self) -> dict[Name, list[int]]:
+        """The steps that read each value."""
+        users: dict[Name, list[int]] = {}
+        for number, names in enumerate(self._reads):
+            for name in names:
+                known = users.get(name)
+                if known is None:
+                    users[name] = [number]
+                elif known[-1] != number:
+                    known.append(number)
+        return users
+
+    @cached_property
     def fused(self) -> set[Name]:
         """The values that are computed in their consumers."""
-        steps, users = self.steps, self._users
+        steps, users, on_tpu = self.steps, self._users, self.on_tpu
+        kinds, sent, sizes = self._kinds, self._sent, self.sizes
         returned = set(self.results)
         found: set[Name] = set()
-        roots: dict[int, frozenset[int]] = {}
-        kinds, sizes, sent = self.kinds.of, self.sizes, self.sent
         broadcast = {
             step.results[0]
-            for step in steps
-            if kinds(step.record).is_broadcast and sizes.get(step.operands[0], 0) > 8
+            for step, kind in zip(steps, kinds, strict=True)
+            if kind.is_broadcast and sizes.get(step.operands[0], 0) > 8
         }
+        roots = [*range(len(steps))]
+        """The step that each is computed in, which is stored."""
         products = set[int]()
-        """By identity, the steps that are computed with a product."""
-        taking: dict[int, StoringKind] = {}
-        """By the identity of a step that may take in others, its kind."""
-        for step in reversed(steps):
-            kind, own, number = kinds(step.record), sent(step), id(step)
-            roots[number] = frozenset((number,))
-            takes = kind.is_cheap or kind.row.takes_plain or (self.on_tpu and kind.row.is_product)
-            if takes and not (step.blocks or _gathers(own)):
+        """The steps that are computed with a product."""
+        taking: list[StoringKind | None] = [None] * len(steps)
+        """The kinds of the steps that may take in others."""
+        for number in range(len(steps) - 1, -1, -1):
+            step, kind, own = steps[number], kinds[number], sent[number]
+            row = kind.row
+            is_product = on_tpu and row.is_product
+            if (kind.is_cheap or row.takes_plain or is_product) and not (step.blocks or _gathers(own)):
                 taking[number] = kind
-            if self.on_tpu and kind.row.is_product:
+            if is_product:
                 products.add(number)
                 if not own and self._joins(step, taking, returned, roots, products):
                     (user,) = users[step.results[0]]
                     found.add(step.results[0])
-                    roots[number] = roots[id(user)]
-                    products |= roots[number]
+                    roots[number] = roots[user]
+                    products.add(roots[user])
                 continue
             if own or not kind.is_cheap or step.blocks or len(step.results) != 1:
                 continue
-            if self.on_tpu and kind.row.is_alone_on_tpu:
+            if on_tpu and row.is_alone_on_tpu:
                 continue
             name = step.results[0]
             if name in returned:
                 continue
             consumers = users.get(name, ())
-            into = _roots_of(consumers, roots)
-            if kind.row.is_always_fused or (
-                (len(into) == 1 or not kind.is_expensive or (self.on_tpu and not _is_one_element(step)))
+            into = roots[consumers[0]] if len(consumers) == 1 else _root_of(consumers, roots)
+            if row.is_always_fused or (
+                (into >= 0 or not kind.is_expensive or (on_tpu and not _is_one_element(step)))
                 and self._is_fused_into_all(kind, step, consumers, taking, broadcast)
             ):
                 found.add(name)
@@ -97,67 +128,55 @@ class Fusion:
     def _behind_product(self) -> set[Name]:
         """The values that are computed with the product that they are made of, which nothing else reads."""
         found: set[Name] = set()
-        for step in self.steps:
-            kind = self.kinds.of(step.record)
-            is_plain = kind.is_elementwise or kind.is_transpose
-            if len(step.results) != 1 or self.sent(step):
+        users = self._users
+        for step, kind, names, sent in zip(self.steps, self._kinds, self._reads, self._sent, strict=True):
+            if len(step.results) != 1 or sent:
                 continue
-            if kind.row.is_product or (is_plain and not found.isdisjoint(self._alone(step))):
+            if kind.row.is_product or (
+                (kind.is_elementwise or kind.is_transpose)
+                and any(name in found and len(users[name]) == 1 for name in names)
+            ):
                 found.add(step.results[0])
         return found
-
-    def _alone(self, step: PlannedOp) -> Iterator[Name]:
-        """The values that only this step reads."""
-        return (name for name in self.reads(step) if len(self._users[name]) == 1)
 
     def _joins(
         self,
         step: PlannedOp,
-        taking: Mapping[int, StoringKind],
+        taking: Sequence[StoringKind | None],
         returned: Collection[Name],
-        roots: Mapping[int, frozenset[int]],
+        roots: Sequence[int],
         products: Collection[int],
     ) -> bool:
         """True if a product is computed with the elementwise op that alone reads it, and no other product."""
         readers = self._users.get(step.results[0], ())
         if len(step.results) != 1 or step.results[0] in returned or len(readers) != 1:
             return False
-        kind = taking.get(id(readers[0]))
+        kind = taking[readers[0]]
         if kind is None or not (kind.is_elementwise or kind.is_transpose):
             return False
-        into = roots[id(readers[0])]
-        return len(into) == 1 and into.isdisjoint(products)
-
-    @cached_property
-    def _users(self) -> dict[Name, list[PlannedOp]]:
-        """The steps that read each value."""
-        users: dict[Name, list[PlannedOp]] = {}
-        for step in self.steps:
-            for name in dict.fromkeys(self.reads(step)):
-                known = users.get(name)
-                if known is None:
-                    users[name] = [step]
-                else:
-                    known.append(step)
-        return users
+        into = roots[readers[0]]
+        return into >= 0 and into not in products
 
     def _is_fused_into_all(
         self,
         kind: StoringKind,
         step: PlannedOp,
-        consumers: Iterable[PlannedOp],
-        taking: Mapping[int, StoringKind],
+        consumers: Iterable[int],
+        taking: Sequence[StoringKind | None],
         broadcast: set[Name],
     ) -> bool:
         """True if an op is fused into steps; an expensive one not where its elements are read repeatedly."""
         is_plain = kind.is_elementwise and (self.on_tpu or broadcast.isdisjoint(step.operands))
         for each in consumers:
-            into = taking.get(id(each))
-            if into is not None and into.row.is_product and step.results[0] in self._behind_product:
+            into = taking[each]
+            if into is None:
                 return False
-            takes_plain = into is not None and (into.row.takes_plain or into.row.is_product)
-            is_layout = kind.is_transpose and into is not None and into.row.is_product
-            if into is None or (takes_plain and not (is_plain or kind.is_repeatable or is_layout)):
+            row = into.row
+            if row.is_product and step.results[0] in self._behind_product:
+                return False
+            if (row.takes_plain or row.is_product) and not (
+                is_plain or kind.is_repeatable or (kind.is_transpose and row.is_product)
+            ):
                 return False
             if into.is_broadcast and kind.is_expensive:
                 return False
@@ -166,20 +185,20 @@ class Fusion:
     @cached_property
     def _without_costly(self) -> set[Name]:
         """The fused values that move no more bytes when k consumers read their inputs than when stored."""
-        fused, users = self.fused, self._users
+        fused, users, sizes = self.fused, self._users, self.sizes
         inputs: dict[Name, Iterable[Name]] = {}
         kept = set[Name]()
-        for step in self.steps:
+        for step, names in zip(self.steps, self._reads, strict=True):
             name = step.results[0] if step.results else None
             if name not in fused:
                 continue
-            count, size = len(users[name]), self.sizes.get(name, 0)
+            count = len(users[name])
             if count <= 1:  # costs nothing; the one consumer collects what it reads
                 kept.add(name)
-                inputs[name] = self.reads(step)
+                inputs[name] = names
                 continue
-            read = frozenset(self._stored(self.reads(step), inputs, users))
-            if (count - 1) * sum(self.sizes.get(n, 0) for n in read) <= (count + 1) * size:
+            read = frozenset(self._stored(names, inputs, users))
+            if (count - 1) * sum(sizes.get(n, 0) for n in read) <= (count + 1) * sizes.get(name, 0):
                 kept.add(name)
                 inputs[name] = read
         return kept
@@ -188,7 +207,7 @@ class Fusion:
         self,
         names: Iterable[Name],
         inputs: Mapping[Name, Iterable[Name]],
-        users: Mapping[Name, Sequence[PlannedOp]],
+        users: Mapping[Name, Sequence[int]],
     ) -> Iterator[Name]:
         """The stored values behind names: those of values with one consumer are not known yet."""
         left = [*names]
@@ -208,47 +227,55 @@ class Fusion:
         bytes, as fusion by cost on accelerators does.
         """
         fused = self._without_costly if saves_reads else self.fused
-        makers = {step.results[0]: step for step in self.steps if step.results and step.results[0] in fused}
-        stored = (step for step in self.steps if not step.results or step.results[0] not in fused)
-        return {id(step): self._group(step, makers) for step in stored}
+        makers: dict[Name, int] = {}
+        stored: list[int] = []
+        for number, step in enumerate(self.steps):
+            if step.results and step.results[0] in fused:
+                makers[step.results[0]] = number
+            else:
+                stored.append(number)
+        return {id(self.steps[number]): self._group(number, makers) for number in stored}
 
-    def _group(self, step: PlannedOp, makers: Mapping[Name, PlannedOp]) -> FusedStep:
+    def _group(self, number: int, makers: Mapping[Name, int]) -> FusedStep:
         """Depth first: in a chain of fused steps each is visited once."""
-        reads = dict.fromkeys(self.reads(step))
-        if makers.keys().isdisjoint(reads):
-            return FusedStep([step], [*reads], reads)
-        members: list[PlannedOp] = []
+        reads, steps = self._reads, self.steps
+        own = dict.fromkeys(reads[number])
+        if makers.keys().isdisjoint(own):
+            return FusedStep([steps[number]], [*own], own)
+        members: list[int] = []
         needs: dict[Name, None] = {}
-        seen = {id(step)}
-        left = [(step, iter(self.reads(step)))]
+        seen = {number}
+        left = [(number, iter(reads[number]))]
         while left:
             last, names = left[-1]
             for name in names:
                 maker = makers.get(name)
                 if maker is None:
                     needs[name] = None
-                elif id(maker) not in seen:
-                    seen.add(id(maker))
-                    left.append((maker, iter(self.reads(maker))))
+                elif maker not in seen:
+                    seen.add(maker)
+                    left.append((maker, iter(reads[maker])))
                     break
             else:
                 members.append(last)
                 left.pop()
-        return FusedStep(members, [*needs], self._beside_product(members, needs))
+        over = self._beside_product(members, needs)
+        return FusedStep([steps[each] for each in members], [*needs], over)
 
-    def _beside_product(self, members: Sequence[PlannedOp], needs: Collection[Name]) -> Collection[Name]:
+    def _beside_product(self, members: Sequence[int], needs: Collection[Name]) -> Collection[Name]:
         """The values that fused steps read and no product among them needs."""
-        products = [step for step in members if self.kinds.of(step.record).row.is_product]
+        kinds, reads = self._kinds, self._reads
+        products = [number for number in members if kinds[number].row.is_product]
         if not products:
             return needs
-        makers = {step.results[0]: step for step in members if step.results}
+        makers = {step.results[0]: each for each in members if (step := self.steps[each]).results}
         needed: set[Name] = set()
-        left = [name for step in products for name in self.reads(step)]
+        left = [name for number in products for name in reads[number]]
         while left:
             name = left.pop()
             if name not in needed:
                 needed.add(name)
-                left += self.reads(makers[name]) if name in makers else ()
+                left += reads[makers[name]] if name in makers else ()
         return [name for name in needs if name not in needed]
 
 
@@ -263,13 +290,13 @@ def _gathers(sent: Iterable[Sent]) -> bool:
     return any(each.operand >= 0 and each.collective.kind != "all_reduce" for each in sent)
 
 
-def _roots_of(steps: Sequence[PlannedOp], roots: Mapping[int, frozenset[int]]) -> frozenset[int]:
-    """The stored steps that some are computed in, or two of these: it matters only whether there is one."""
-    if len(steps) == 1:
-        return roots[id(steps[0])]
-    found: set[int] = set()
-    for each in steps:
-        found |= roots[id(each)]
-        if len(found) > 1:
-            break
-    return frozenset(sorted(found)[:2])
+def _root_of(numbers: Iterable[int], roots: Sequence[int]) -> int:
+    """The one stored step that some are computed in; `_MANY` if these are several, `_NONE` if none is."""
+    found = _NONE
+    for number in numbers:
+        root = roots[number]
+        if found == _NONE:
+            found = root
+        elif root not in (found, _NONE):
+            return _MANY
+    return found

@@ -181,12 +181,13 @@ class HostSteps:
         """Sums slices of an operand that only one device has, so that all have them; returns other sums."""
         if len(step.results) != 1 or not operands or TABLE[step.record.name].collective is not None:
             return [each.collective for each in sums]
-        size = self.program.sizes.get(step.results[0], 0)
+        size, own = self.program.sizes.get(step.results[0], 0), self.program.types.get(step.results[0])
         left: list[PlannedCollective] = []
         for reduced in sums:
             each, of = reduced.collective, max(reduced.operand, 0)
             held = TensorType(each.held_shape, each.element_type)
-            if self.program.measure(held) >= size:
+            # The result may be wider than what is planned to be summed: a product that the host makes in f32.
+            if self.program.measure(held if own is None else replace(held, element=own.element)) >= size:
                 left.append(each)
             else:
                 part = self.program.sliced(operands[of], held, "summed", step)

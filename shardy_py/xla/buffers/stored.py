@@ -29,12 +29,11 @@ from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.xla.buffers.settings import CompileSetting
-from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
+from shardy_py.xla.buffers.storing import StoringKinds
 from shardy_py.xla.buffers.vmem import in_vmem
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
-from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import RoundedValues
 
 
@@ -102,10 +101,11 @@ class StoredBlock:
 
     def _inline(self, block: Block) -> None:
         """Lists steps; regions that always run once are part of the block around them."""
-        on_host, kinds, note = self.setting.on_host, self.kinds.of, self._note
+        on_host, kinds, note, listed = self.setting.on_host, self.kinds.of, self._note, self.steps.append
+        in_any_order, is_rounded = self.setting.on_tpu, bool(self.rounded.made)
         for step in block.steps:
             kind = kinds(step.record)
-            if not self.setting.on_tpu:  # whose products read operands in any order
+            if not in_any_order and (kind.is_transpose or kind.row.keeps_layout_of is not None):
                 self._layouts.note(step, kind)
             for name, type_, tiling in zip(step.results, step.record.results, step.targets, strict=False):
                 note(name, type_, tiling)
@@ -119,7 +119,11 @@ class StoredBlock:
                 }
                 self._inline(inner)
                 self.alias |= zip(step.results, inner.results, strict=False)
-            elif self._may_be_alias(step, kind) and self._is_alias(step):
+            elif (
+                kind.is_alias
+                or (kind.row.is_free and not on_host)
+                or (is_rounded and kind.is_conversion and self._is_of_one_type(step))
+            ) and self._is_alias(step):
                 self.alias |= zip(step.results, step.operands, strict=False)
                 holds_back = kind.row.holds_back
                 if holds_back and on_host:
@@ -127,18 +131,14 @@ class StoredBlock:
                 elif holds_back:
                     self._passed |= dict.fromkeys(step.results, self._passing(step))
                 if holds_back or kind.is_renaming:
-                    self.steps.append(step)
-            elif kind.row.is_rewritten and not self.setting.on_tpu:
+                    listed(step)
+            elif kind.row.is_rewritten and not in_any_order:
                 self._list_with_copies(step)
             else:
-                self.steps.append(step)
+                listed(step)
 
-    def _may_be_alias(self, step: PlannedOp, kind: StoringKind) -> bool:
-        """True if a step may only give its operands other names: also a conversion of what is rounded."""
-        if kind.is_alias or (kind.row.is_free and not self.setting.on_host):
-            return True
-        if not self.rounded.made or COMPILED.of(step.record.name).form is not NodeForm.CONVERT:
-            return False
+    def _is_of_one_type(self, step: PlannedOp) -> bool:
+        """True if a conversion converts nothing: its operand is stored rounded to what it makes."""
         own = self.types.get(self.stored_name(step.operands[0])), self.types.get(step.results[0])
         return own[0] is not None and own[1] is not None and own[0].element == own[1].element
 
@@ -198,11 +198,12 @@ class StoredBlock:
     def _note(self, name: Name, type_: TensorType | None, tiling: Tiling | None) -> None:
         """Notes what a device holds of a value."""
         local, self.sizes[name] = self.measure.of(type_, tiling)
-        if local is not None and local.element == "f32" and name in self.rounded.made:
+        if local is None:
+            return
+        if name in self.rounded.made and local.element == "f32":
             local = replace(local, element="bf16")
             self.sizes[name] = measured(local, self.setting.target)
-        if local is not None:
-            self.types[name] = local
+        self.types[name] = local
 
     def _note_added(self, added: Added, size: int) -> None:
         """Notes what a device holds of what an added step makes."""
@@ -240,7 +241,8 @@ class StoredBlock:
     def _fusion(self) -> Fusion:
         """The fusion of the steps that are needed, on chips."""
         live = self._live()
-        steps = [step for step in self.steps if not step.results or not live.isdisjoint(self.makes(step))]
+        makes = self.makes
+        steps = [step for step in self.steps if not step.results or not live.isdisjoint(makes(step))]
         reads, on_tpu = self._reads, self.setting.on_tpu
         return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, reads, on_tpu)
 
@@ -331,15 +333,17 @@ class StoredBlock:
 
     def _live(self) -> set[Name]:
         live = set[Name](self.results)
+        makes, reads, passed = self.makes, self._reads, self._passed
         for step in reversed(self.steps):
-            if not step.results or not live.isdisjoint(self.makes(step)):
-                live.update(self._reads(step))
+            made = makes(step) if passed else step.results
+            if not made or not live.isdisjoint(made):
+                live.update(reads(step))
         return live
 
     def _reads(self, step: PlannedOp) -> Sequence[Name]:
         """The stored names of what a step reads: known once all steps are listed."""
         names, alias = step.operands, self.alias
-        if not step.blocks and (not alias or not any(map(alias.__contains__, names))):
+        if not step.blocks and alias.keys().isdisjoint(names):
             return names
         found = self._known_reads.get(id(step))
         if found is None:

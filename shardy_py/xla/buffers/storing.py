@@ -14,6 +14,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import TransposeOp
 from shardy_py.ops import TABLE, Control, Memory, OpRecord, Repeat, Role, Storage, row_of
 from shardy_py.xla.buffers.facet import STORED, StoredRow
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 
@@ -26,7 +27,9 @@ class StoringKind:
     under other names wherever they have the same size; is_renaming: whether it is listed even so.
     is_to_host: whether it moves a value to memory of the host. is_transpose: whether it has another layout.
     is_cheap: whether XLA fuses it with others. is_elementwise, is_broadcast: what it is. is_expensive:
-    whether it is computed once; is_repeatable: whether it does not matter how often.
+    whether it is computed once; is_repeatable: whether it does not matter how often. is_in_place: whether a
+    result is its operand, changed. is_sent: whether it is a collective itself. is_conversion: whether elements
+    are converted.
     """
 
     record: OpRecord
@@ -41,6 +44,9 @@ class StoringKind:
     is_broadcast: bool
     is_expensive: bool
     is_repeatable: bool
+    is_in_place: bool
+    is_sent: bool
+    is_conversion: bool
 
     @staticmethod
     def of(record: OpRecord) -> StoringKind:
@@ -61,6 +67,9 @@ class StoringKind:
             row.role is Role.BROADCAST,
             row.repeat is Repeat.EXPENSIVE,
             row.repeat is Repeat.FREE,
+            row.storage is Storage.IN_PLACE,
+            row.collective is not None,
+            COMPILED.of(record.name).form is NodeForm.CONVERT,
         )
 
 

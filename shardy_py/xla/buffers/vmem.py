@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from shardy_py.base.deferred import np
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 
@@ -25,13 +26,22 @@ def in_vmem(
     made: dict[Name, int] = {}
     last: dict[Name, int] = {}
     for number, event in enumerate(events):
-        made |= {name: number for name in event.makes if name in names}
-        last |= {name: number for name in event.reads if name in names}
-    used = [0] * len(events)
-    periods = {name: range(start, last.get(name, start) + 1) for name, start in made.items()}
-    for name in sorted(periods, key=lambda name: (len(periods[name]), sizes[name], periods[name].start)):
-        period, size = periods[name], sizes[name]
-        if size <= room and max(used[period.start : period.stop]) + size <= room:
-            for moment in period:
-                used[moment] += size
+        for name in event.makes:
+            if name in names:
+                made[name] = number
+        for name in event.reads:
+            if name in names:
+                last[name] = number
+    ends = (last.get(name, start) + 1 for name, start in made.items())
+    # The shortest first, then the smallest, then the earliest; the number keeps equal ones in order.
+    periods = sorted(
+        (end - start, sizes[name], start, number, name)
+        for number, ((name, start), end) in enumerate(zip(made.items(), ends, strict=True))
+        if sizes[name] <= room
+    )
+    used = np.zeros(len(events), np.int64)
+    for length, size, start, _, name in periods:
+        moments = used[start : start + length]
+        if int(moments.max()) + size <= room:
+            moments += size
             yield name

@@ -249,15 +249,27 @@ class _Reader:
 
     def _plain_step(self, op: Operation) -> PlannedOp:
         """The step of an op that runs no regions: nearly all are such."""
-        names, results = self._named(operands_of(op)), op.results
-        shardings = [*map(self.shardings.of, results)]
-        targets = (*map(self._tiling, results, shardings),)
-        is_unreduced = bool(shardings and shardings[0] is not None and shardings[0].unreduced_axes)
+        names, results = self.names, op.results
+        try:
+            operands = tuple([names[id(value)] for value in operands_of(op)])
+        except KeyError:  # of a value that is not made yet
+            operands = self._named(operands_of(op))
         signature = signature_of(op)
         record = self.records.get(signature)
         if record is None:
             record = self.records[signature] = _with_number(op, self._with_groups(op))
-        return PlannedOp(record, names, self._named(results), targets, (), 1, op, is_unreduced)
+        if len(results) == 1:
+            (result,) = results
+            sharding = self.shardings.of(result)
+            known = self.known.get((id(type_of(result)), id(sharding)))
+            target = self._tiling(result, sharding) if known is None else known[0]
+            is_unreduced = sharding is not None and bool(sharding.unreduced_axes)
+            made = (names.setdefault(id(result), len(names)),)
+            return PlannedOp(record, operands, made, (target,), (), 1, op, is_unreduced)
+        shardings = [*map(self.shardings.of, results)]
+        targets = (*map(self._tiling, results, shardings),)
+        is_unreduced = bool(shardings and shardings[0] is not None and shardings[0].unreduced_axes)
+        return PlannedOp(record, operands, self._named(results), targets, (), 1, op, is_unreduced)
 
     def _is_unreduced(self, op: Operation) -> bool:
         sharding = self.shardings.of(op.results[0]) if op.results else None

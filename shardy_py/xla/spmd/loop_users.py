@@ -26,7 +26,7 @@ _NUMBERS = "dot_dimension_numbers"
 
 @dataclass(frozen=True, slots=True)
 class ValueUses:
-    """The values of a block that are used, also by later steps.
+    """The values of a block that products read.
 
     users: the steps that read each. tilings: those that the program gives them. known: the tilings that
     products want of operands, by the identities of what that depends on, which the block keeps.
@@ -40,13 +40,16 @@ class ValueUses:
 
     @staticmethod
     def of(block: Block, live: Container[Name]) -> ValueUses:
-        """The values of a block. live: those that something needs."""
+        """The values of a block that products read. live: those that something needs."""
         users: dict[Name, list[PlannedOp]] = {}
+        read = {name for step in block.steps if _NUMBERS in step.record.attributes for name in step.operands}
         tilings = {value.name: value.tiling for value in block.arguments}
         for step in block.steps:
-            tilings.update(zip(step.results, step.targets, strict=True))
-            if not step.results or any(name in live for name in step.results):
-                for name in dict.fromkeys(step.operands):
+            results = step.results
+            if not read.isdisjoint(results):
+                tilings.update(zip(results, step.targets, strict=True))
+            if not read.isdisjoint(step.operands) and (not results or any(name in live for name in results)):
+                for name in read.intersection(step.operands):
                     users.setdefault(name, []).append(step)
         return ValueUses(users, tilings)
 

@@ -52,8 +52,11 @@ class PlannedOp:
 
     def __post_init__(self) -> None:
         targets = self.targets
-        self.plan_key = id(self.record), self.is_unreduced, *map(id, targets)
         self.tensors = self.results
+        if len(targets) == 1 and targets[0] is not None:  # nearly all
+            self.plan_key = id(self.record), self.is_unreduced, id(targets[0])
+            return
+        self.plan_key = id(self.record), self.is_unreduced, *map(id, targets)
         for target in targets:
             if target is None:
                 pairs = zip(self.results, targets, strict=True)

@@ -28,7 +28,8 @@ def into_scatters(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     nodes = body.nodes
     for number in body.order:
         node = nodes[number]
-        if len(node.inputs) != 2 or node.name != ADD:
+        step = node.step
+        if step is None or step.record.name != ADD or len(node.inputs) != 2 or node.role is not NodeRole.OP:
             continue
         for side, other in (node.inputs, node.inputs[::-1]):
             found = _scatter(body, side, number)

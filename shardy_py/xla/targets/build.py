@@ -211,14 +211,14 @@ class _Builder:
         return after, chains
 
     def _plain(self, step: PlannedOp) -> None:
-        shared, values = self.shared, self.shared.values
+        shared, values, names = self.shared, self.shared.values, step.operands
         equal = shared.equal.get(step.plan_key) or shared.equal_steps(step)
         after, chains = (), _NO_CHAINS
         if id(step) in shared.needed:
             after, chains = self._moved(step)
-            inputs = [chains.get(name, values.get(name, -1)) for name in step.operands]
+            inputs = [chains.get(name, values.get(name, -1)) for name in names]
         else:
-            inputs = [values.get(name, -1) for name in step.operands]
+            inputs = [values.get(name, -1) for name in names]
         if equal.is_written and after:
             self._written(step, inputs, after)  # one of the program itself
             return
@@ -233,20 +233,24 @@ class _Builder:
                 inputs, is_whole = self._read(step, inputs, shape_of(first))
                 if is_whole:
                     equal.read.add(key)
-        extra = [node for root, node in chains.items() if root not in step.operands] if chains else []
-        read = (*inputs, *extra)
+        read = tuple(inputs)
+        if chains:
+            read += tuple([node for root, node in chains.items() if root not in names])
         key = (equal.number, *read) if equal.merges(step) else None
         if -1 in read:
             read = tuple([each for each in read if each >= 0])
-        node = self._add(DeviceNode(NodeRole.OP, read, first, step), key)
+        number = None if key is None else self.known.get(key)
+        if number is None:
+            number = self._add(DeviceNode(NodeRole.OP, read, first, step), key)
         if len(step.results) != 1:
-            self._several(step, node, after)
+            self._several(step, number, after)
         elif after:
-            self._finish(step, node, after, 0)
+            self._finish(step, number, after, 0)
         else:
-            values[step.results[0]] = node
+            (name,) = step.results
+            values[name] = number
             if equal.shape is not None:
-                shared.shapes[step.results[0]] = equal.shape
+                shared.shapes[name] = equal.shape
 
     def _read(self, step: PlannedOp, inputs: list[int], shape: Shape) -> tuple[list[int], bool]:
         """The nodes that a step reads: parts of what a device holds more of; True if it reads all.

@@ -8,7 +8,8 @@ ordered after fusion, which may differ, so that other sets are formed; bytes are
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from shardy_py.base.records import dataclass
 from shardy_py.xla.targets.model import DeviceBody, PassChange, Transfer
@@ -57,15 +58,15 @@ class Issued:
 def combined(body: DeviceBody, limits: CombinerLimits) -> tuple[Issued, ...]:
     """Returns the collectives of one computation, not of those inside, as ops of one or several."""
     nodes, reads = body.without_barriers
-    order = [number for number in nodes if body.transfer(number) is not None]
-    places = {number: i for i, number in enumerate(order)}
-    needs = _needs(nodes, reads, places)
-    transfers = [_transfer(body, number) for number in order]
+    sent = [(number, transfer) for number in nodes if (transfer := body.nodes[number].transfer) is not None]
+    order, transfers = [number for number, _ in sent], [transfer for _, transfer in sent]
+    alike = [_alike(kind, transfers, limits) for kind in limits.kinds]
+    places = {order[i]: i for of_kind in alike for each in of_kind for i in each}
+    needs = _needs(nodes, reads, places) if places else {}
     found: dict[int, list[int]] = {}
-    for kind in limits.kinds:
-        for members in _sets(kind, transfers, needs, limits):
+    for of_kind in alike:
+        for members in _sets(of_kind, transfers, needs, limits):
             found[members[0]] = members
-            _join(needs, members)
     joined = {each for members in found.values() for each in members[1:]}
     alone = (i for i in range(len(order)) if i not in joined)
     sets = (found.get(first, [first]) for first in alone)
@@ -79,23 +80,19 @@ def _issued(parts: Sequence[Transfer], nodes: tuple[int, ...]) -> Issued:
     return Issued(tuple(part.changed(change) for part in parts), nodes)
 
 
-def _transfer(body: DeviceBody, number: int) -> Transfer:
-    found = body.transfer(number)
-    assert found is not None
-    return found
-
-
-def _needs(order: Iterable[int], reads: Mapping[int, Iterable[int]], places: Mapping[int, int]) -> list[int]:
-    """For each collective the set of those that it needs, as bits."""
+def _needs(
+    order: Iterable[int], reads: Mapping[int, Iterable[int]], places: Mapping[int, int]
+) -> dict[int, int]:
+    """For each collective that may be combined the set of those that it needs, as bits; places: by node."""
     before: dict[int, int] = {}
-    needs = [0] * len(places)
+    needs: dict[int, int] = {}
     for number in order:
         found = 0
         for each in reads[number]:
             if each in before:
                 found |= before[each]
-        if number in places:
-            place = places[number]
+        place = places.get(number)
+        if place is not None:
             needs[place] = found
             found |= 1 << place
         if found:
@@ -114,36 +111,50 @@ def _key(transfer: Transfer) -> Hashable:
     return groups
 
 
+def _alike(kind: str, transfers: Sequence[Transfer], limits: CombinerLimits) -> list[deque[int]]:
+    """The collectives of a kind that may be in one op, several at a time, in their order."""
+    found: dict[Hashable, deque[int]] = {}
+    for i, each in enumerate(transfers):
+        if each.kind == kind and each.result_bytes <= limits.bytes:
+            found.setdefault(_key(each), deque()).append(i)
+    return [each for each in found.values() if len(each) > 1]
+
+
 def _sets(
-    kind: str, transfers: Sequence[Transfer], needs: Sequence[int], limits: CombinerLimits
-) -> Iterable[list[int]]:
-    """The sets of several collectives of a kind that become one."""
-    left = [i for i, each in enumerate(transfers) if each.kind == kind and each.result_bytes <= limits.bytes]
-    while left:
-        key, members, size = _key(transfers[left[0]]), list[int](), 0
-        for i in left:
-            if _key(transfers[i]) != key:
+    alike: Sequence[deque[int]], transfers: Sequence[Transfer], needs: dict[int, int], limits: CombinerLimits
+) -> Iterator[list[int]]:
+    """The sets of several collectives that become one: each begins with what comes first of all that is left.
+
+    alike: those that may be in one set; receives none in the end. needs: of all that are in no set yet.
+    """
+    while left := [each for each in alike if each]:
+        own = min(left, key=lambda each: each[0])
+        members, passed, others, size = list[int](), list[int](), 0, 0
+        while own and len(members) < limits.count:
+            if needs[own[0]] & others:
+                if not limits.passes_dependent:
+                    break
+                passed.append(own.popleft())
                 continue
-            is_apart = not any(needs[i] >> member & 1 for member in members)
-            if not is_apart and limits.passes_dependent:
-                continue
-            size += transfers[i].result_bytes
-            if size > limits.bytes or not is_apart:
+            size += transfers[own[0]].result_bytes
+            if size > limits.bytes:
                 break
-            members.append(i)
-            if len(members) >= limits.count:
-                break
-        left = [i for i in left if i not in members]
+            others |= 1 << own[0]
+            members.append(own.popleft())
+        own.extendleft(reversed(passed))
+        _join(needs, members)
         if len(members) > 1:
             yield members
 
 
-def _join(needs: list[int], members: Sequence[int]) -> None:
-    """Nodes that need one of the members need all, and all that they need."""
-    own = sum(1 << i for i in members)
-    both = own
+def _join(needs: dict[int, int], members: Sequence[int]) -> None:
+    """What needs one of the members needs all, and all that they need; they are in a set now."""
+    own = both = 0
     for i in members:
-        both |= needs[i]
-    needs[:] = [needed | both if needed & own else needed for needed in needs]
-    for i in members:
-        needs[i] = both & ~own
+        own |= 1 << i
+        both |= needs.pop(i)
+    if len(members) > 1:
+        both |= own
+        for i, needed in needs.items():
+            if needed & own:
+                needs[i] = needed | both

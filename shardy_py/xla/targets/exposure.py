@@ -22,26 +22,34 @@ def with_exposure(body: DeviceBody, issued: Sequence[Issued], synchronous: Seque
 
     synchronous: the kinds that the compiler never starts early.
     """
-    if all(each.kind in synchronous and each.parts[0].collective.instead is None for each in issued):
-        yield from (replace(each, exposed=SYNCHRONOUS) for each in issued)
-        return
+    others = [
+        each for each in issued if each.kind not in synchronous and each.parts[0].collective.instead is None
+    ]
+    tied = _tied(body, others) if others else {}
+    for each in issued:
+        if each.parts[0].collective.instead is not None:
+            yield each  # its own product
+        elif each.kind in synchronous:
+            yield replace(each, exposed=SYNCHRONOUS)
+        else:
+            yield replace(each, exposed=ALONE) if tied[id(each)] else each
+
+
+def _tied(body: DeviceBody, issued: Sequence[Issued]) -> dict[int, bool]:
+    """By the identity of each collective whether all that takes time needs it, or is needed by it."""
     order, reads = body.without_barriers
     works = [number for number in order if _is_work(body.nodes[number])]
     bits = {number: 1 << i for i, number in enumerate(works)}
     every = (1 << len(works)) - 1
     needed = _closure(order, reads, bits)
     needing = _users_closure(order, reads, bits)
+    found: dict[int, bool] = {}
     for each in issued:
-        if each.parts[0].collective.instead is not None:
-            yield each  # its own product
-            continue
-        if each.kind in synchronous:
-            yield replace(each, exposed=SYNCHRONOUS)
-            continue
         tied = 0
         for number in each.nodes:
             tied |= needed.get(number, 0) | needing.get(number, 0)
-        yield each if every & ~tied else replace(each, exposed=ALONE)
+        found[id(each)] = not every & ~tied
+    return found
 
 
 def _closure(

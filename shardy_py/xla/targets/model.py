@@ -16,7 +16,7 @@ from dataclasses import field, replace
 from enum import Enum, auto
 from functools import cached_property
 from math import prod
-from typing import Final
+from typing import Any, Final
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
@@ -128,12 +128,16 @@ class DeviceNode:
 
 @dataclass(frozen=True)
 class DeviceBody:
-    """A computation. arguments, results: nodes; the results of a body may be nodes of those around it."""
+    """A computation. arguments, results: nodes; the results of a body may be nodes of those around it.
+
+    exact: of an entry computation, all nodes, also inside, that something reads in f32; None if not known.
+    """
 
     nodes: Mapping[int, DeviceNode]
     arguments: tuple[int, ...]
     results: tuple[int, ...]
     captured: frozenset[int] = field(default=frozenset())
+    exact: frozenset[int] | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -160,20 +164,22 @@ class DeviceBody:
     def _order(self, passed: Mapping[int, tuple[int, ...]]) -> tuple[int, ...]:
         """The post-order of nodes. passed: what some of them read instead of their inputs."""
         found: list[int] = []
-        state: dict[int, bool] = {}
-        left = [*reversed(self.results)]
+        entered: set[int] = set()
+        left = [number for number in reversed(self.results) if number >= 0]
         nodes = self.nodes
+        pop, append, enter = left.pop, found.append, entered.add
         while left:
-            number = left[-1]
-            known = state.get(number)
-            if known is None and number in nodes:
-                state[number] = False
-                left += reversed(passed.get(number) or nodes[number].inputs)
-                continue
-            left.pop()
-            if known is False:
-                state[number] = True
-                found.append(number)
+            number = pop()
+            if number < 0:  # all that the node behind it needs is there
+                append(~number)
+            elif number not in entered and number in nodes:
+                enter(number)
+                inputs = passed.get(number) or nodes[number].inputs
+                if entered.issuperset(inputs):
+                    append(number)
+                else:
+                    left.append(~number)
+                    left += [each for each in inputs[::-1] if each >= 0 and each not in entered]
         return tuple(found)
 
     @cached_property
@@ -225,6 +231,8 @@ class DeviceBody:
         """The body with new nodes, and with others read instead of some, also by new nodes."""
         if not new and not instead:
             return self
+        if not instead and all(self._reads_alike(*pair) for pair in new.items()):
+            return self._in_this_order(nodes={**self.nodes, **new}, exact=None)
         ends = {number: _end(number, instead) for number in instead}
         nodes = {**self.nodes, **new}
         readers = {user for number in ends for user in self.users.get(number, ()) if user != ROOT}
@@ -232,6 +240,25 @@ class DeviceBody:
             nodes[number] = _redirected(nodes[number], ends)
         results = tuple([ends.get(each, each) for each in self.results]) if ends else self.results
         return DeviceBody(nodes, self.arguments, results, self.captured)
+
+    def with_exact(self, exact: frozenset[int]) -> DeviceBody:
+        """The body, which knows the nodes that something reads in f32."""
+        return self._in_this_order(exact=exact)
+
+    def _reads_alike(self, number: int, node: DeviceNode) -> bool:
+        """True if a node reads what the one of its number in the body does."""
+        own = self.nodes.get(number)
+        return own is not None and own.inputs == node.inputs
+
+    def _in_this_order(self, **changes: Any) -> DeviceBody:
+        """The body with changes after which its nodes read what they did; what follows from that is kept."""
+        made = replace(self, **changes)
+        made.__dict__.update((name, known) for name, known in self.__dict__.items() if name in _OF_INPUTS)
+        return made
+
+
+_OF_INPUTS: Final = frozenset({"order", "users"})
+"""The properties of a body that follow from what its nodes read."""
 
 
 def _end(number: int, instead: Mapping[int, int]) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field, replace
+from enum import Enum, auto
 from itertools import count
 from math import prod
 
@@ -41,7 +42,8 @@ _MOVING = frozenset(
 
 def rounded(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     """The entry computation with collectives of bf16 for those whose results are rounded anyway."""
-    return _changed(body, _Reads().exact(body))
+    exact = _Reads().exact(body)
+    return _changed(body, exact).with_exact(frozenset(exact))
 
 
 def rounded_values(body: DeviceBody, block: Block) -> RoundedValues:
@@ -95,6 +97,32 @@ class _Names:
         )
 
 
+class _Reading(Enum):
+    """How an op reads its operands.
+
+    EXACTLY: in f32. NOT: rounded. AS_READ: as what reads its result. BY_TYPE: that depends on the node.
+    IN_PLACES: as what reads the result in the place of each.
+    """
+
+    EXACTLY = auto()
+    NOT = auto()
+    AS_READ = auto()
+    BY_TYPE = auto()
+    IN_PLACES = auto()
+
+
+def _reading(node: DeviceNode) -> _Reading:
+    """How a node of an op without regions to run reads its operands."""
+    row, seen = TABLE.get(node.name), COMPILED.of(node.name)
+    if row is None or row.kind is Family.PRODUCT:
+        return _Reading.EXACTLY if row is None or not _is_default(node) else _Reading.BY_TYPE
+    if seen.form is NodeForm.BARRIER:
+        return _Reading.IN_PLACES
+    if row.moves_elements or seen.chooses or seen.form in _MOVING:
+        return _Reading.AS_READ
+    return _Reading.BY_TYPE if seen.form in (NodeForm.CONVERT, NodeForm.REDUCE) else _Reading.EXACTLY
+
+
 @dataclass
 class _Reads:
     """Finds the nodes that something reads in f32."""
@@ -103,13 +131,19 @@ class _Reads:
     bodies: list[tuple[DeviceBody, DeviceBody | None, int]] = field(
         default_factory=list[tuple[DeviceBody, "DeviceBody | None", int]]
     )
+    _known: dict[int, _Reading] = field(default_factory=dict[int, _Reading])
 
     def exact(self, entry: DeviceBody) -> set[int]:
         """The nodes of all bodies whose exact values are read, by what reads them and what it is for."""
         self._list(entry, None, -1)
+        if entry.exact is not None:
+            self.found |= entry.exact
+            return self.found
+        if len(self.bodies) == 1:
+            self._add_of(entry)
+            return self.found
         size = -1
-        # Readers come first: without bodies inside, one pass finds all.
-        while size != len(self.found) and (size < 0 or len(self.bodies) > 1):
+        while size != len(self.found):
             size = len(self.found)
             for body, around, loop in reversed(self.bodies):
                 for number in reversed(body.order):
@@ -123,11 +157,44 @@ class _Reads:
             for inner in body.nodes[number].bodies:
                 self._list(inner, body, number)
 
+    def _add_of(self, body: DeviceBody) -> None:
+        """Adds the nodes of a body without others inside: readers come first, and each adds what it reads."""
+        found, nodes, reading_of = self.found, body.nodes, self._reading
+        found.update(number for number in body.results if number in nodes)
+        for number in reversed(body.order):
+            node = nodes[number]
+            if _is_scattered(node):
+                found.add(number)
+            if not node.inputs:
+                continue
+            reading = reading_of(body, number, node)
+            if reading is _Reading.EXACTLY or (reading is _Reading.AS_READ and number in found):
+                found.update(node.inputs)
+            elif reading is _Reading.IN_PLACES:
+                found.update(each for each in node.inputs if self._passes_exactly(body, each, number))
+        found.discard(ROOT)
+
+    def _reading(self, body: DeviceBody, number: int, node: DeviceNode) -> _Reading:
+        """How a node without bodies reads its inputs: what puts together what neighbours send is moved."""
+        step = node.step
+        if step is None or node.role is not NodeRole.OP:
+            return _Reading.AS_READ
+        # The program keeps its records, so that their identities are their own.
+        reading = self._known.get(id(step.record))
+        if reading is None:
+            reading = self._known[id(step.record)] = _reading(node)
+        if reading is not _Reading.BY_TYPE:
+            return reading
+        if TABLE[node.name].kind is Family.PRODUCT:
+            return _Reading.EXACTLY if _is_multiplied(body, node) else _Reading.NOT
+        form = body.form(number)
+        if form is NodeForm.CONVERT:
+            is_exact = node.type is None or node.type.element != _NARROW
+            return _Reading.EXACTLY if is_exact else _Reading.NOT
+        return _Reading.EXACTLY if form is NodeForm.NONE else _Reading.AS_READ
+
     def _is_exact(self, body: DeviceBody, number: int, around: DeviceBody | None, loop: int) -> bool:
-        transfer = body.transfer(number)
-        if transfer is not None and transfer.kind == "reduce_scatter":
-            return True  # a fusion of its own by then
-        return any(
+        return _is_scattered(body.nodes.get(number)) or any(
             self._reads_exactly(body, number, user, around, loop) for user in body.users.get(number, ())
         )
 
@@ -139,24 +206,17 @@ class _Reads:
         node = body.nodes[user]
         if node.bodies:
             return self._passed_exactly(body, user, number)
-        if node.role is not NodeRole.OP or node.step is None:  # that puts together what neighbours send
-            return user in self.found
-        row = TABLE.get(node.name)
-        if row is None or row.kind is Family.PRODUCT:
-            return row is None or not _is_default(node) or _is_multiplied(body, node)
-        if body.form(user) is NodeForm.CONVERT:
-            return node.type is None or node.type.element != _NARROW
-        if body.form(user) is NodeForm.BARRIER and body.users.get(user):
+        reading = self._reading(body, user, node)
+        if reading is _Reading.IN_PLACES:
             return self._passes_exactly(body, number, user)
-        moves = row.moves_elements or COMPILED.of(node.name).chooses or body.form(user) in _MOVING
-        return user in self.found if moves else True
+        return reading is _Reading.EXACTLY or (reading is _Reading.AS_READ and user in self.found)
 
     def _passes_exactly(self, body: DeviceBody, number: int, barrier: int) -> bool:
         """True if the result of a barrier that is a value is read exactly."""
         places = {i for i, each in enumerate(body.nodes[barrier].inputs) if each == number}
-        nodes = ((each, body.nodes.get(each)) for each in body.users[barrier])
+        nodes = ((each, body.nodes.get(each)) for each in body.users.get(barrier, ()))
         return any(
-            each in self.found
+            each in self.found and each != ROOT
             for each, node in nodes
             if node is None or node.role is not NodeRole.ELEMENT or node.index in places
         )
@@ -184,6 +244,11 @@ class _Reads:
     def is_exact_inside(self, body: DeviceBody, user: int, number: int) -> bool:
         """True if the bodies of a node read a value from around it exactly."""
         return any(self._is_exact(inner, number, body, user) for inner in body.nodes[user].bodies)
+
+
+def _is_scattered(node: DeviceNode | None) -> bool:
+    """True for a scattered sum, which is a fusion of its own by then."""
+    return node is not None and node.transfer is not None and node.transfer.kind == "reduce_scatter"
 
 
 def _is_default(node: DeviceNode) -> bool:

@@ -46,8 +46,12 @@ class GpuDescription:
 
     def computed(self, operations: float, elements: int) -> float:
         """The microseconds of arithmetic."""
+        return operations / self.operations(elements)
+
+    def operations(self, elements: int) -> float:
+        """The operations of arithmetic in a microsecond of a kernel of so many elements."""
         busy = min(self.blocks(elements), self.cores) * min(self.units, _BLOCK)
-        return operations / (busy * self.clock * 2 * 1e3)
+        return busy * self.clock * 2 * 1e3
 
     def moved(self, size: float) -> float:
         """The microseconds to write bytes."""

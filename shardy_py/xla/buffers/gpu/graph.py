@@ -38,6 +38,7 @@ from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
+from shardy_py.xla.targets.parts import shape_of
 
 WINDOW, RAGGED = ReduceWindowOp.name, RaggedDotOp.name
 CONVOLUTION, DOT, MULTIPLY = ConvolutionOp.name, DotGeneralOp.name, MultiplyOp.name
@@ -126,7 +127,7 @@ class GpuGraph:
 
 def elements_of(type_: TensorType | None) -> int:
     """The number of elements of a type."""
-    return 0 if type_ is None else prod(size or 0 for size in type_.shape)
+    return 0 if type_ is None else prod(shape_of(type_))
 
 
 def node_kind(node: DeviceNode) -> str:

@@ -75,6 +75,12 @@ class KernelFusion:
             row.is_fused and (graph.types[n] is not None or n in several) for n, row in enumerate(self.rows)
         ]
         self.operations = [self._operations(number) for number in range(count)]
+        self.branches = [row.branches for row in self.rows]
+        self.large = [self._is_large_reduction(number) for number in range(count)]
+        self.reading = [self._reading(number) for number in range(count)]
+        """How often ops read each element of an operand; None: one for each element that they make."""
+        self._works: dict[int, int] = {}
+        self._rates: dict[int, tuple[float, float, float]] = {}
         self.kernels: list[Kernel | None] = [
             Kernel(number, {number}) if is_fused else None for number, is_fused in enumerate(self.fused)
         ]
@@ -164,26 +170,37 @@ class KernelFusion:
         codes: dict[int, int] = {root: 1}
         at: dict[int, set[int]] = {root: {root}}
         operations, code, branches, reduces = 0.0, 0, 0, False
+        all_operations, all_branches, large = self.operations, self.branches, self.large
         for number in sorted(kernel.members, reverse=True):
             own = at.get(number)
             if own is None:
                 continue
-            use = sum([places[each] for each in own])
-            use = min(use, 1.0) if kernel.rows else use
-            count = sum([codes[each] for each in own])
-            operations += use * self.operations[number]
+            if len(own) == 1:
+                (only,) = own
+                use, count = places[only], codes[only]
+            else:
+                use, count = sum([places[each] for each in own]), sum([codes[each] for each in own])
+            if use > 1.0 and kernel.rows:
+                use = 1.0
+            operations += use * all_operations[number]
             code += count
-            branches += count * self.rows[number].branches
-            reduces = reduces or self._is_large_reduction(number)
-            is_same = self.elementwise[number]
+            branches += count * all_branches[number]
+            reduces = reduces or large[number]
+            is_same, each_time = self.elementwise[number], self.reading[number]
             for value in graph.reads[number]:
-                found = at.setdefault(value, set())
+                found = at.get(value)
+                if found is None:
+                    found = at[value] = set()
                 if is_same:
                     found |= own
                     continue
                 found.add(value)
                 size = elements[value]
-                times = ceil(use * self._use(number, value) * size) / size if size else 0
+                if size:
+                    often = elements[number] / size if each_time is None else each_time
+                    times = ceil(use * often * size) / size
+                else:
+                    times = 0
                 places[value] = places.get(value, 0.0) + times
                 codes[value] = codes.get(value, 0) + count
         kernel.reads = {v: found for v, found in at.items() if v not in kernel.members}
@@ -193,14 +210,21 @@ class KernelFusion:
         kernel.places, kernel.codes, kernel.operations = places, codes, operations
         kernel.code, kernel.branches, kernel.reduces = code, branches, reduces
         kernel.written = self.gpu.moved(graph.sizes[root])
-        work = self._work(kernel)
-        read = self._read_time(kernel.uses.items(), work)
-        arithmetic = self.gpu.computed(operations, work)
-        kernel.time = combined(arithmetic, read + kernel.written)
+        once, most, computed = self._rates_of(self._work(root))
+        sizes, again = graph.sizes, self.again
+        read = 0.0
+        for value, use in kernel.uses.items():
+            read += _read_time(sizes[value], use, once, again[value], most)
+        kernel.time = combined(operations / computed, read + kernel.written)
 
-    def _work(self, kernel: Kernel) -> int:
+    def _work(self, root: int) -> int:
         """The elements by which the threads of a kernel are counted."""
-        root = kernel.root
+        known = self._works.get(root)
+        if known is None:
+            known = self._works[root] = self._find_work(root)
+        return known
+
+    def _find_work(self, root: int) -> int:
         if self.graph.kinds[root] != REDUCE:
             return self.elements[root]
         rows = max(self.elements[root], 1)
@@ -208,31 +232,21 @@ class KernelFusion:
         blocks = rows // _COLUMNS if reduces_columns(self.graph, root) else rows * min(row, _ROW) // _ROW
         return max(blocks, 1) * self.gpu.block
 
-    def _read_time(self, uses: Iterable[tuple[int, float]], work: int) -> float:
-        """The microseconds to read values, each so often, some again from a cache."""
-        sizes, again = self.graph.sizes, self.again
-        most = self.gpu.requested(work)
-        once = min(self.gpu.bandwidth, most)
-        found = 0.0
-        for value, use in uses:
-            size = sizes[value]
-            total = size * use
-            first = size if size < total else total
-            seconds = first / once
-            if total > first:
-                seconds += (total - first) / min(again[value], most)
-            found += seconds * 1e6
-        return found
+    def _rates_of(self, work: int) -> tuple[float, float, float]:
+        """The rates of a kernel of so many elements: bytes a second that it reads from memory, and that it
+        requests at most; operations in a microsecond."""
+        known = self._rates.get(work)
+        if known is None:
+            most = self.gpu.requested(work)
+            known = self._rates[work] = min(self.gpu.bandwidth, most), most, self.gpu.operations(work)
+        return known
 
-    def _use(self, number: int, value: int) -> float:
-        """How often an op reads each element of an operand, on average."""
-        made, given = self.elements[number], self.elements[value]
-        kind = self.graph.kinds[number]
+    def _reading(self, number: int) -> float | None:
+        """How often an op reads each element of an operand; None: so that it reads one for each it makes."""
         if self._is_scan(number):
             return float(BLOCK)
-        if kind in (REDUCE, ConcatenateOp.name, ReduceWindowOp.name, PadOp.name):
-            return 1.0
-        return made / given if given else 0.0
+        kinds = REDUCE, ConcatenateOp.name, ReduceWindowOp.name, PadOp.name
+        return 1.0 if self.graph.kinds[number] in kinds else None
 
     def _is_large_reduction(self, number: int) -> bool:
         if self.graph.kinds[number] != REDUCE:
@@ -299,23 +313,35 @@ class KernelFusion:
 
     def _together(self, producer: Kernel, consumer: Kernel) -> float:
         """The time of both as one kernel."""
-        made = producer.root
-        use = 1.0 if producer.rows or consumer.rows else consumer.uses[made]
-        work = max(self._work(consumer), int(self.elements[made] * use))
-        arithmetic = self.gpu.computed(producer.operations * use + consumer.operations, work)
-        at = consumer.reads[made]
+        made, sizes, again, written = producer.root, self.graph.sizes, self.again, consumer.written
         has_rows = producer.rows or consumer.rows
-        uses: list[tuple[int, float]] = []
-        for value in {*producer.reads, *consumer.reads}:
+        use = 1.0 if has_rows else consumer.uses[made]
+        work = max(self._work(consumer.root), int(self.elements[made] * use))
+        once, most, computed = self._rates_of(work)
+        produced, consumed = producer.reads, consumer.reads
+        first, second = producer.uses, consumer.uses
+        at, alone, read = consumed[made], {made}, 0.0
+        for value in {*produced, *consumed}:
             if value == made:
                 continue
-            times = producer.uses.get(value, 0.0) * use + consumer.uses.get(value, 0.0)
+            times = first.get(value, 0.0) * use + second.get(value, 0.0)
             if has_rows:
                 times = min(times, 1.0)
-            elif value in producer.reads and value in consumer.reads and producer.reads[value] == {made}:
-                times -= sum([consumer.places[each] for each in at & consumer.reads[value]])
-            uses.append((value, times))
-        return combined(arithmetic, self._read_time(uses, work) + consumer.written)
+            elif value in produced and value in consumed and produced[value] == alone:
+                times -= sum([consumer.places[each] for each in at & consumed[value]])
+            read += _read_time(sizes[value], times, once, again[value], most)
+        return combined((producer.operations * use + consumer.operations) / computed, read + written)
+
+
+def _read_time(size: int, use: float, once: float, again: float, most: float) -> float:
+    """The microseconds to read a value so often, some of it again from a cache.
+
+    once, again: the bytes a second from memory, and from the cache. most: those that are requested.
+    """
+    total = size * use
+    if total <= size:
+        return total / once * 1e6
+    return (size / once + (total - size) / min(again, most)) * 1e6
 
 
 def direct_reads(graph: GpuGraph, kernel: Kernel) -> Iterable[int]:
