@@ -20,12 +20,11 @@ from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_any_sequence
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.boundaries import INPUTS, PARTS
-from shardy_py.frontends.torch.constraints import GROUP
 from shardy_py.frontends.torch.plans import FullyShard
 from shardy_py.hardware.cost import DEFAULT, AxisSize
 from shardy_py.mlir.dialects.sdy import ReshardOp
 from shardy_py.mlir.dialects.stablehlo import AddOp, ConvertOp, ReshapeOp, TransposeOp
-from shardy_py.mlir.module_paths import BACKWARD, is_in, outer_name
+from shardy_py.mlir.module_paths import BACKWARD, GATHERS, is_in, outer_name
 from shardy_py.report.communication import CollectiveUse
 
 _REDUCING = ("all_reduce", "reduce_scatter")
@@ -179,7 +178,7 @@ def _boundary_after(op: Operation | None) -> Operation | None:
             return None
         op = users[0]
         what = outer_name(op).removesuffix(BACKWARD).rpartition("/")[2]
-        if isinstance(op, ReshardOp) and what in (INPUTS, GROUP):
+        if isinstance(op, ReshardOp) and what in (INPUTS, GATHERS):
             return op
         if not isinstance(op, _LINEAR) and what != PARTS:
             return None
@@ -194,8 +193,8 @@ def _name(use: CollectiveUse) -> str:
 
 
 def _is_gather(name: str) -> bool:
-    return name.removesuffix(BACKWARD).rpartition("/")[2] == GROUP
+    return name.removesuffix(BACKWARD).rpartition("/")[2] == GATHERS
 
 
 def _group_of(name: str) -> str:
-    return name.removesuffix(BACKWARD).removesuffix(GROUP).removesuffix("/")
+    return name.removesuffix(BACKWARD).removesuffix(GATHERS).removesuffix("/")
