@@ -23,6 +23,9 @@ from shardy_py.mlir.location_names import name_stack
 BACKWARD = " backward"
 """The end of the name of an op of the backward pass."""
 
+GATHERS = "fully_shard"
+"""The name of the op at which parameters of a module under FSDP are gathered."""
+
 _SEPARATOR = re.compile(r"[./]")
 _PARAMETER = re.compile(r"[A-Za-z_]\w*(\.\w+)*\.(weight|bias)")
 

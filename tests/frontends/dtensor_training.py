@@ -4,8 +4,8 @@
 
 torch runs forward pass, `loss.backward()` and `optimizer.step()` on rank 0 of a fake process group of 8,
 with `CommDebugMode` counting, and averages the loss if it is one of parts of the batch, as trainers do. Ours
-are those of Shardy's reshards, as torch launches them (`launches_by_axes`); bytes are those of the bill,
-which each device sends in rings. `--bill` lists it.
+are those of Shardy's reshards, as torch launches them (`launches_by_axes`); bytes are those
+that each device sends in rings. `--bill` lists it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 
 from shardy_py import Program, propagate
-from shardy_py.frontends.torch import launches_by_axes
+from shardy_py.frontends.torch import launched, launches_by_axes
 from tests.frontends.dtensor_collectives import (
     counts_of,
     device_mesh,
@@ -64,7 +64,7 @@ class Recorded(CommDebugMode):
         self.axes: dict[str, tuple[str, ...]] = {group.group_name: axes for axes, group in groups}
         self.sizes: dict[str, int] = {group.group_name: group.size() for _, group in groups}
         self.found: Counter[tuple[str, tuple[str, ...]]] = Counter()
-        self.bytes: Counter[str] = Counter()
+        self.bytes: Counter[tuple[str, tuple[str, ...]]] = Counter()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         packet = getattr(func, "_overloadpacket", None)
@@ -82,14 +82,14 @@ class Recorded(CommDebugMode):
         if kind == "all_gather" and len(tensors) == 1:
             largest *= size  # its result is new
         self.found[kind, self.axes[group]] += 1
-        self.bytes[kind] += RING[kind] * largest * (size - 1) // size
+        self.bytes[kind, self.axes[group]] += RING[kind] * largest * (size - 1) // size
 
     def average(self, loss: Any, axes: tuple[str, ...]) -> None:
         """Counts the mean of a loss of parts of the batch, as trainers take it."""
         if axes:
             size = size_of(self.mesh, axes)
             self.found["all_reduce", axes] += 1
-            self.bytes["all_reduce"] += 2 * loss.element_size() * (size - 1) // size
+            self.bytes["all_reduce", axes] += 2 * loss.element_size() * (size - 1) // size
 
 
 def size_of(mesh: Any, axes: tuple[str, ...]) -> int:
@@ -157,10 +157,11 @@ def ours(planned: Planned, mesh: Any, optimizer: str = "SGD") -> tuple[Any, dict
     return report, launches_by_axes(report, planned.plan)
 
 
-def bytes_of(report: Any) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for use in report.sending:
-        found[use.kind] += use.cost.bytes
+def bytes_of(report: Any, plan: Any = ()) -> Counter[tuple[str, tuple[str, ...]]]:
+    """The bytes that each device sends by kind and axes, as torch launches the collectives of a report."""
+    found: Counter[tuple[str, tuple[str, ...]]] = Counter()
+    for launch in launched(report, plan):
+        found[launch.kind, launch.axes] += launch.bytes
     return found
 
 
@@ -185,31 +186,29 @@ def main() -> None:
     warnings.simplefilter("ignore")
     every: dict[str, Planned] = {**STEPS, **VARIANTS}
     chosen = {name: every[name] for name in given.names or every}
-    equal = 0
+    equal = Counter[str]()
     with device_mesh():
         for name, planned in chosen.items():
             torch.manual_seed(0)
             mesh = mesh_of(planned)
             expected = theirs(planned, mesh, given.optimizer)
             report, found = ours(planned, mesh, given.optimizer)
-            equal += expected.found == found
-            print(f"{name}: {'equal' if expected.found == found else 'differs'}")
-            for side, counts, sent in (
-                ("torch", expected.found, expected.bytes),
-                ("ours", found, bytes_of(report)),
-            ):
-                print(f"    {side:6} {text(counts):95} {sum(sent.values()):9,} B: {bytes_text(sent)}")
+            sent = bytes_of(report, planned.plan)
+            same = [expected.found == found, expected.bytes == sent]
+            equal.update(kinds=same[0], bytes=all(same))
+            print(f"{name}: {'equal' if all(same) else 'other bytes' if same[0] else 'differs'}")
+            sides = {"torch": (expected.found, expected.bytes), "ours": (found, sent)}
+            for side, (counts, bytes_) in sides.items():
+                print(f"    {side:6} {text(counts)}; {sum(bytes_.values()):,} B: {text(bytes_)}")
             for use in report.sending if given.bill else ():
                 print(f"           {use.kind:15} {use.axes} {use.cost.bytes} B {use.cause.location}")
-    print(f"{equal} of {len(chosen)} training steps: equal counts by kind and axes")
+    print(
+        f"{len(chosen)} training steps: {equal['kinds']} equal by kinds and axes, {equal['bytes']} in bytes"
+    )
 
 
 def text(counts: Counts) -> str:
-    return ", ".join(f"{count} {kind} {'+'.join(axes)}" for (kind, axes), count in sorted(counts.items()))
-
-
-def bytes_text(sent: Mapping[str, int]) -> str:
-    return ", ".join(f"{kind} {count:,}" for kind, count in sorted(sent.items()))
+    return ", ".join(f"{count:,} {kind} {'+'.join(axes)}" for (kind, axes), count in sorted(counts.items()))
 
 
 if __name__ == "__main__":

@@ -32,15 +32,15 @@ from shardy_py.frontends.torch.export import program_of
 from shardy_py.frontends.torch.exporting import export
 from tests.frontends.traced_functions import program_of_function
 
-EQUAL, RANDOM, WRONG = "equal", "random: types equal", "wrong numbers"
+EQUAL, SPECIALIZED, RANDOM, WRONG = "equal", "equal, specialized", "random: types equal", "wrong numbers"
 NOT_EXPORTED, NOT_CONVERTED, NOT_RUN, CRASH = "not exported", "not converted", "not run", "crash"
-KINDS = (EQUAL, RANDOM, WRONG, NOT_CONVERTED, NOT_RUN, CRASH)
+KINDS = (EQUAL, SPECIALIZED, RANDOM, WRONG, NOT_CONVERTED, NOT_RUN, CRASH)
 
 UP_TO_SIGNS = ("linalg.svd", "svd", "linalg.eigh", "pca_lowrank", "svd_lowrank", "linalg.eig", "geqrf")
 """Ops whose results are unique up to signs, or phases, of vectors: absolute values are compared."""
 
 UNINITIALIZED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
-"""Ops whose results are what was in memory: types are compared."""
+"""Ops whose results are what was in memory: types are compared, as of those that draw random numbers."""
 
 _SECONDS = 60
 
@@ -76,7 +76,15 @@ class Call(torch.nn.Module):
 
 
 def outcome_of(name: str, number: int, function: Any, sample: Any) -> Outcome:
-    """Exports, converts, runs and compares one call."""
+    """Exports, converts, runs and compares one call, specialized if it does not convert otherwise."""
+    found = _outcome_of(name, number, function, sample, specialize=False)
+    if found.kind not in (NOT_EXPORTED, NOT_CONVERTED):
+        return found
+    again = _outcome_of(name, number, function, sample, specialize=True)
+    return Outcome(name, number, SPECIALIZED) if again.kind == EQUAL else found
+
+
+def _outcome_of(name: str, number: int, function: Any, sample: Any, *, specialize: bool) -> Outcome:
     leaves, spec = pytree.tree_flatten(((sample.input, *sample.args), dict(sample.kwargs)))
     leaves = [
         leaf.detach().resolve_conj().resolve_neg().clone() if isinstance(leaf, torch.Tensor) else leaf
@@ -87,7 +95,7 @@ def outcome_of(name: str, number: int, function: Any, sample: Any) -> Outcome:
     try:
         with torch.no_grad():
             expected = module(*(tensor.clone() for tensor in given))
-        exported = export(module, tuple(tensor.clone() for tensor in given))
+        exported = export(module, tuple(tensor.clone() for tensor in given), specialize=specialize)
     except Exception as error:
         return Outcome(name, number, NOT_EXPORTED, _first_line(error))
     try:
@@ -105,7 +113,7 @@ def outcome_of(name: str, number: int, function: Any, sample: Any) -> Outcome:
     arrays = [
         array for array, label in zip(found.arrays, labels, strict=True) if not label.endswith(" after")
     ]
-    if _is_random(exported):
+    if name in UNINITIALIZED or (_may_draw(exported) and draws(program)):
         same = [(a.shape, a.dtype) for a in arrays] == [
             (tuple(_array(t).shape), _array(t).dtype) for t in expected
         ]
@@ -157,7 +165,7 @@ def gradient_of(name: str, number: int, function: Any, sample: Any) -> Outcome:
     except Exception as error:
         return Outcome(name, number, NOT_RUN, f"{type(error).__name__}: {_first_line(error)}")
     pairs = [*zip(arrays, expected, strict=True)]
-    if [*program.values.of_op("rng_bit_generator")]:
+    if draws(program):
         same = all((a.shape, a.dtype) == (_array(t).shape, _array(t).dtype) for a, t in pairs)
         return Outcome(name, number, RANDOM if same else WRONG, "" if same else "types")
     wrong = [place for place, (array, tensor) in enumerate(pairs) if not close(array, _array(tensor))]
@@ -180,10 +188,14 @@ def close(found: Any, expected: Any, *, by_magnitude: bool = False) -> bool:
     )
 
 
-def _is_random(exported: Any) -> bool:
+def draws(program: Any) -> bool:
+    """Returns whether a program has random numbers, which are not torch's."""
+    return bool([*program.values.of_op("rng_bit_generator")])
+
+
+def _may_draw(exported: Any) -> bool:
+    """Returns whether torch says that an op of a graph may draw random numbers."""
     ops = [node.target for node in exported.graph.nodes if node.op == "call_function"]
-    if any(str(op).rpartition("aten.")[2].partition(".")[0] in UNINITIALIZED for op in ops):
-        return True
     return any(tag.name == "nondeterministic_seeded" for op in ops for tag in getattr(op, "tags", ()))
 
 
@@ -271,7 +283,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     outcomes: list[Outcome] = []
     for outcome in run(options.names, options.samples, gradients=options.gradients):
         outcomes.append(outcome)
-        if options.list and outcome.kind not in (EQUAL, RANDOM):
+        if options.list and outcome.kind not in (EQUAL, SPECIALIZED, RANDOM):
             print(f"{outcome.op} #{outcome.sample}: {outcome.kind}: {outcome.detail}", flush=True)
     exported = [outcome for outcome in outcomes if outcome.kind != NOT_EXPORTED]
     counts = Counter(outcome.kind for outcome in exported)
@@ -282,7 +294,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     classes = Counter(
         (outcome.kind, outcome.detail.split(":")[0][:60])
         for outcome in exported
-        if outcome.kind not in (EQUAL, RANDOM)
+        if outcome.kind not in (EQUAL, SPECIALIZED, RANDOM)
     )
     for (kind, what), count in classes.most_common(25):
         print(f"  {count:4} {kind}: {what}")

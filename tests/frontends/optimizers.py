@@ -1,10 +1,11 @@
 """Optimizers of torch, timm and transformers: the second step of each by our program and by torch.
 
-    python -m tests.frontends.optimizers [part of a name ...] [--f32]
+    python -m tests.frontends.optimizers [part of a name ...]
 
 Prints a row for each that can be constructed here: the largest difference of a parameter, or the error; then
-how many convert, and how many are equal. --f32: those that compute in bf16 compute in f32 instead, so that
-rounding hides nothing. Not here: optimizers written for tests (`test_torch_optimizers.py`).
+how many convert, and how many are equal. Those that differ as they compute in bf16 are compared again in f32,
+so that rounding hides nothing; of those that draw random numbers, the shapes are.
+Not here: optimizers written for tests (`test_torch_optimizers.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -28,6 +30,8 @@ from tests.frontends.torch_models import torch
 Make = Callable[[Any], Any]
 X = torch.randn(4, 8, generator=torch.Generator().manual_seed(0))
 TOLERANCE = 1e-5
+KINDS = ("equal", "equal in f32", "random", "different", "error", "not constructed")
+"""The outcomes. random: parameters are finite, and not compared."""
 
 
 def model() -> Any:
@@ -129,7 +133,37 @@ def _of_torch(kind: Any, net: Any) -> Any:
 
 
 def outcome(make: Make) -> tuple[str, str]:
-    """The outcome: `equal`, `different`, `error` or `not constructed`; with a figure or a message."""
+    """The outcome, one of `KINDS`; with a figure or a message."""
+    found = _outcome(make)
+    if found[0] != "different":
+        return found
+    with in_f32():
+        again = _outcome(make)
+    return ("equal in f32", f"{again[1]}, in bf16 {found[1]}") if again[0] == "equal" else found
+
+
+@contextmanager
+def in_f32() -> Iterator[None]:
+    """What is computed in bf16 is computed in f32, by default arguments too."""
+    kind, method = torch.bfloat16, torch.Tensor.bfloat16
+    modules = [module for name, module in sys.modules.items() if ".optim." in name]
+    each = {function: function.__defaults__ or () for m in modules for function in _functions(m)}
+    torch.bfloat16, torch.Tensor.bfloat16 = torch.float32, torch.Tensor.clone
+    for function, defaults in each.items():
+        function.__defaults__ = tuple(torch.float32 if value is kind else value for value in defaults)
+    try:
+        yield
+    finally:
+        torch.bfloat16, torch.Tensor.bfloat16 = kind, method
+        for function, defaults in each.items():
+            function.__defaults__ = defaults
+
+
+def _functions(module: Any) -> list[Any]:
+    return [each for each in vars(module).values() if inspect.isfunction(each)]
+
+
+def _outcome(make: Make) -> tuple[str, str]:
     net = model()
     try:
         optimizer = make(net)
@@ -140,19 +174,18 @@ def outcome(make: Make) -> tuple[str, str]:
     except ShardyError as error:
         return "error", str(error)
     found = difference(program, net, optimizer)
-    return ("equal" if found < TOLERANCE else "different"), f"{found:.1e}"
+    if found < TOLERANCE:
+        return "equal", f"{found:.1e}"
+    is_random = np.isfinite(found) and [*program.values.of_op("rng_bit_generator")]
+    return ("random" if is_random else "different"), f"{found:.1e}"
 
 
 def main(arguments: list[str]) -> int:
     """Prints the table; returns 1 if a program differs from torch."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wanted", nargs="*")
-    parser.add_argument("--f32", action="store_true")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
-    if options.f32:
-        torch.bfloat16 = torch.float32
-        torch.Tensor.bfloat16 = torch.Tensor.clone
     counts = Counter[str]()
     for name, make in packages():
         if not options.wanted or any(part in name for part in options.wanted):
@@ -160,9 +193,7 @@ def main(arguments: list[str]) -> int:
             counts[kind] += 1
             print(f"{name:32} {kind:16} {' '.join(text.split())[:160]}")
     made = counts.total() - counts["not constructed"]
-    print(
-        f"{made} constructed: {counts['equal'] + counts['different']} convert, {counts['equal']} equal torch"
-    )
+    print(f"{made} constructed: " + ", ".join(f"{counts[kind]} {kind}" for kind in KINDS))
     return int(counts["different"] > 0)
 
 

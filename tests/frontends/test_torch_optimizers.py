@@ -79,6 +79,38 @@ def by_lists(p: Any, grad: Any, state: Any, group: Any) -> None:
     torch._foreach_add_([p], torch._foreach_mul([grad], -0.01), alpha=size.item())
 
 
+def branched(p: Any, grad: Any, state: Any, group: Any) -> None:
+    """Branches on elements, within each other, also of a state; parameters take different sides."""
+    if not state:
+        state["largest"] = torch.zeros(())
+    state["largest"].copy_(torch.maximum(state["largest"], grad.abs().max()))
+    if grad.abs().max() > 0.6 * state["largest"] and p.ndim > 1:
+        p.sub_(grad, alpha=group["lr"])
+        if grad.flatten()[0] > 0:
+            state["largest"].mul_(0.5)
+            return
+    elif p.sum() < 1:
+        p.mul_(1.25)
+    else:
+        p.add_(grad.flatten()[grad.argmax()])  # an index that is a tensor
+    p.mul_(0.75)
+
+
+class Clipped(torch.optim.SGD):
+    """A branch on the gradients of all parameters, and a number of the group that it changes."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        (group,) = self.param_groups
+        total = torch.stack([p.grad.square().sum() for p in group["params"]]).sum()
+        group.setdefault("clipped", torch.zeros(()))
+        if total > 1e-3:
+            group["clipped"].add_(total)
+            for p in group["params"]:
+                p.grad.div_(total.sqrt())
+        super().step()
+
+
 class Ahead(torch.optim.Optimizer):
     """Lookahead, which wraps another optimizer and has its groups."""
 
@@ -100,10 +132,11 @@ class Ahead(torch.optim.Optimizer):
 MADE: dict[str, Callable[[Any], Any]] = {
     **{
         each.__name__: lambda p, e=each: Written(p, e)
-        for each in (counted, compared, nested, by_norm, by_lists)
+        for each in (counted, compared, nested, by_norm, by_lists, branched)
     },
     "ahead": lambda p: Ahead(torch.optim.SGD(p, 0.1, momentum=0.9)),
     "ahead_adam": lambda p: Ahead(torch.optim.AdamW(p, 0.1)),
+    "clipped": lambda p: Clipped(p, 0.1),
     "adafactor": torch.optim.Adafactor,
     "rprop": torch.optim.Rprop,
     "asgd": torch.optim.ASGD,
@@ -147,9 +180,18 @@ def without_effect(p: Any, grad: Any, state: Any, group: Any) -> None:
     state["seen"] = grad.clone()
 
 
-def by_value(p: Any, grad: Any, state: Any, group: Any) -> None:
-    if grad.sum() > 0:
+def by_count(p: Any, grad: Any, state: Any, group: Any) -> None:
+    if not state:
+        state["count"] = torch.zeros(())
+    state["count"].add_(1.0)
+    if state["count"] > 3:
         p.sub_(grad)
+
+
+def by_many(p: Any, grad: Any, state: Any, group: Any) -> None:
+    for limit in (0.0, 0.1):
+        if grad.sum() > limit:
+            p.sub_(grad)
 
 
 def failing(p: Any, grad: Any, state: Any, group: Any) -> None:
@@ -160,14 +202,16 @@ def failing(p: Any, grad: Any, state: Any, group: Any) -> None:
     ("update", "message"),
     [
         (without_effect, "error: the step of Written changes no parameter; an optimizer that wraps"),
+        (by_many, "error: a step with more than 2 paths through branches on elements of tensors"),
         (
-            by_value,
+            by_count,
             r"test_torch_optimizers.py:\d+:1: error: Written.step\(\) cannot be traced: .*item\(\) does",
         ),
         (failing, r"test_torch_optimizers.py:\d+:1: error: .* cannot be traced: KeyError: 'never made'"),
     ],
 )
-def test_errors(update: Callable[..., None], message: str) -> None:
+def test_errors(monkeypatch: pytest.MonkeyPatch, update: Callable[..., None], message: str) -> None:
+    monkeypatch.setattr("shardy_py.frontends.torch.branches.MOST", 2)
     net = model()
     with pytest.raises(ShardyError, match=message):
         converted(net, Written(net.parameters(), update))

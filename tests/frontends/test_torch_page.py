@@ -27,4 +27,4 @@ def test_the_page_is_true(root: Path, capsys: pytest.CaptureFixture[str]) -> Non
                 assert capsys.readouterr().out == block[2]
     finally:
         unregister_aten("aten.special_airy_ai")
-    assert shown == 9
+    assert shown == 10

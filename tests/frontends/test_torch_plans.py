@@ -27,6 +27,8 @@ from shardy_py.frontends.torch import (
     placements_of,
     under_plan,
 )
+from shardy_py.search.advice.torch_words import code_of, words_of_values
+from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 from tests.frontends import dtensor_collectives
 from tests.frontends.planned_models import MODELS, ON_SEQUENCES, Decoder, column, prepare, row, sequence
 from tests.frontends.torch_models import MLP, exported
@@ -155,6 +157,17 @@ def test_shardings_go_before_the_plan() -> None:
     assert str(program["up.bias"].sharding) == '<@mesh, [{"dp"}]>'
     assert str(program["up.weight"].sharding) == '<@mesh, [{"tp"}, {}]>'
     assert str(program["x"].sharding) == '<@mesh, [{?}, {?}], replicated={"tp"}>'
+
+
+def test_remedies_leave_parameters_out_of_fully_shard() -> None:
+    plan = [TensorParallel("tp", MEGATRON), FullyShard("dp")]
+    result = propagate(from_exported(exported(MLP(), (torch.randn(8, 16),)), MESH, plan=plan))
+    (entry,) = (each for each in result.values.table.entries if each.label == "up.weight")
+    columns = DimensionSharding((AxisRef("tp"),), is_closed=True)
+    new = TensorSharding("mesh", (columns, DimensionSharding((), is_closed=True)))
+    assert words_of_values([entry], new, MESH) == 'leave "up.weight" out of fully_shard along dp'
+    placed = 'shardings |= {"up.weight": [Replicate(), Shard(0)]}'
+    assert code_of([entry], new, MESH) == f"{placed}  # fully_shard(..., ignored_params={{these}})"
 
 
 @pytest.mark.parametrize(

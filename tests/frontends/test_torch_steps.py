@@ -77,10 +77,12 @@ LONG = ("checkpoints, FSDP x TP", "decoder, sequences", "decoder, FSDP x TP", "d
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in EQUAL]
 )
-def test_collectives_of_a_step_are_those_that_torch_launches(device_mesh: Any, name: str) -> None:
-    expected = theirs(name, device_mesh).found
-    assert expected
-    assert dtensor_training.ours(EVERY[name], device_mesh)[1] == expected
+def test_collectives_of_a_step_and_their_bytes_are_those_of_torch(device_mesh: Any, name: str) -> None:
+    expected = theirs(name, device_mesh)
+    assert expected.found
+    report, found = dtensor_training.ours(EVERY[name], device_mesh)
+    assert found == expected.found
+    assert dtensor_training.bytes_of(report, EVERY[name].plan) == expected.bytes
 
 
 def test_an_all_reduce_of_a_gradient_that_is_sliced_is_a_reduce_scatter(device_mesh: Any) -> None:
@@ -90,7 +92,8 @@ def test_an_all_reduce_of_a_gradient_that_is_sliced_is_a_reduce_scatter(device_m
     assert expected.found == {("all_gather", ("tp",)): 1, ("all_reduce", ("tp",)): 2}
     assert found == dict.fromkeys((*expected.found, ("reduce_scatter", ("tp",))), 1)
     ours = dtensor_training.bytes_of(report)
-    assert 2 * ours["reduce_scatter"] + ours["all_reduce"] == expected.bytes["all_reduce"]
+    scattered, reduced = (ours[kind, ("tp",)] for kind in ("reduce_scatter", "all_reduce"))
+    assert 2 * scattered + reduced == expected.bytes["all_reduce", ("tp",)]
 
 
 def step(model: Any, plan: Any, *, gradients: bool = False, optimizer: Any = None) -> Program:

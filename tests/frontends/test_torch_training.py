@@ -119,6 +119,26 @@ def test_a_step_of_distinct_calls_is_that_which_torch_traces_again(
     assert text() == found
 
 
+def test_gradients_on_the_device_meta_are_those_on_a_cpu() -> None:
+    def loss(output: Any, target: Any) -> Any:
+        kept = torch.where(output > 0, output, 2.0).std(1) + F.selu(output).var(1)
+        spectrum = torch.fft.rfft(output).abs().mean()
+        return F.cross_entropy(output, target) + kept.mean() + spectrum
+
+    texts: list[str] = []
+    for device in ("cpu", "meta"):
+        with torch.device(device):
+            model, x, y = torch.nn.Linear(8, 16), torch.zeros(4, 8), torch.zeros(4, dtype=torch.int64)
+        program = Program.from_torch_training(model, loss, None, (x,), targets=(y,))
+        assert [value.label for value in program.values.results()] == [
+            "loss",
+            "weight gradient",
+            "bias gradient",
+        ]
+        texts.append(program.text())
+    assert texts[0] == texts[1]
+
+
 def test_autocast_computes_in_bfloat16() -> None:
     torch.manual_seed(0)
     found = compare(SOURCES["torch"]()["autocast"](), with_momentum)

@@ -10,7 +10,7 @@ imported by the first call of a function. Start at `programs.py`; graphs become 
 """
 
 from shardy_py.frontends.aten import register_aten, unregister_aten
-from shardy_py.frontends.torch.launches import launches, launches_by_axes
+from shardy_py.frontends.torch.launches import Launch, launched, launches, launches_by_axes
 from shardy_py.frontends.torch.placements import from_placements, mesh_of, to_placements
 from shardy_py.frontends.torch.plans import FullyShard, TensorParallel
 from shardy_py.frontends.torch.programs import (
@@ -24,12 +24,14 @@ from shardy_py.frontends.torch.training import from_training
 
 __all__ = [
     "FullyShard",
+    "Launch",
     "Placements",
     "TensorParallel",
     "from_exported",
     "from_module",
     "from_placements",
     "from_training",
+    "launched",
     "launches",
     "launches_by_axes",
     "mesh_of",

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.api import Mesh, Program
 from shardy_py.base.errors import ShardyError, WholeFile, located
 from shardy_py.base.inputs.formats import FORMATS, TORCH_EXPORT
+from shardy_py.frontends.torch.calls import without_own_warnings
 from shardy_py.frontends.torch.programs import from_exported
 
 LARGEST = 1 << 36
@@ -64,7 +65,8 @@ def _exported(data: bytes) -> object:
     level = logger.level
     logger.setLevel(CRITICAL)
     try:
-        return export.load(BytesIO(data))
+        with without_own_warnings():
+            return export.load(BytesIO(data))
     except Exception as error:  # what torch raises for damaged archives is of any class
         got = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
         raise ShardyError.unexpected("", expected=FORMATS[TORCH_EXPORT], got=got) from None

@@ -23,11 +23,12 @@ from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import ParallelPlan
 from shardy_py.frontends.torch.protocols import TorchModule, TorchTensor
 from shardy_py.frontends.torch.styles import Style
+from shardy_py.mlir.module_paths import GATHERS
 
 NAME = "shardy_py::boundary"
 AGAIN = "again"
 """The end of the name of a boundary at which a checkpoint computes a value again."""
-INPUTS, OUTPUTS, PARAMETER = "input_layouts", "output_layouts", "fully_shard"
+INPUTS, OUTPUTS, PARAMETER = "input_layouts", "output_layouts", GATHERS
 PARTS = "input_parts"
 """The mark of an input that a module around has redistributed: gradients of all its uses are one sum."""
 

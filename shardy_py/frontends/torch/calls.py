@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
+from warnings import catch_warnings, simplefilter
 
 from shardy_py.api import ShardyError
 from shardy_py.base.errors import Diagnostic, Position
@@ -52,6 +53,14 @@ def short_text(error: BaseException) -> str:
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     short = first if len(first) <= _MOST_TEXT else f"{first[:_MOST_TEXT]}..."
     return ": ".join(filter(None, (type(error).__name__, short)))
+
+
+@contextmanager
+def without_own_warnings() -> Generator[None]:
+    """Within it, torch does not warn of what it does itself, at lines of Python's library."""
+    with catch_warnings():
+        simplefilter("ignore", FutureWarning)
+        yield
 
 
 @contextmanager

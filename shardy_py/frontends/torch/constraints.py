@@ -56,6 +56,7 @@ from shardy_py.mlir.ir import (
 )
 from shardy_py.mlir.module_paths import (
     BACKWARD,
+    GATHERS,
     inputs_of,
     is_backward,
     is_in,
@@ -73,8 +74,6 @@ PHASES = ("clip", "optimizer")
 """The paths of ops of a training step that are not the model's: they work on what a device holds."""
 LAUNCH = "shardy_py.launch"
 """The attribute of constraints by which those that are equal otherwise are not merged."""
-GROUP = "fully_shard"
-"""The op name in the location of the gathers of a module."""
 
 
 def planned(
@@ -235,7 +234,7 @@ class _Inserting:
                 self._insert(after, wanted, given, what + BACKWARD, users)
 
     def gather(self, group: ParameterGroup) -> None:
-        place = "/".join(filter(None, (group.path, GROUP)))
+        place = "/".join(filter(None, (group.path, GATHERS)))
         for label in group.parameters:
             value = self.arguments.get(label)
             rank = 0 if value is None else _rank(value)
@@ -253,7 +252,7 @@ class _Inserting:
         """Constrains the gradient of a parameter where it is summed: whole along the axes of the data, then
         with axes on these dimensions. Otherwise the sharding of the parameter would reach the activations.
         """
-        location = NameLoc(StringAttr("/".join(filter(None, (group.path, GROUP))) + BACKWARD), UnknownLoc())
+        location = NameLoc(StringAttr("/".join(filter(None, (group.path, GATHERS))) + BACKWARD), UnknownLoc())
         for mark in self.boundaries.get(boundary_name("", PARAMETER, label), ()):
             for value, found in [*summed_values(operands_of(mark)[0], dimensions, self.mesh.sizes)]:
                 users, rank = _users(value), _rank(value)

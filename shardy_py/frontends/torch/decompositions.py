@@ -20,6 +20,7 @@ from typing import Any
 from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten import keeps_whole
+from shardy_py.frontends.torch.calls import without_own_warnings
 from shardy_py.frontends.torch.composites import rewrite_composites
 from shardy_py.frontends.torch.in_place import without_mutation
 from shardy_py.frontends.torch.nodes import aten_of_prim, is_unknown, not_decomposed, updates_statistics
@@ -53,6 +54,7 @@ class Decomposed:
         yield self
 
 
+@without_own_warnings()
 def decomposed(exported: TorchProgram) -> Exported:
     """The program with ops without a row decomposed as far as torch can; `exported` does not change.
 

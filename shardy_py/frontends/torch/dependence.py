@@ -1,10 +1,10 @@
-"""Tensors that depend on others: which are computed from parameters and gradients, in a step on fake tensors.
+"""Tensors that depend on others: which are computed from which parameters and gradients, in a step.
 
-    with dependence([parameter, gradient]) as depends:
+    with dependence({"weight": [parameter, gradient]}) as sources:
         optimizer.step()
-    depends(state["exp_avg"])
+    sources(state["exp_avg"])                                   {"weight"}
 
-A count of steps does not depend on them, so all parameters can share one.
+A count of steps depends on none, so all parameters can share one.
 
 Not here: the step (`optimizers.py`).
 """
@@ -23,22 +23,26 @@ _ARGUMENTS = attrgetter("_schema.arguments")
 
 
 @contextmanager
-def dependence(sources: Iterable[TorchTensor]) -> Generator[Callable[[TorchTensor], bool]]:
-    """Yields whether a tensor was computed from one of the sources, in what runs meanwhile.
+def dependence(
+    sources: Mapping[str, Iterable[TorchTensor]],
+) -> Generator[Callable[[TorchTensor], frozenset[str]]]:
+    """Yields the names of the sources that a tensor is computed from, in what runs meanwhile.
 
     Tensors of one storage depend on the same.
     """
     pytree = torch_module("torch.utils._pytree")
-    kept: dict[int, TorchTensor] = {}
+    names: dict[int, frozenset[str]] = {}
+    kept: list[TorchTensor] = []  # a storage that is freed would give its number to another
 
     def storage(tensor: TorchTensor) -> int:
         return tensor.untyped_storage()._cdata
 
-    def add(tensors: Iterable[TorchTensor]) -> None:
+    def add(tensors: Iterable[TorchTensor], found: frozenset[str]) -> None:
         for tensor in tensors:
-            kept.setdefault(
-                storage(tensor), tensor
-            )  # a storage that is freed would give its number to another
+            key = storage(tensor)
+            if key not in names:
+                kept.append(tensor)
+            names[key] = names.get(key, frozenset()) | found
 
     def tensors_in(values: object) -> list[TorchTensor]:
         return [leaf for leaf in pytree.tree_leaves(values) if is_tensor(leaf)]
@@ -55,16 +59,20 @@ def dependence(sources: Iterable[TorchTensor]) -> Generator[Callable[[TorchTenso
         ) -> object:
             keywords = kwargs or {}
             result = func(*args, **keywords)
-            if any(storage(tensor) in kept for tensor in tensors_in((args, keywords))):
-                add(tensors_in(result))
+            found = frozenset[str]().union(
+                *(names.get(storage(each), ()) for each in tensors_in((args, keywords)))
+            )
+            if found:
+                add(tensors_in(result), found)
                 changed = (
                     value
                     for argument, value in zip(_ARGUMENTS(func), args, strict=False)
                     if argument.alias_info is not None and argument.alias_info.is_write
                 )
-                add(tensors_in([*changed]))
+                add(tensors_in([*changed]), found)
             return result
 
-    add(sources)
+    for name, tensors in sources.items():
+        add(tensors, frozenset((name,)))
     with DependenceMode():
-        yield lambda tensor: storage(tensor) in kept
+        yield lambda tensor: names.get(storage(tensor), frozenset())

@@ -9,8 +9,11 @@ Not here: exported models (`programs.py`).
 from __future__ import annotations
 
 import re
+import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, redirect_stderr
+from io import StringIO
 from typing import Any
 
 from shardy_py.api import ShardyError
@@ -19,8 +22,9 @@ from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.arguments import check_model, named_inputs
 from shardy_py.frontends.torch.calls import fitting, place_of, short_text
-from shardy_py.frontends.torch.placements import torch_module
-from shardy_py.frontends.torch.protocols import TorchProgram
+from shardy_py.frontends.torch.example_values import ExampleValues
+from shardy_py.frontends.torch.placements import is_tensor, torch_module
+from shardy_py.frontends.torch.protocols import TorchModule, TorchProgram
 from shardy_py.frontends.torch.substitutes import substitutes
 
 _DEPENDS = r"data-dependent|GuardOnDataDependent|DynamicOutputShape|unbacked"
@@ -63,7 +67,8 @@ HINTS = (
     ),
     Hint(
         _DEPENDS,
-        "the code depends on elements of a tensor: use torch.where or torch.cond, or give it the numbers",
+        "the code depends on elements of a tensor: use torch.where or torch.cond, or pass specialize=True to "
+        "from_module, which takes the numbers of these arguments",
     ),
     Hint(
         r"Couldn't swap",
@@ -80,6 +85,7 @@ HINTS = (
     Hint(r"torch\._dynamo|Unsupported|Encountered unrecognized", "export with strict=False", strict=True),
     Hint("", "export with strict=False, or torch.export.draft_export, which lists the causes", strict=True),
     Hint("", "export with strict=True, or torch.export.draft_export, which lists the causes", strict=False),
+    Hint("", "torch.export.draft_export lists the causes"),
 )
 """The first one that fits is used."""
 
@@ -89,11 +95,14 @@ def export(
     args: Sequence[object] = (),
     kwargs: Mapping[str, object] | None = None,
     *,
-    strict: bool = False,
+    strict: bool | None = None,
+    specialize: bool = False,
 ) -> TorchProgram:
     """The exported model, called with these arguments; without gradients.
 
-    Raises `ShardyError`, at the line of the model, if torch cannot export it, with what helps.
+    strict: None tries both, and keeps the first error. specialize: numbers that the model reads from tensors,
+    and sizes that depend on elements, are those of these arguments. Raises `ShardyError`, at the line of the
+    model, if torch cannot export it, with what helps.
     """
     torch = torch_module("torch")
     check_model(model)
@@ -101,14 +110,53 @@ def export(
     for given in (args, kwargs or {}):
         named_inputs(model, given)  # refuses sparse ones, by their names
     keywords, name = dict(kwargs or {}), f"{type(model).__name__}.forward"
-    try:
-        remedy = "pass args=(...) and kwargs={...}"
-        with torch.no_grad(), fitting(name, model.forward, args, keywords, remedy), substitutes():
-            return torch.export.export(model, tuple(args), keywords, strict=strict)
-    except ShardyError:
-        raise
-    except Exception as error:  # of any type: it is the model's code, and torch's
-        raise _failure(error, strict) from error
+    remedy = "pass args=(...) and kwargs={...}"
+    errors: list[Exception] = []
+    quiet = redirect_stderr(_WithoutGraphs())
+    with torch.no_grad(), quiet, ExitStack() as stack:
+        if specialize:
+            stack.enter_context(_example_values(model, args, keywords).given())
+        stack.enter_context(substitutes())
+        for way in (False, True) if strict is None and not specialize else (bool(strict),):
+            try:
+                with fitting(name, model.forward, args, keywords, remedy):
+                    return torch.export.export(model, tuple(args), keywords, strict=way)
+            except ShardyError:
+                raise
+            except Exception as error:  # of any type: it is the model's code, and torch's
+                errors.append(error)
+        raise _failure(errors[0], strict) from errors[0]
+
+
+class _WithoutGraphs(StringIO):
+    """What is printed to the standard error, but for graphs, of which torch prints one where it fails."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stream = sys.stderr
+
+    def write(self, text: str, /) -> int:
+        return len(text) if "def forward(self" in text else self._stream.write(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+
+def _example_values(
+    model: TorchModule, args: Sequence[object], keywords: Mapping[str, object]
+) -> ExampleValues:
+    """What the model reads from tensors in a call with these arguments. Its buffers stay as they are."""
+    torch = torch_module("torch")
+    values = ExampleValues()
+    given = torch_module("torch.utils._pytree").tree_map(_copied, (tuple(args), dict(keywords)))
+    buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    with torch.random.fork_rng(devices=()), values.recorded(), substitutes():
+        torch.func.functional_call(model, buffers, *given)
+    return values
+
+
+def _copied(leaf: object) -> object:
+    return leaf.clone() if is_tensor(leaf) else leaf
 
 
 def _check_arguments(args: object, kwargs: object) -> None:
@@ -122,7 +170,7 @@ def _check_arguments(args: object, kwargs: object) -> None:
         raise ShardyError.unexpected("kwargs", expected=expected, got=type(kwargs).__name__)
 
 
-def _failure(error: Exception, strict: bool) -> ShardyError:
+def _failure(error: Exception, strict: bool | None) -> ShardyError:
     text = f"{type(error).__module__}.{type(error).__name__} {error}"
     frames = traceback.extract_tb(error.__traceback__)
     passed = " ".join(f"{frame.filename}:{frame.name}" for frame in frames)
@@ -131,6 +179,6 @@ def _failure(error: Exception, strict: bool) -> ShardyError:
     return ShardyError(Diagnostic(what, place_of(error), remedy=hint.remedy))
 
 
-def _fits(hint: Hint, text: str, passed: str, strict: bool) -> bool:
+def _fits(hint: Hint, text: str, passed: str, strict: bool | None) -> bool:
     is_kind = hint.strict is None or hint.strict == strict
     return is_kind and bool(re.search(hint.error, text)) and bool(re.search(hint.frames, passed))

@@ -1,6 +1,7 @@
 """Collectives as torch launches them: FSDP gathers the parameters of a module in one.
 
     launches(result.communication(), plan)          {'all_gather': 3, 'all_reduce': 4}
+    launched(result.communication(), plan)          [Launch('all_gather', ('dp',), 25056), ...]
 
 A report has one collective for each tensor. Not here: plans (`plans.py`).
 """
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
 from typing import Any
 
 from xdsl.ir import Operation
@@ -17,16 +20,28 @@ from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_any_sequence
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.boundaries import INPUTS, PARTS
-from shardy_py.frontends.torch.constraints import GROUP
 from shardy_py.frontends.torch.plans import FullyShard
+from shardy_py.hardware.cost import DEFAULT, AxisSize
 from shardy_py.mlir.dialects.sdy import ReshardOp
 from shardy_py.mlir.dialects.stablehlo import AddOp, ConvertOp, ReshapeOp, TransposeOp
-from shardy_py.mlir.module_paths import BACKWARD, is_in, outer_name
+from shardy_py.mlir.module_paths import BACKWARD, GATHERS, is_in, outer_name
 from shardy_py.report.communication import CollectiveUse
 
 _REDUCING = ("all_reduce", "reduce_scatter")
 _LINEAR = (AddOp, ConvertOp, ReshapeOp, TransposeOp)
 """The ops that torch applies to the part of a sum that each device has, before it reduces it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A collective of torch.
+
+    axes: in the order of their names. bytes: that each device sends, in a ring.
+    """
+
+    kind: str
+    axes: tuple[str, ...]
+    bytes: int
 
 
 def launches(report: object, plan: object = ()) -> dict[str, int]:
@@ -37,45 +52,65 @@ def launches(report: object, plan: object = ()) -> dict[str, int]:
     along the other axis; axes of tensor parallelism are reduced for each gradient before. Sums that are added
     before they leave a module with a style count once. Raises `ShardyError` for anything but a report.
     """
-    counts: Counter[str] = Counter()
-    for (kind, _), count in launches_by_axes(report, plan).items():
-        counts[kind] += count
-    return dict(counts)
+    return dict(Counter(launch.kind for launch in launched(report, plan)))
 
 
-def launches_by_axes(report: Any, plan: Any = ()) -> dict[tuple[str, tuple[str, ...]], int]:
+def launches_by_axes(report: object, plan: object = ()) -> dict[tuple[str, tuple[str, ...]], int]:
     """`launches` by kind and axes, in the order of their names: `{('all_gather', ('tp',)): 3}`."""
+    return dict(Counter((launch.kind, launch.axes) for launch in launched(report, plan)))
+
+
+def launched(report: Any, plan: object = ()) -> list[Launch]:
+    """The collectives that `launches` counts, each with the bytes that a device sends.
+
+    FSDP gathers all parameters of a module again for the backward pass, and reduces the gradient of one that
+    is used several times once; sums that are added before are one tensor.
+    """
     if not hasattr(report, "sending"):
         raise ShardyError.unexpected("", expected="result.communication()", got=type(report).__name__)
     sharded = tuple(_fully_sharded(plan))
     groups = {_group_of(_name(use)) for use in report.sending if _is_gather(_name(use))}
-    found: dict[_Launch, None] = {}
+    found: dict[_Together, dict[Hashable, int]] = {}
     for number, use in enumerate(report.sending):
-        found.update(dict.fromkeys(_launches(use, number, sharded, groups)))
-    found.update(dict.fromkeys(_gathers_again([*found], sharded)))
-    return dict(Counter((launch.kind, tuple(sorted(launch.axes))) for launch in found))
-
-
-def _gathers_again(found: Sequence[_Launch], plans: Sequence[FullyShard]) -> Iterator[_Launch]:
-    """The gathers for the backward pass of modules whose gradients are reduced, needed or not."""
-    reduced = {launch.together for launch in found if launch.kind == "reduce_scatter"}
-    for launch in found:
-        name = launch.together
-        if launch.kind != "all_gather" or not isinstance(name, str) or name.endswith(BACKWARD):
-            continue
-        path = _group_of(name)
-        again = [plan.gathers_again(path) for plan in plans if launch.axes == frozenset(plan.axes)]
-        if path in reduced and any(again):
-            yield _Launch("all_gather", launch.axes, name + BACKWARD)
+        for part in _parts(use, number, sharded, groups):
+            of_tensors = found.setdefault(part.together, {})
+            of_tensors[part.tensor] = max(part.bytes, of_tensors.get(part.tensor, 0))
+    sent = {together: sum(of_tensors.values()) for together, of_tensors in found.items()}
+    sent |= dict(_gathers_again(sent, sharded))
+    return [Launch(each.kind, tuple(sorted(each.axes)), count) for each, count in sent.items()]
 
 
 @dataclass(frozen=True)
-class _Launch:
-    """A collective of torch. together: what those that are one launch share."""
+class _Together:
+    """What the collectives of a report that are one launch of torch share."""
 
     kind: str
     axes: frozenset[str]
-    together: Hashable
+    key: Hashable
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A tensor in a launch. tensor: the same for sums that torch adds before."""
+
+    together: _Together
+    tensor: Hashable
+    bytes: int
+
+
+def _gathers_again(
+    found: Mapping[_Together, int], plans: Sequence[FullyShard]
+) -> Iterator[tuple[_Together, int]]:
+    """The gathers for the backward pass of modules whose gradients are reduced, of all parameters."""
+    reduced = {each.key for each in found if each.kind == "reduce_scatter"}
+    for each, sent in found.items():
+        name = each.key
+        if each.kind != "all_gather" or not isinstance(name, str) or name.endswith(BACKWARD):
+            continue
+        path = _group_of(name)
+        again = [plan.gathers_again(path) for plan in plans if each.axes == frozenset(plan.axes)]
+        if path in reduced and any(again):
+            yield replace(each, key=name + BACKWARD), sent
 
 
 def _fully_sharded(plan: object) -> Iterable[FullyShard]:
@@ -86,33 +121,53 @@ def _fully_sharded(plan: object) -> Iterable[FullyShard]:
             yield from _fully_sharded(part)
 
 
-def _launches(
+def _parts(
     use: CollectiveUse, number: int, plans: Sequence[FullyShard], groups: Iterable[str]
-) -> Iterator[_Launch]:
+) -> Iterator[_Part]:
     """The collectives of torch in place of one of a report. number: of that one."""
     name, axes = _name(use), frozenset(use.axis_names)
     if _is_gather(name):
-        yield _Launch(use.kind, axes, name)
+        yield _Part(_Together(use.kind, axes, name), number, use.total.bytes)
         return
     is_backward_sum = use.kind in _REDUCING and name.endswith(BACKWARD)
     boundary = _boundary_after(use.cause.made_for) if is_backward_sum else None
     if boundary is not None and not _is_gather(outer_name(boundary)):
-        yield _Launch(use.kind, axes, id(boundary))
+        yield _Part(_Together(use.kind, axes, id(boundary)), None, use.total.bytes)
         return
     place = name if boundary is None else outer_name(boundary)
     around = [path for path in groups if is_in(place, path)] if is_backward_sum else []
     data = axes.intersection(axis for plan in plans for axis in plan.every_axis)
     if not around or not data:
-        yield _Launch(use.kind, axes, number)
+        yield _Part(_Together(use.kind, axes, number), None, use.total.bytes)
         return
     group, shards = max(around, key=len), data.intersection(axis for plan in plans for axis in plan.axes)
-    for kind, along, together in (
-        ("all_reduce", axes - data, number),
-        ("reduce_scatter", shards, group),
-        ("all_reduce", data - shards, group),
+    tensor = number if boundary is None else id(_added_up(boundary))
+    whole = use.held_bytes * use.times
+    shard = whole // prod(size for _, size in _along(use, shards))
+    for kind, along, key, held in (
+        ("all_reduce", axes - data, number, whole),
+        ("reduce_scatter", shards, group, whole),
+        ("all_reduce", data - shards, group, shard),
     ):
         if along:
-            yield _Launch(kind, along, together)
+            sent = getattr(DEFAULT, kind)(_along(use, along), held).bytes
+            yield _Part(_Together(kind, along, key), tensor, sent)
+
+
+def _along(use: CollectiveUse, axes: Iterable[str]) -> tuple[AxisSize, ...]:
+    """Those of the axes of a collective that are of some names, with sizes."""
+    pairs = zip(use.axis_names, use.axes, strict=True)
+    return tuple(axis for name, axis in pairs if name in axes)
+
+
+def _added_up(boundary: Operation) -> Operation:
+    """The op that makes the gradient of a parameter of the sums behind a constraint of its group."""
+    op = boundary
+    while len(op.results) == 1 and len(users := [use.operation for use in op.results[0].uses]) == 1:
+        if not isinstance(users[0], (*_LINEAR, ReshardOp)):
+            break
+        op = users[0]
+    return op
 
 
 def _boundary_after(op: Operation | None) -> Operation | None:
@@ -123,7 +178,7 @@ def _boundary_after(op: Operation | None) -> Operation | None:
             return None
         op = users[0]
         what = outer_name(op).removesuffix(BACKWARD).rpartition("/")[2]
-        if isinstance(op, ReshardOp) and what in (INPUTS, GROUP):
+        if isinstance(op, ReshardOp) and what in (INPUTS, GATHERS):
             return op
         if not isinstance(op, _LINEAR) and what != PARTS:
             return None
@@ -138,8 +193,8 @@ def _name(use: CollectiveUse) -> str:
 
 
 def _is_gather(name: str) -> bool:
-    return name.removesuffix(BACKWARD).rpartition("/")[2] == GROUP
+    return name.removesuffix(BACKWARD).rpartition("/")[2] == GATHERS
 
 
 def _group_of(name: str) -> str:
-    return name.removesuffix(BACKWARD).removesuffix(GROUP).removesuffix("/")
+    return name.removesuffix(BACKWARD).removesuffix(GATHERS).removesuffix("/")

@@ -51,7 +51,8 @@ _WHY_TAGGED = {
 """Why ops without a row that have a tag of `torch.Tag` are unsupported."""
 
 _DEPENDS_ON_VALUES = (
-    "the size of its result depends on values; use an op of fixed size (torch.where, torch.topk)"
+    "the size of its result depends on values; use an op of fixed size (torch.where, torch.topk), or "
+    "from_module(..., specialize=True)"
 )
 _TRACED_HERE = "pass the model to from_module, or Program.from_torch_training"
 _WHY = {

@@ -14,6 +14,8 @@ import inspect
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy as shallow
+from random import Random
 from types import ModuleType
 from typing import Any
 
@@ -29,6 +31,7 @@ Groups = list[Options]
 """The options of each group, without its parameters."""
 _PLAIN = ("foreach", "fused", "differentiable")
 """Options of torch's own optimizers that choose how they compute, not what."""
+_CHANGED = (dict, list, set, Random)
 _OWN = ("state", "param_groups")
 
 
@@ -94,7 +97,7 @@ class OptimizerCopies:
         for original in optimizers:
             copy = copies[id(original)]
             others = {name: value for name, value in vars(original).items() if name not in _OWN}
-            copy.__dict__.update(_replaced(others, copies))
+            copy.__dict__.update(_replaced(_apart(others), copies))
             copy.__dict__.pop("step", None)  # a scheduler replaces it by one of the original
             is_torch = type(original).__module__.startswith("torch.")
             for group in original.param_groups:
@@ -144,6 +147,11 @@ def _group(options: Options, moved: Mapping[int, TorchTensor], *, is_torch: bool
     capturable = {"capturable": True} if is_torch and "capturable" in options else {}
     own = [moved[id(p)] for p in options["params"] if id(p) in moved]
     return {**options, **plain, **capturable, "params": own}
+
+
+def _apart(values: Options) -> Options:
+    """Attributes, those that code may change in place copied: the user's stay as they are."""
+    return {name: shallow(value) if type(value) in _CHANGED else value for name, value in values.items()}
 
 
 def _replaced(values: Options, copies: Mapping[int, object]) -> Options:

@@ -21,6 +21,8 @@ from shardy_py.api import ShardyError
 from shardy_py.base.errors import Diagnostic, Position
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch import step_names
+from shardy_py.frontends.torch.branches import Path as Branches
+from shardy_py.frontends.torch.branches import Results, over_all_paths
 from shardy_py.frontends.torch.dependence import dependence
 from shardy_py.frontends.torch.optimizer_copies import (
     Groups,
@@ -32,7 +34,7 @@ from shardy_py.frontends.torch.optimizer_copies import (
 )
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchOptimizer, TorchTensor
-from shardy_py.frontends.torch.scalars import scalars_are_tensors
+from shardy_py.frontends.torch.scalars import Answer, scalars_are_tensors
 from shardy_py.frontends.torch.trace import compiling, unsupported
 
 _HERE = Path(__file__).parent
@@ -87,6 +89,7 @@ class PreparedOptimizer:
 
     optimizers: it and those in it. names: of their parameters, by identity. groups: the options of groups.
     states: of parameters and groups. leaves: those of the states that are arguments of the next step.
+    branches: its code branches on elements of tensors.
     """
 
     optimizers: Sequence[TorchOptimizer]
@@ -94,6 +97,7 @@ class PreparedOptimizer:
     groups: Groups
     states: Mapping[str, OwnState]
     leaves: tuple[StateLeaf, ...]
+    branches: bool = False
 
     @staticmethod
     def of(
@@ -110,17 +114,17 @@ class PreparedOptimizer:
         trial = _Trial(optimizers, names, parameters)
         with trial.mode, torch_module("torch").no_grad():
             try:
-                first = trial.step({}).states
+                first = trial.step({})
                 try:
-                    states = {name: _with_leaves(own, _as_tensor) for name, own in first.items()}
-                    second = trial.step(states)
+                    states = {name: _with_leaves(own, _as_tensor) for name, own in first.states.items()}
+                    second = trial.step(states, first.dependent)
                 except Exception:  # of the user's code, which may compare its numbers: they stay
-                    states = first
-                    second = trial.step(states)
+                    states = first.states
+                    second = trial.step(states, first.dependent)
             except Exception as error:  # of the user's code
                 raise _failure(optimizer, error) from None
         leaves = _leaves(states, second.dependent, parameters)
-        return PreparedOptimizer(optimizers, names, trial.groups, states, leaves)
+        return PreparedOptimizer(optimizers, names, trial.groups, states, leaves, second.branches)
 
     def run(
         self,
@@ -133,6 +137,41 @@ class PreparedOptimizer:
 
         tensors: by the name of their leaf. rates: learning rates by number of the group.
         """
+        if not self.branches:
+            return self._run(parameters, gradients, tensors, rates, _not_answered)
+        owners = {leaf.name: leaf.holder if leaf.holder in parameters else "" for leaf in self.leaves}
+
+        def on_copies(path: Branches) -> Results:
+            own = {name: parameter.clone() for name, parameter in parameters.items()}
+            given = {name: tensor.clone() for name, tensor in tensors.items()}
+            each = {name: [own[name], gradients[name]] for name in own if name in gradients}
+            for name, owner in owners.items():
+                each.get(owner, []).append(given[name])
+            with dependence(each) as sources:
+                answer = _answering(sources, path.answer)
+                after = self._run(own, gradients, given, rates, answer)
+            found = {name: {name: parameter} for name, parameter in own.items()}
+            for name, tensor in after.items():
+                found.setdefault(owners[name], {})[_after(name)] = tensor
+                if not owners[name] and path.conditions and sources(tensor):
+                    path.together()
+            return found
+
+        chosen = over_all_paths(on_copies)
+        for name, parameter in parameters.items():
+            parameter.copy_(chosen[name][name])
+        found = {name: chosen.get(owner, {}).get(_after(name)) for name, owner in owners.items()}
+        return {name: tensor for name, tensor in found.items() if tensor is not None}
+
+    def _run(
+        self,
+        parameters: Mapping[str, TorchTensor],
+        gradients: Mapping[str, TorchTensor],
+        tensors: Mapping[str, TorchTensor],
+        rates: Mapping[int, object],
+        answer: Answer,
+    ) -> dict[str, TorchTensor]:
+        """A step, whose branches on tensors are answered."""
         torch = torch_module("torch")
         given = {(leaf.holder, leaf.path): tensors[leaf.name] for leaf in self.leaves}
 
@@ -146,7 +185,7 @@ class PreparedOptimizer:
             return _with_leaves(own, leaf)
 
         states = {name: filled(name, own) for name, own in self.states.items()}
-        made = _step(self.optimizers, self.names, parameters, gradients, states, rates)
+        made = _step(self.optimizers, self.names, parameters, gradients, states, rates, answer)
         after = {name: dict(paths_of(own)) for name, own in made.filled(self.groups).items()}
         first = next((name for name in after if name in parameters), "")
         found: dict[str, TorchTensor] = {}
@@ -170,26 +209,66 @@ class _Trial:
         self.groups = OptimizerCopies.of(optimizers, names, parameters).options()
         self.mode = torch_module("torch._subclasses").FakeTensorMode(allow_non_fake_inputs=True)
 
-    def step(self, states: Mapping[str, OwnState]) -> _Made:
-        """A step; the states are not changed."""
+    def step(self, states: Mapping[str, OwnState], dependent: frozenset[str] | None = None) -> _Made:
+        """A step; the states are not changed.
+
+        dependent: the paths of states that are computed from parameters; None in a first step, whose branches
+        on tensors are not those of others.
+        """
         torch = torch_module("torch")
         parameters = {n: torch.empty_like(p, requires_grad=True) for n, p in self._parameters.items()}
         gradients = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
         copied = {name: _with_leaves(own, _cloned) for name, own in states.items()}
-        with dependence([*parameters.values(), *gradients.values()]) as depends:
-            made = _step(self._optimizers, self._names, parameters, gradients, copied, {})
+        each = {name: [parameter, gradients[name]] for name, parameter in parameters.items()}
+        for name, own in copied.items():
+            known = [value for path, value in paths_of(own) if path in (dependent or ())]
+            each.get(name, []).extend(value for value in known if is_tensor(value))
+        path = Branches({})
+        with dependence(each) as sources:
+            answer = _first_side if dependent is None else _answering(sources, path.answer)
+            made = _step(self._optimizers, self._names, parameters, gradients, copied, {}, answer)
         found = made.filled(self.groups)
         leaves = ((path, value) for own in found.values() for path, value in paths_of(own))
-        dependent = {path for path, value in leaves if is_tensor(value) and depends(value)}
-        return _Made(found, frozenset(dependent))
+        computed = {path for path, value in leaves if is_tensor(value) and sources(value)}
+        return _Made(found, frozenset(computed), bool(path.conditions))
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """The states that a step made. dependent: the paths of those computed from parameters or gradients."""
+    """The states that a step made. dependent: the paths of those computed from parameters or gradients.
+
+    branches: the step has branches on elements of tensors.
+    """
 
     states: Mapping[str, OwnState]
     dependent: frozenset[str]
+    branches: bool
+
+
+def _answering(
+    sources: Callable[[TorchTensor], frozenset[str]], answer: Callable[[TorchTensor, frozenset[str]], bool]
+) -> Answer:
+    """Answers branches on tensors that are computed from parameters."""
+
+    def answered(condition: TorchTensor) -> bool | None:
+        found = sources(condition)
+        return answer(condition, found) if found else None
+
+    return answered
+
+
+def _after(name: str) -> str:
+    """The name of what a state is after the step, beside that of its parameter."""
+    return f"{name} after"
+
+
+def _first_side(condition: TorchTensor) -> bool:
+    """The side that a first step takes, which makes the states."""
+    return False
+
+
+def _not_answered(condition: TorchTensor) -> None:
+    """Leaves all branches on tensors to torch."""
 
 
 def _step(
@@ -199,6 +278,7 @@ def _step(
     gradients: Mapping[str, TorchTensor],
     states: Mapping[str, OwnState],
     rates: Mapping[int, object],
+    answer: Answer,
 ) -> OptimizerCopies:
     """Copies of optimizers after `optimizer.step()` of the first."""
     copies = OptimizerCopies.of(optimizers, names, parameters, rates)
@@ -206,7 +286,7 @@ def _step(
         parameter.grad = gradients.get(name)
     copies.fill(states)
     eager = torch_module("torch.compiler").set_stance("force_eager")
-    with eager, compiling(), scalars_are_tensors(modules_of(optimizers)):
+    with eager, compiling(), scalars_are_tensors(modules_of(optimizers), answer):
         copies.main.step()
     return copies
 
@@ -271,10 +351,17 @@ def _as_tensor(path: str, value: object) -> object:
 def _failure(optimizer: TorchOptimizer, error: Exception) -> ShardyError:
     """The error for code of an optimizer that fails, at its last line outside of what torch does for it."""
     reason = unsupported(error) if isinstance(error, RuntimeError) else None
-    text = reason or f"{type(error).__name__}: {' '.join(str(error).split())}"
+    text = reason or _missing(error) or f"{type(error).__name__}: {' '.join(str(error).split())}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own(Path(frame.filename))]
     place = Position(frames[-1].filename, frames[-1].lineno or 1, 1) if frames else None
     return ShardyError(Diagnostic(f"{type(optimizer).__name__}.step() cannot be traced: {text}", place))
+
+
+def _missing(error: Exception) -> str:
+    """The reason for an attribute that tensors of torch lack; "" for other errors."""
+    if not isinstance(error, AttributeError) or not is_tensor(error.obj):
+        return ""
+    return f"it needs the attribute '{error.name}' of parameters, which other code than step() sets"
 
 
 def _is_own(file: Path) -> bool:

@@ -88,15 +88,19 @@ def from_module(
     shardings: Mapping[str, object] | None = None,
     *,
     plan: object = None,
-    strict: bool = False,
+    strict: bool | None = None,
+    specialize: bool = False,
     name: str = "main",
 ) -> Program:
     """The program of a module called with these arguments, which torch exports first; as `from_exported`.
 
-    strict: as of `torch.export.export`. Raises `ShardyError`, at the line of the model and with a remedy, if
+    strict: as of `torch.export.export`; None tries both. specialize: numbers that the model reads from
+    tensors, and sizes that depend on elements (`x[mask]`), are those of these arguments, and the program is
+    one for inputs that have the same. Raises `ShardyError`, at the line of the model and with a remedy, if
     torch cannot export it.
     """
-    return from_exported(export(model, args, kwargs, strict=strict), mesh, shardings, plan=plan, name=name)
+    exported = export(model, args, kwargs, strict=strict, specialize=specialize)
+    return from_exported(exported, mesh, shardings, plan=plan, name=name)
 
 
 def under_plan(

@@ -20,7 +20,9 @@ from functools import reduce
 from types import ModuleType
 from typing import Any
 
+from shardy_py.base.narrowing import is_sequence
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
+from shardy_py.frontends.torch.protocols import TorchTensor
 
 Function = Callable[..., Any]
 Arguments = Sequence[Any]
@@ -33,14 +35,18 @@ _SCALED = {"add": "alpha", "sub": "alpha", "subtract": "alpha", "addcmul": "valu
 """The keyword of a number by which the last term of a function is multiplied."""
 
 
+Answer = Callable[[TorchTensor], bool | None]
+"""The side of a branch on a tensor; None where torch decides."""
+
+
 @contextmanager
-def scalars_are_tensors(modules: Iterable[ModuleType]) -> Generator[None]:
-    """Numbers that code in these modules reads from tensors stay tensors."""
-    with _python_functions(modules), _mode():
+def scalars_are_tensors(modules: Iterable[ModuleType], answer: Answer) -> Generator[None]:
+    """Numbers that code in these modules reads from tensors stay tensors. answer: for branches on tensors."""
+    with _python_functions(modules), _mode(answer):
         yield
 
 
-def _mode() -> AbstractContextManager[object]:
+def _mode(answer: Answer) -> AbstractContextManager[object]:
 
     class ScalarMode(torch_module("torch.overrides").TorchFunctionMode):
         """Replaces calls that read or take numbers by calls on tensors."""
@@ -55,11 +61,28 @@ def _mode() -> AbstractContextManager[object]:
             name, keywords = getattr(func, "__name__", ""), kwargs or {}
             if name == "item":
                 return args[0].reshape(()).clone()
+            if name == "__getitem__":
+                return _indexed(args[0], args[1])
+            if name == "__bool__" and (side := answer(args[0])) is not None:
+                return side
             if name.startswith(_FOREACH):
                 return _each(name, args, keywords)
             return _called(name, func, args, keywords)
 
     return ScalarMode()
+
+
+def _indexed(tensor: Any, key: object) -> object:
+    """Elements of a tensor at an index, in which an integer may be a tensor without dimensions."""
+    torch = torch_module("torch")
+    keys: list[Any] = [*key] if is_sequence(key) and isinstance(key, tuple) else [key]
+    for dim, each in enumerate(keys):
+        if each is None or each is Ellipsis or (is_tensor(each) and each.ndim):
+            break  # the next index is not that of the next dimension
+        if is_tensor(each) and each.dtype != torch.bool:
+            tensor = tensor.index_select(dim, each.reshape(1).to(torch.int64))
+            keys[dim] = 0
+    return tensor[tuple(keys) if isinstance(key, tuple) else keys[0]]
 
 
 def _called(name: str, function: Callable[..., object], args: Arguments, keywords: Keywords) -> object:

@@ -22,6 +22,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, filterwarnings
 
 from shardy_py.api import ShardyError
 from shardy_py.base.errors import Diagnostic, InternalError, Position
@@ -96,7 +97,9 @@ def _recorded(function: Callable[..., object], inputs: Sequence[TorchTensor], pl
 
     traced = proxy_tensor.make_fx(watched, tracing_mode="fake", _allow_non_fake_inputs=True)
     try:
-        with torch_module("torch.fx.traceback").preserve_node_meta(), compiling():
+        with torch_module("torch.fx.traceback").preserve_node_meta(), compiling(), catch_warnings():
+            # torch goes on without the gradient.
+            filterwarnings("error", ".*an autograd kernel was not registered", UserWarning)
             return traced(*inputs)
     except (ShardyError, InternalError):
         raise

@@ -56,6 +56,7 @@ def from_training(
     accumulate: int = 1,
     scaler: object = None,
     average: object = None,
+    specialize: bool = False,
     name: str = "main",
 ) -> Program:
     """The program of one training step of a module.
@@ -76,6 +77,8 @@ def from_training(
         `example_inputs` and `targets` are those of one; those of the others are `x 1`, `x 2`, ...
     scaler: a `torch.amp.GradScaler`: its scale is a state, and gradients that are not finite change nothing.
     average: a `torch.optim.swa_utils.AveragedModel` of the model, updated after the step (EMA, SWA).
+    specialize: whether numbers that model and loss read from tensors, and sizes that depend on elements
+        (`x[mask]`), are those of the example inputs, which are computed then.
 
     Arguments and results have names: parameters and buffers their full names, states
     `exp_avg of layers.0.weight`, a count of steps that all parameters share `step`; results are `loss`,
@@ -89,6 +92,7 @@ def from_training(
     step = TrainingStep.of(model, loss, optimizer, example_inputs, targets_of(targets), options)
     ours = None if mesh is None else as_mesh(mesh)
     places = Places.of(model)
+    step = step.specialized(places) if specialize else step
     boundaries = Boundaries(
         None if plan is None or ours is None else ParallelPlan.of(plan, ours, modules_of(model))
     )

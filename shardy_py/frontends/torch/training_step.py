@@ -6,7 +6,8 @@ Not here: the program of its trace, names and shardings (`training.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 
 from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_mapping, is_sequence
@@ -23,10 +24,12 @@ from shardy_py.frontends.torch.arguments import (
 )
 from shardy_py.frontends.torch.boundaries import Boundaries
 from shardy_py.frontends.torch.calls import fitting
+from shardy_py.frontends.torch.example_values import ExampleValues
 from shardy_py.frontends.torch.optimizers import PreparedOptimizer, check_optimizer, updated_names
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxNode, TorchModule, TorchOptimizer, TorchTensor
 from shardy_py.frontends.torch.step_extras import SCALE, TrainerOptions
+from shardy_py.frontends.torch.substitutes import substitutes
 from shardy_py.frontends.torch.trace import Places, TracedGraph
 from shardy_py.frontends.torch.traced import Traced
 
@@ -35,7 +38,8 @@ from shardy_py.frontends.torch.traced import Traced
 class TrainingStep:
     """The step as a function of tensors; `slots` are its arguments in order.
 
-    updated: the names of the parameters with gradients.
+    updated: the names of the parameters with gradients. values: what model and loss read from tensors, if
+    that is what they read in the example.
     """
 
     model: TorchModule
@@ -46,6 +50,7 @@ class TrainingStep:
     updated: tuple[str, ...]
     inputs: object
     targets: tuple[object, ...]
+    values: ExampleValues | None = None
 
     @staticmethod
     def of(
@@ -83,6 +88,15 @@ class TrainingStep:
             for path, tensor in (*named_inputs(model, example_inputs), *named_targets(loss, targets))
         ]
         return TrainingStep(model, loss, prepared, options, tuple(slots), updated, example_inputs, targets)
+
+    def specialized(self, places: Places) -> TrainingStep:
+        """The step in which numbers that model and loss read from tensors are those of the example inputs."""
+        torch, values = torch_module("torch"), ExampleValues()
+        given = [slot.tensor.clone() for slot in self.slots if slot.kind == "input"]
+        buffers = {slot.name: slot.tensor.clone() for slot in self.slots if slot.kind == "buffer"}
+        with torch.random.fork_rng(devices=()), values.recorded(), substitutes():
+            self._both(buffers, lambda: self._loss(given[: len(given) // self.options.parts], places))
+        return replace(self, values=values)
 
     def run(
         self, tensors: Sequence[TorchTensor], places: Places, boundaries: Boundaries
@@ -168,6 +182,18 @@ class TrainingStep:
         places: Places,
     ) -> tuple[TorchTensor, Sequence[TorchTensor | None]]:
         """The loss and the gradients that a part of the batch adds."""
+
+        def run() -> tuple[TorchTensor, Sequence[TorchTensor | None]]:
+            with nullcontext() if self.values is None else self.values.given():
+                loss: Traced = self._loss(inputs, places)
+            share = loss / self.options.parts if self.options.parts > 1 else loss
+            scaled = share if scale is None else share * scale
+            return loss, torch_module("torch").autograd.grad(scaled, parameters, allow_unused=True)
+
+        return self._both(own, run)
+
+    def _both(self, own: Mapping[str, TorchTensor], run: Callable[[], object]) -> Traced:
+        """What a function of both passes returns, with other parameters and buffers in the model."""
         torch = torch_module("torch")
 
         class Both(torch.nn.Module):
@@ -175,12 +201,6 @@ class TrainingStep:
 
             def forward(self, run: Callable[[], object]) -> Traced:
                 return run()
-
-        def run() -> tuple[TorchTensor, Sequence[TorchTensor | None]]:
-            loss: Traced = self._loss(inputs, places)
-            share = loss / self.options.parts if self.options.parts > 1 else loss
-            scaled = share if scale is None else share * scale
-            return loss, torch.autograd.grad(scaled, parameters, allow_unused=True)
 
         replaced = {f"model.{name}": tensor for name, tensor in own.items()}
         both: Traced = Both()

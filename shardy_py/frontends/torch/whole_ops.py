@@ -278,6 +278,8 @@ def kept_whole() -> Generator[None]:
     """Within it, the ops of `_KERNELS` that torch's dispatcher runs are sums of `dot_general`.
 
     They are decomposed before autograd records them, which a `TorchDispatchMode`, behind it, would not see.
+    So are the others that torch makes of several: on the device `meta`, its dispatcher would run them whole,
+    without a gradient.
     """
     keys = torch_module("torch._C").DispatchKey
     composite = keys.CompositeImplicitAutograd
@@ -294,6 +296,9 @@ def kept_whole() -> Generator[None]:
                 if kernel is not None:
                     op.py_impl(composite)(_or_torch(op, composite, kernel))
                 op._dispatch_cache.clear()
+            for op in _computed_on_meta():
+                replaced.append((op, keys.Meta, op.py_kernels.pop(keys.Meta, None)))
+                op._dispatch_cache.clear()
             yield
         finally:
             for op, key, kernel in replaced:
@@ -301,6 +306,18 @@ def kept_whole() -> Generator[None]:
                 if kernel is not None:
                     op.py_kernels[key] = kernel
                 op._dispatch_cache.clear()
+
+
+@cache
+def _computed_on_meta() -> tuple[Any, ...]:
+    """The ops that have a decomposition before autograd, and a kernel in Python for the device `meta`."""
+    torch = torch_module("torch")
+    has_kernel, meta = torch._C._dispatch_has_kernel_for_dispatch_key, torch._C.DispatchKey.Meta
+    tables = torch_module("torch._decomp").global_decomposition_table.values()
+    known = dict.fromkeys(op for table in tables for op in table if isinstance(op, torch._ops.OpOverload))
+    return tuple(
+        op for op in known if meta in op.py_kernels and has_kernel(op.name(), "CompositeImplicitAutograd")
+    )
 
 
 def _or_torch(op: Any, composite: object, kernel: Callable[..., object]) -> Callable[..., object]:

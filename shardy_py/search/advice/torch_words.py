@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
-from shardy_py.mlir.dialects.sdy import ShardingConstraintOp, ShardingGroupOp
+from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp, ShardingGroupOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.location_names import name_in
-from shardy_py.mlir.module_paths import is_backward, is_parameter
+from shardy_py.mlir.module_paths import BACKWARD, GATHERS, is_backward, is_parameter, outer_name
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.ops import TABLE, Family
@@ -91,6 +91,8 @@ def words_of_values(entries: Sequence[ValueEntry], sharding: TensorSharding, mes
     """Returns a sharding of arguments or results alike as an entry of a plan, or of placements by name."""
     first, *others = names_of(entries)
     more = f", and {len(others)} more alike" if others else ""
+    if left_out := _left_out(entries[0], sharding):
+        return f'leave "{first}" out of fully_shard along {", ".join(left_out)}{more}'
     styles = styles_of(entries[0], sharding)
     if len(styles) == 1:
         ((axis, style),) = styles.items()
@@ -104,13 +106,31 @@ def code_of(entries: Sequence[ValueEntry], sharding: TensorSharding, mesh: Mesh)
     Placements by name are those of `shardings=` of `from_exported` and `from_torch_training`.
     """
     names, styles = names_of(entries), styles_of(entries[0], sharding)
-    if len(styles) == 1:
+    left_out = _left_out(entries[0], sharding)
+    if len(styles) == 1 and not left_out:
         ((axis, style),) = styles.items()
         plan = ", ".join(f'"{name.rpartition(".")[0]}": {style}' for name in names)
         return f'parallelize_module(model, mesh["{axis}"], {{{plan}}})'
     placed = placements_text(sharding, mesh)
     given = ", ".join(f'"{name}": {placed}' for name in names)
-    return f"shardings |= {{{given}}}"
+    in_torch = "  # fully_shard(..., ignored_params={these})" if left_out else ""
+    return f"shardings |= {{{given}}}{in_torch}"
+
+
+def _left_out(entry: ValueEntry, sharding: TensorSharding) -> list[str]:
+    """The axes of `fully_shard` along which a parameter would not be sharded any more."""
+    before = entry.sharding
+    if entry.value is None or before is None or not any(map(_is_gather, entry.value.uses)):
+        return []
+    kept = {axis.name for dimension in sharding.dimensions for axis in dimension.axes}
+    axes = (axis.name for dimension in before.dimensions for axis in dimension.axes)
+    return [axis for axis in axes if axis not in kept]
+
+
+def _is_gather(use: Use) -> bool:
+    name = outer_name(use.operation).removesuffix(BACKWARD)
+    is_placed = isinstance(use.operation, ShardingConstraintOp | ReshardOp)
+    return is_placed and name.rpartition("/")[2] == GATHERS
 
 
 def _dimension_of_rows(weight: SSAValue) -> int | None:

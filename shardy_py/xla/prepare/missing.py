@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.mlir.symbols import meshes_of
 from shardy_py.xla.gspmd.understanding import has_shardings
-from shardy_py.xla.prepare.written_by_jax import verdict
+from shardy_py.xla.prepare.written_by_jax import has_parameters_of_torch, verdict
 
 _REPLICA_GROUPS = "replica_groups"
 _SPMD = "mhlo.spmd_"
@@ -20,6 +20,10 @@ _SPMD = "mhlo.spmd_"
 _IN_JAX = "pass in_shardings=NamedSharding(mesh, PartitionSpec(...)) to jax.jit"
 _IN_TEXT = (
     'add sdy.mesh @mesh = <["x"=8]> and sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]> on arguments, '
+    "or let sdy-suggest --mesh x=8 find some"
+)
+_IN_TORCH = (
+    "pass --mesh dp=2,tp=4 and --plan plan.py:PLAN, in Python mesh= and plan= or shardings=, "
     "or let sdy-suggest --mesh x=8 find some"
 )
 _ON_MESH = "give arguments an attribute sdy.sharding on that mesh, or let sdy-suggest find some"
@@ -41,7 +45,8 @@ def remarks_on_missing(module: ModuleOp) -> tuple[str, ...]:
     are_single = bool(all_meshes) and not meshes
     if (are_single or not has_shardings(module)) and not _is_local(module):
         what = f"no shardings, though mesh {meshes[0]}" if meshes else "no mesh and no shardings"
-        remedy = _IN_JAX if is_jax else _ON_MESH if meshes else _IN_TEXT
+        is_torch = not is_jax and has_parameters_of_torch(module)
+        remedy = _IN_JAX if is_jax else _IN_TORCH if is_torch else _ON_MESH if meshes else _IN_TEXT
         found.append(f"{what}, so each device computes the whole program; {remedy}")
     if is_jax and not _has_locations(module):
         found.append(_LOCATIONS)

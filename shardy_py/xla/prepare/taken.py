@@ -21,7 +21,7 @@ from shardy_py.mlir.holders import SHARDING
 from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.passes.pipelines import before_propagation_passes
 from shardy_py.passes.runner import run_passes
-from shardy_py.xla.prepare.written_by_jax import verdict
+from shardy_py.xla.prepare.written_by_jax import has_parameters_of_torch, verdict
 
 MARK = "shardy_py.as_compiled"
 """The attribute of a module that has gone through XLA's steps."""
@@ -80,6 +80,8 @@ def how_taken(module: ModuleOp, as_compiled: bool | None = None) -> Taken:
     traces = " and ".join(found.traces)
     if found.is_jax:
         return Taken(True, traces, is_past_steps=_is_propagated(module), is_by_jax=True)
+    if has_parameters_of_torch(module):
+        return Taken(False, "arguments have the names of parameters, as those of PyTorch")
     return Taken(False, f"of JAX, only {traces}" if traces else "no trace of JAX")
 
 

@@ -17,6 +17,7 @@ from shardy_py.mlir.dialects.sdy import MeshOp
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp
 from shardy_py.mlir.ir import find_ops, walk_pre_order
 from shardy_py.mlir.location_names import name_in
+from shardy_py.mlir.module_paths import is_parameter
 from shardy_py.mlir.symbols import functions_of
 from shardy_py.mlir.typed import dictionaries_of
 
@@ -150,6 +151,12 @@ def verdict(module: ModuleOp) -> TracesOfJax:
 def is_written_by_jax(module: ModuleOp) -> bool:
     """Returns whether JAX lowered the module."""
     return verdict(module).is_jax
+
+
+def has_parameters_of_torch(module: ModuleOp) -> bool:
+    """Returns whether arguments have the names of weights or biases of a module of torch."""
+    blocks = (block for function in functions_of(module) for block in function.body.blocks)
+    return any(is_parameter(name_in(argument.location)) for block in blocks for argument in block.args)
 
 
 def _attribute_names(module: ModuleOp) -> Iterator[tuple[str, str]]:

@@ -24,6 +24,7 @@ import torch
 
 from tests.frontends.survey import (
     attempts,
+    further,
     generators,
     hugging_face,
     images,
@@ -48,6 +49,7 @@ ROWS = (
     *sounds.ROWS,
     *images.ROWS,
     *packages.ROWS,
+    *further.ROWS,
 )
 
 

@@ -19,11 +19,13 @@ import torch.utils._pytree as pytree
 
 from shardy_py import ShardyError
 from shardy_py.frontends.torch import from_exported
+from shardy_py.frontends.torch.exporting import export
 from tests.frontends.survey.rows import Row
 from tests.frontends.test_aten import as_array
 
-EQUAL, EQUAL_EXPORT, WRONG, STOPPED, UNSUPPORTED, NOT_EXPORTED, NOT_BUILT = (
+EQUAL, EQUAL_EXAMPLE, EQUAL_EXPORT, WRONG, STOPPED, UNSUPPORTED, NOT_EXPORTED, NOT_BUILT = (
     "equal",
+    "equal, specialized",
     "equal to the export only",
     "wrong numbers",
     "not run",
@@ -31,8 +33,9 @@ EQUAL, EQUAL_EXPORT, WRONG, STOPPED, UNSUPPORTED, NOT_EXPORTED, NOT_BUILT = (
     "not exported",
     "not built",
 )
-"""The outcomes, best first. `equal to the export only`: torch's exported program has other numbers than the
-model, as where the model asks whether it is traced. `not run`: the interpreter stops or takes too long."""
+"""The outcomes, best first. `equal, specialized`: sizes that depend on elements are those of the inputs.
+`equal to the export only`: torch's exported program has other numbers than the model, as where the model asks
+whether it is traced. `not run`: the interpreter stops or takes too long."""
 
 RELATIVE = 2e-4
 """The largest difference of equal numbers, relative to the largest element of a result in float32."""
@@ -61,7 +64,18 @@ class Attempt:
 
 
 def attempt(row: Row) -> Attempt:
-    """Builds, exports, converts and runs a model. Every error is an outcome."""
+    """Builds, exports, converts and runs a model. Every error is an outcome.
+
+    Sizes that depend on elements are those of the inputs where the model does not convert otherwise.
+    """
+    found = _attempt(row, specialize=False)
+    if found.outcome not in (NOT_EXPORTED, UNSUPPORTED):
+        return found
+    again = _attempt(row, specialize=True)
+    return changed(again, outcome=EQUAL_EXAMPLE) if again.outcome == EQUAL else found
+
+
+def _attempt(row: Row, *, specialize: bool) -> Attempt:
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
     found = Attempt(row.name, row.source, NOT_BUILT)
@@ -69,13 +83,14 @@ def attempt(row: Row) -> Attempt:
         model, arguments, keywords = row.build()
         model = varied(model.eval())
         with torch.no_grad():
-            wanted = tensors_in(model(*arguments, **keywords))
+            copies, named = pytree.tree_map(copied, (arguments, dict(keywords)))
+            wanted = tensors_in(model(*copies, **named))
     except Exception as error:  # the survey reports what others raise
         return failed(found, NOT_BUILT, error)
     start = time.process_time()
     try:
         with torch.no_grad(), silence():
-            exported = torch.export.export(model, arguments, dict(keywords), **row.options)
+            exported = export(model, arguments, keywords, specialize=specialize, **row.options)
     except Exception as error:
         return failed(found, NOT_EXPORTED, error)
     nodes = [node for node in exported.graph.nodes if node.op == "call_function"]
@@ -132,6 +147,11 @@ def varied(model: Any) -> Any:
             elif name.endswith(("running_mean", "running_var")):
                 tensor.add_(0.1 * torch.rand_like(tensor))
     return model
+
+
+def copied(leaf: Any) -> Any:
+    """A copy of a tensor, which the model may change; anything else as it is."""
+    return leaf.clone() if isinstance(leaf, torch.Tensor) else leaf
 
 
 def tensors_in(tree: Any) -> list[Any]:

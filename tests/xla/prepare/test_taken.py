@@ -10,6 +10,7 @@ import pytest
 
 from shardy_py.api import Options, Program, Result, propagate
 from shardy_py.base.releases import NEWEST
+from shardy_py.xla.prepare.missing import remarks_on_missing
 from shardy_py.xla.prepare.taken import IN_SHELL, MARK, how_taken
 from shardy_py.xla.prepare.written_by_jax import TRACES, verdict
 
@@ -125,6 +126,19 @@ def test_other_programs_are_taken_as_written(caplog: pytest.LogCaptureFixture) -
     assert program.functions == ("main", "twice")
     assert compiled.functions == ("main",)
     assert propagate(compiled).communication().partitioner == "xla"
+
+
+def test_arguments_named_as_parameters_are_those_of_torch() -> None:
+    text = """func.func @main(%arg0: tensor<4xf32> loc("up.weight")) -> (tensor<4xf32> {jax.result_info = "y"}) {
+      return %arg0 : tensor<4xf32>
+    }"""
+    module = _read(text).module
+    words = "arguments have the names of parameters, as those of PyTorch"
+    assert how_taken(module).remark(IN_SHELL) == (
+        f"taken as written: {words}; --as-compiled takes it as {NEWEST} compiles it"
+    )
+    (remark,) = remarks_on_missing(module)
+    assert "pass --mesh dp=2,tp=4 and --plan plan.py:PLAN" in remark
 
 
 def test_steps_run_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
