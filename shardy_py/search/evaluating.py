@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
+from collections.abc import Callable
 from functools import cached_property, lru_cache, partial
 from math import inf
 from threading import Lock
@@ -62,14 +63,21 @@ class Evaluator:
     stage: CompileStage | None
     workers: Workers
 
-    def begin(self, edits: Edits, at_most: float = inf, *, exact: bool = False) -> PendingTask[Evaluated]:
-        """Returns what a step will cost; at_most, exact: as of `Study.step`."""
+    def begin(
+        self,
+        edits: Edits,
+        at_most: float = inf,
+        *,
+        exact: bool = False,
+        is_needless: Callable[[], bool] = lambda: False,
+    ) -> PendingTask[Evaluated]:
+        """Returns what a step will cost; at_most, exact: of `Study.step`; is_needless: of `Workers.begin`."""
         asked = self.placement, at_most, self.stage, exact
         here = partial(_evaluated, self.study, edits, *asked)
         if self.workers.are_none:
             return PendingTask(here)
         named = self._named(edits)
-        return self.workers.begin(here, _elsewhere, self._packed, named, *asked)
+        return self.workers.begin(here, _elsewhere, self._packed, named, *asked, is_needless=is_needless)
 
     @cached_property
     def _packed(self) -> bytes:

@@ -6,9 +6,9 @@ are scored again by propagating them. Not here: which choices (`shardy_py.search
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from math import inf, prod
 
@@ -183,8 +183,16 @@ class Scorer:
             self.costs[choice] = cost
         return cost
 
-    def ahead(self, choices: Iterable[Choice], at_most: float = inf) -> None:
-        """Lets workers begin the first choices that will be scored; drops others that they have not begun."""
+    def ahead(
+        self,
+        choices: Iterable[Choice],
+        at_most: float = inf,
+        helps: Callable[[StepCost], bool] = lambda _: False,
+    ) -> None:
+        """Lets workers begin the first choices that will be scored; drops others that they have not begun.
+
+        helps: whether a choice with a cost is the last one of these that is scored.
+        """
         if self.workers.are_none:
             return
         new = (choice for choice in choices if choice not in self.names)
@@ -192,8 +200,9 @@ class Scorer:
         for key in [key for key in self._begun if key not in wanted and not key[2]]:
             if self._begun[key].drop():  # what a worker has begun may be asked for later
                 del self._begun[key]
+        before = list[PendingTask[Evaluated]]()
         for key in wanted:
-            self._begin(*key)
+            before.append(self._begin(*key, partial(_has_ended, tuple(before), helps)))
 
     def exact_ahead(self, plans: Iterable[Plan]) -> None:
         """Lets workers begin the exact costs of plans of this mesh."""
@@ -202,14 +211,18 @@ class Scorer:
                 if plan.choice in self.costs and not self._is_exact(plan.choice):
                     self._begin(plan.choice, inf, True)
 
-    def _begin(self, choice: Choice, at_most: float, exact: bool) -> None:
+    def _begin(
+        self, choice: Choice, at_most: float, exact: bool, is_needless: Callable[[], bool] = lambda: False
+    ) -> PendingTask[Evaluated]:
         key = choice, at_most, exact
         if key not in self._begun:
-            self._begun[key] = self._evaluator.begin(self._edits(choice), at_most, exact=exact)
+            edits = self._edits(choice)
+            self._begun[key] = self._evaluator.begin(edits, at_most, exact=exact, is_needless=is_needless)
+        return self._begun[key]
 
     def _evaluated(self, choice: Choice, at_most: float, *, exact: bool) -> StepCost | None:
-        self._begin(choice, at_most, exact)
-        found = self._begun.pop((choice, at_most, exact)).result()
+        found = self._begin(choice, at_most, exact).result()
+        del self._begun[choice, at_most, exact]
         return None if isinstance(found, ShardyError) else found
 
     def exact(self, choice: Choice) -> StepCost | None:
@@ -309,6 +322,11 @@ class Scorer:
         """The axes of an argument or result in the source; sub-axes have names that no mesh has."""
         found = own_spec(self._source_values[tensor.name])
         return ((),) * len(tensor.shape) if found is None and not tensor.is_result else found
+
+
+def _has_ended(before: Sequence[PendingTask[Evaluated]], helps: Callable[[StepCost], bool]) -> bool:
+    """Whether a task before has found a cost after which the others are not asked for."""
+    return any(isinstance(each.found, StepCost) and helps(each.found) for each in before)
 
 
 @lru_cache(maxsize=4096)

@@ -35,6 +35,7 @@ from shardy_py.search.studies import Study
 from shardy_py.search.study import StepCost
 from shardy_py.search.suggest import (
     Budget,
+    Choice,
     CoarseOutcome,
     Constraint,
     Plan,
@@ -139,6 +140,7 @@ def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], wanted: Wan
         try:
             for scorer in scorers:
                 scorer.exact_ahead(scorer.named)
+            _shown(by_key, memory)
             if not workers.are_none and own is not None:
                 current()  # while they evaluate
             plans = _settled(by_key, memory)
@@ -244,9 +246,13 @@ class _Search:
     def run(self) -> str:
         """Scores schemes and searches; returns why the search stopped early, "" if it did not."""
         self.budget = Budget(_SEARCHED_PART * self.wanted.time_limit, min(self.wanted.tries, _MOST_TRIES))
+        held: Rank | None = None
         try:
             for scorer, plan in self._starts():
-                self._improve(scorer, plan)
+                best = scorer.plan(self._improved(scorer, plan), plan.name)
+                if held is None or self._rank((scorer, best)) < held:
+                    held = self._rank((scorer, best))
+                    scorer.exact_ahead((best,))
         except KeyboardInterrupt:
             if not any(scorer.costs for scorer in self.scorers):
                 raise
@@ -311,8 +317,8 @@ class _Search:
             return PendingTask(here)
         return self.workers.begin(here, solved_alike, *given, has_highs())
 
-    def _improve(self, scorer: Scorer, start: Plan) -> None:
-        search(
+    def _improved(self, scorer: Scorer, start: Plan) -> Choice:
+        return search(
             *(start.choice, start.cost, moves_of(scorer.roles, scorer.mesh, scorer.fixed)),
             partial(scorer.score, name=start.name),
             self.budget,
@@ -329,11 +335,17 @@ _Scorers = Mapping[tuple[Mesh, tuple[Constraint, ...]], Scorer]
 def _settled(scorers: _Scorers, memory: int | None) -> tuple[Plan, ...]:
     """The plans to show; those with constraints are scored again, which may change which are shown."""
     while True:
-        plans = pareto([plan for scorer in scorers.values() for plan in scorer.plans()], memory)
-        for plan in plans:
-            scorers[plan.mesh, plan.kept].exact_ahead((plan,))
+        plans = _shown(scorers, memory)
         if all(plan == scorers[plan.mesh, plan.kept].settled(plan) for plan in plans):
             return plans
+
+
+def _shown(scorers: _Scorers, memory: int | None) -> tuple[Plan, ...]:
+    """The plans to show by what is known; workers begin their exact costs."""
+    plans = pareto([plan for scorer in scorers.values() for plan in scorer.plans()], memory)
+    for plan in plans:
+        scorers[plan.mesh, plan.kept].exact_ahead((plan,))
+    return plans
 
 
 def _absent(scorers: Sequence[Scorer]) -> dict[str, str]:

@@ -38,14 +38,21 @@ class PendingTask(Generic[Made]):
     """A result that is asked for later.
 
     here: computes it in this process. function, arguments: compute it in another one. workers: None if it is
-    computed here.
+    computed here. is_needless: says, before a worker begins it, whether it will hardly be asked for.
     """
 
     here: Callable[[], Made]
     function: Callable[..., Made] | None = None
     arguments: tuple[object, ...] = ()
     workers: Workers | None = None
+    is_needless: Callable[[], bool] = lambda: False
     future: Future[Made] | None = None
+
+    @property
+    def found(self) -> Made | None:
+        """The result, if a worker has computed it."""
+        has_ended = self.future is not None and self.future.done() and not self.future.cancelled()
+        return self.future.result() if self.future and has_ended and not self.future.exception() else None
 
     def result(self) -> Made:
         """Returns the result, when it is there; computes it if no worker does."""
@@ -95,9 +102,18 @@ class Workers:
         """True if everything is computed in this process."""
         return self.executor is None
 
-    def begin(self, here: Callable[[], R], function: Callable[..., R], *arguments: object) -> PendingTask[R]:
-        """Returns a task, which the next worker that is free computes. The function must be picklable."""
-        pending = PendingTask(here, function, arguments, self)
+    def begin(
+        self,
+        here: Callable[[], R],
+        function: Callable[..., R],
+        *arguments: object,
+        is_needless: Callable[[], bool] = lambda: False,
+    ) -> PendingTask[R]:
+        """Returns a task, which the next worker that is free computes. The function must be picklable.
+
+        is_needless: if it says so, no worker begins the task until it is asked for.
+        """
+        pending = PendingTask(here, function, arguments, self, is_needless)
         self._waiting.append(pending)
         self._fill()
         return pending
@@ -105,7 +121,7 @@ class Workers:
     def awaited(self, pending: _Task) -> bool:
         """Waits until a task has ended, while others begin; returns False if no worker takes it."""
         while pending.future is None or not pending.future.done():
-            self._fill()
+            self._fill(pending)
             if pending.future is None and pending not in self._waiting:
                 return False
             wait([each.future for each in self._running if each.future], return_when=FIRST_COMPLETED)
@@ -133,11 +149,15 @@ class Workers:
             what = f"a worker is lost, what it had is computed in this process: {reason}"
             remarks.say((what,), "workers")
 
-    def _fill(self) -> None:
-        """Gives tasks to the workers that are free."""
+    def _fill(self, asked: _Task | None = None) -> None:
+        """Gives tasks to the workers that are free; asked: one that is not needless."""
         self._running = [each for each in self._running if each.future and not each.future.done()]
-        while self._waiting and len(self._running) < self.count:
-            pending = self._waiting.popleft()
+        while len(self._running) < self.count:
+            needed = (each for each in self._waiting if each is asked or not each.is_needless())
+            pending = next(needed, None)
+            if pending is None:
+                break
+            self._waiting.remove(pending)
             pending.future = self._submitted(pending)
             if pending.future is not None:
                 self._running.append(pending)

@@ -7,7 +7,8 @@ import os
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from itertools import count
+from functools import partial
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,13 @@ import pytest
 from shardy_py import P, Program, ShardyError, Study
 from shardy_py.base import plugins
 from shardy_py.cli.suggest import main
+from shardy_py.hardware import as_placement
+from shardy_py.search.study import StepCost
+from shardy_py.search.suggest.moves import moves_of
+from shardy_py.search.suggest.search import first_changes
+from shardy_py.search.suggest_scoring import Scorer
 from shardy_py.search.workers import Workers, workers_of
+from shardy_py.sharding import Mesh
 
 TEXT = """
 sdy.mesh @mesh = <["data"=2, "model"=2]>
@@ -183,3 +190,50 @@ def test_the_command_has_workers(
     monkeypatch.setattr("shardy_py.search.workers._processes", lambda n: asked.append(n) or Copying())
     assert main([str(source), "--tries", "9", "--workers", "2"]) == 0
     assert (capsys.readouterr().out, asked) == (alone, [2])
+
+
+def test_what_will_hardly_be_asked_for_waits_until_it_is() -> None:
+    begun: list[str] = []
+
+    def work(name: str) -> str:
+        begun.append(name)
+        return name
+
+    with ThreadPoolExecutor(1) as executor:
+        workers = Workers(executor, 1)
+        tasks = [
+            workers.begin(partial(work, "here"), work, name, is_needless=lambda name=name: name == "b")
+            for name in "abc"
+        ]
+        assert tasks[2].result() == "c"
+        assert begun == ["a", "c"]
+        assert tasks[1].found is None
+        assert [task.result() for task in tasks] == ["a", "b", "c"]
+        assert begun == ["a", "c", "b"]
+        assert tasks[1].found == "b"
+
+
+def test_choices_after_one_that_helps_are_not_begun(program: Program) -> None:
+    """While the first of two is evaluated, the second has helped: no worker begins what comes after it."""
+    pending: list[Future[Any]] = []
+
+    class Held(Executor):
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            pending.append(Future())
+            return pending[-1]
+
+    mesh, placement, workers = Mesh.of({"data": 2, "model": 2}), as_placement("tpu-v5p"), Workers(Held(), 2)
+    scorer = Scorer(program, "mesh", mesh, placement, frozenset(), print, workers=workers)
+    moves = moves_of(scorer.roles, scorer.mesh)
+    start = tuple(((),) * len(tensor.shape) for tensor in scorer.roles.tensors)
+    choices = [*islice(first_changes(start, moves, scorer.is_valid), 4)]
+    cost = StepCost(1.0, 1.0, 1, 1)
+    scorer.ahead(choices, 2.0, lambda found: found is cost)
+    assert len(pending) == 2
+    pending[1].set_result(cost)
+    scorer.workers.begin(lambda: None, print)
+    assert len(pending) == 3  # what was begun after all choices
+    pending[0].set_result(None)
+    assert scorer.score(choices[0], 2.0, name="a") is None
+    assert scorer.score(choices[1], 2.0, name="b") is cost
+    assert len(pending) == 3

@@ -7,8 +7,10 @@ limit ends the search. Not here: what may change (`moves.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import field
-from itertools import chain, islice
+from functools import partial
+from itertools import islice, tee
 from random import Random
 from time import monotonic
 
@@ -60,8 +62,7 @@ def first_changes(
     start: Choice, moves: Sequence[AnnotationMove], is_valid: Callable[[Choice], bool], seed: int = 0
 ) -> Iterator[Choice]:
     """Returns the choices that `search` scores first from a start."""
-    changed = (move.applied(start) for move in _ordered(moves, seed))
-    return (each for each in dict.fromkeys(changed) if each != start and is_valid(each))
+    return (changed for _, changed in _changes(start, _ordered(moves, seed), {start}, is_valid))
 
 
 def most_seconds(cost: StepCost, memory_limit: int | None) -> float:
@@ -80,8 +81,10 @@ def _ordered(moves: Sequence[AnnotationMove], seed: int) -> list[AnnotationMove]
     return order
 
 
-Ahead = Callable[[Iterator[Choice], float], None]
-"""Called with the choices to be scored if none of them is better, and the seconds they may take."""
+Helps = Callable[[StepCost], bool]
+"""Whether a choice with a cost is better than the best one so far."""
+Ahead = Callable[[Iterator[Choice], float, Helps], None]
+"""Called with the choices to be scored until one of them helps, and the seconds they may take."""
 Score = Callable[[Choice, float], StepCost | None]
 """The cost of a choice; None if it is invalid, or a step takes longer than the given seconds."""
 
@@ -105,23 +108,46 @@ def search(
     best, held = start, rank(cost, memory_limit)
     known = {start}
     order = _ordered(moves, seed)
-    since = 0
-    while since < len(order):
-        move = order.pop(0)
-        order.append(move)
-        since += 1
-        changed = move.applied(best)
-        if changed in known or not is_valid(changed):
-            continue
-        if not budget.take():
-            break
+    changes = _buffered(best, order, known, is_valid)
+    while True:
+        following = copy(changes)  # with the one that is next
+        number, changed = next(changes, (0, None))
+        if changed is None or not budget.take():
+            return best
         at_most = _most_seconds(held)
         if ahead is not None:
-            left = order[: len(order) - since]  # those after it have been tried since the last that helped
-            following = (each for move in left if is_valid(each := move.applied(best)) and each not in known)
-            ahead(islice(chain((changed,), following), max(0, budget.tries) + 1), at_most)
+            left = islice(following, max(0, budget.tries) + 1)
+            helps = partial(_is_better, held=held, memory_limit=memory_limit)
+            ahead((each for _, each in left), at_most, helps)
         known.add(changed)
         found = score(changed, at_most)
-        if found is not None and rank(found, memory_limit) < held:
-            best, held, since = changed, rank(found, memory_limit), 0
-    return best
+        if found is not None and _is_better(found, held, memory_limit):
+            best, held = changed, rank(found, memory_limit)
+            order = order[number + 1 :] + order[: number + 1]
+            changes = _buffered(best, order, known, is_valid)
+
+
+def _is_better(cost: StepCost, held: Rank, memory_limit: int | None) -> bool:
+    return rank(cost, memory_limit) < held
+
+
+_Changes = Iterator[tuple[int, Choice]]
+
+
+def _buffered(
+    best: Choice, order: Sequence[AnnotationMove], known: set[Choice], is_valid: Callable[[Choice], bool]
+) -> _Changes:
+    """The same as `_changes`; a copy yields the same choices, which are made once."""
+    return tee(_changes(best, order, known, is_valid), 1)[0]
+
+
+def _changes(
+    best: Choice, order: Sequence[AnnotationMove], known: set[Choice], is_valid: Callable[[Choice], bool]
+) -> _Changes:
+    """The valid choices that one move makes, but those that are known, each with the number of its move."""
+    made = set[Choice]()
+    for number, move in enumerate(order):
+        changed = move.applied(best)
+        if changed not in known and changed not in made and is_valid(changed):
+            made.add(changed)
+            yield number, changed
