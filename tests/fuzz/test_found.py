@@ -22,6 +22,12 @@ func.func @main(%x: tensor<4xf32>) -> tensor<8x9223372036854775807x4xf32> {
   return %0 : tensor<8x9223372036854775807x4xf32>
 }
 """
+GATHERED = """HloModule m, is_scheduled=true
+ENTRY %main {
+  %p = f32[30,2]{1,0} parameter(0)
+  ROOT %g = f32[30,4611686018427387904]{1,0} all-gather(%p), dimensions={1}, replica_groups={{0,2},{1,3}}
+}
+"""
 UNREGISTERED = """
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   "interpreter.run_parallel"() {infeed = [@queue], programs = [[@f]]} : () -> ()
@@ -44,7 +50,8 @@ def test_sdy_opt_ends_without_internal_error(text: str, flags: list[str], tmp_pa
     assert opt([str(path), "--no-progress", *flags]) in (0, 1)
 
 
-def test_the_linter_takes_programs_of_any_size(tmp_path: Path) -> None:
-    path = tmp_path / "input.mlir"
-    path.write_text(HUGE)
+@pytest.mark.parametrize("text", [HUGE, GATHERED])
+def test_the_linter_takes_programs_of_any_size(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "input"
+    path.write_text(text)
     assert check([str(path), "--no-progress"]) in (0, 1)

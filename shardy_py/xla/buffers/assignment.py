@@ -16,7 +16,7 @@ from functools import cached_property
 from shardy_py.base.records import dataclass
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.held import HeldMemory, Period, ResultMemory
-from shardy_py.xla.buffers.packing import MOST_PLACED, Buffer, packed, summed
+from shardy_py.xla.buffers.packing import Buffer, have_places, packed, summed
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name
@@ -49,7 +49,7 @@ class Assignment:
     def temporaries(self) -> tuple[int, tuple[Buffer, ...]]:
         """The bytes of values beyond arguments and results, and what is alive when most is."""
         slots, held = self.held()
-        if len(held) > MOST_PLACED:
+        if not have_places(held):
             return summed(held, slots)
         results = ResultMemory(slots)
         inside = {period.name: slot for slot in slots for period in slot.periods}

@@ -14,8 +14,9 @@ from shardy_py.base.deferred import np
 from shardy_py.xla.buffers.held import HeldMemory
 from shardy_py.xla.spmd.program import PlannedOp
 
-MOST_PLACED = 2_000
+_MOST_PLACED = 2_000
 """Buffers of larger programs are summed up instead of given places, which would take quadratic time."""
+_LAST_PLACE = 1 << 62
 
 
 class Buffer(NamedTuple):
@@ -23,6 +24,11 @@ class Buffer(NamedTuple):
 
     size: int
     step: PlannedOp | None = None
+
+
+def have_places(held: Sequence[HeldMemory]) -> bool:
+    """Returns whether buffers are few enough, and small enough for a memory that can be addressed."""
+    return len(held) <= _MOST_PLACED and sum(each.size for each in held) < _LAST_PLACE
 
 
 def packed(held: Sequence[HeldMemory], unit: int = 1) -> tuple[int, tuple[Buffer, ...]]:

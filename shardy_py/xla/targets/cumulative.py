@@ -82,9 +82,15 @@ class _Rows:
         split = (*last[:-1], rows, _ROW)
         apart = tiling.split(rank - 1, gcd(tiling.dimensions[-1], rows))
         value = self._add("reshape", (value,), last, split, apart)
-        value = self._add("reduce_window", (value, start), split, split, apart, _windows(split, rank, _ROW, 1))
+        value = self._add(
+            "reduce_window", (value, start), split, split, apart, _windows(split, rank, _ROW, 1)
+        )
         ends, totals = (*split[:-1], 1), split[:-1]
-        at = {"start_indices": (0,) * rank + (_ROW - 1,), "limit_indices": split, "strides": (1,) * (rank + 1)}
+        at = {
+            "start_indices": (0,) * rank + (_ROW - 1,),
+            "limit_indices": split,
+            "strides": (1,) * (rank + 1),
+        }
         last_of_rows = self._add("slice", (value,), split, ends, apart, at)
         of_rows = apart.replicated_on([rank]).without_dimensions([rank])
         before = self._add("reshape", (last_of_rows,), ends, totals, of_rows)
@@ -119,7 +125,9 @@ class _Rows:
         is_window, of = op == "reduce_window", "" if "." in op else "stablehlo."
         types = [TensorType(held, self.element)] * (1 if is_window else len(operands))
         scalars = [TensorType((), self.element)] if is_window else []
-        record = OpRecord(of + op, (*types, *scalars), (TensorType(made, self.element),), dict(attributes or {}))
+        record = OpRecord(
+            of + op, (*types, *scalars), (TensorType(made, self.element),), dict(attributes or {})
+        )
         result: Name = (self.step.results[0], f"rows {len(self.steps)}") if name is None else name
         # Windows are those of the program's op, whose region combines elements.
         source = self.step.source if is_window else None

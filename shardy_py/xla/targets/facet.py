@@ -141,9 +141,7 @@ COMPILED = Facet(
             ),
             _CHOSEN,
         ),
-        **dict.fromkeys(
-            ("stablehlo.gather", "stablehlo.reverse"), _MOVED
-        ),
+        **dict.fromkeys(("stablehlo.gather", "stablehlo.reverse"), _MOVED),
         "stablehlo.concatenate": CompiledRow(NodeForm.JOIN, chooses=True),
         "stablehlo.sort": CompiledRow(NodeForm.SORT, chooses=True),
         "sdy.reshard": CompiledRow(NodeForm.COPY, _same),

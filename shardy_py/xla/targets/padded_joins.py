@@ -72,7 +72,9 @@ def _padded(step: PlannedOp) -> Iterator[PlannedOp]:
     sizes = [0 if each is None else each.shape[dimension] or 0 for each in step.record.operands]
     total = sum(sizes)
     names: list[Name] = [(result, f"padded {i}") for i in range(len(sizes))]
-    for name, operand, own, end in zip(names, step.operands, step.record.operands, accumulate(sizes), strict=True):
+    for name, operand, own, end in zip(
+        names, step.operands, step.record.operands, accumulate(sizes), strict=True
+    ):
         size = 0 if own is None else own.shape[dimension] or 0
         zeros = [0] * len(type_.shape)
         padding = {

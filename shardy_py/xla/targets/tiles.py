@@ -33,7 +33,9 @@ _SUMMED = ("f32", "i32", "ui32", "bf16", "f64", "i64", "ui64")
 """The types of elements whose sums are sent as they are; of complex ones both parts."""
 _MOST_ORDERED = 5
 _CHANGE = PassChange("XLA:TPU", "parts that do not fill lanes are put into zeros, which are summed")
-_IN_WORDS = PassChange("tpu-all-reduce-legalizer", "elements of fewer bits are sent in words, with their tiles")
+_IN_WORDS = PassChange(
+    "tpu-all-reduce-legalizer", "elements of fewer bits are sent in words, with their tiles"
+)
 
 
 @lru_cache(maxsize=1024)
@@ -123,7 +125,9 @@ def in_words(body: DeviceBody, numbers: count[int]) -> DeviceBody:
         collective = replace(
             transfer.collective, element_type="ui32", held_shape=words, made_shape=words, key=None
         )
-        made = replace(transfer.changed(_IN_WORDS, collective), reduction=f"{transfer.reduction} of {element}")
+        made = replace(
+            transfer.changed(_IN_WORDS, collective), reduction=f"{transfer.reduction} of {element}"
+        )
         new[number] = replace(node, transfer=made)
     return body.edited(new, {})
 

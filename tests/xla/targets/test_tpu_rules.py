@@ -73,7 +73,9 @@ def test_equal_steps_are_one_before_the_partitioner() -> None:
   %0 = stablehlo.tanh %s0 : tensor<16xf32>
   %1 = stablehlo.cosine %s1 : tensor<16xf32>
   return %0, %1 : tensor<16xf32>, tensor<16xf32>"""
-    text = _function(_ONE_AXIS, f"%a: {_sharded('tensor<64x16xf32>', 'x', '')}", "tensor<16xf32>, tensor<16xf32>", body)
+    text = _function(
+        _ONE_AXIS, f"%a: {_sharded('tensor<64x16xf32>', 'x', '')}", "tensor<16xf32>, tensor<16xf32>", body
+    )
     assert _sent(text) == [("all_reduce", (16,), "f32")]
 
 
@@ -158,7 +160,9 @@ def _scattered(rows: int) -> str:
         ("h100", 64, "reduce_scatter"),
     ],
 )
-def test_what_the_program_scatters_is_summed_whole_where_others_are(target: str, rows: int, kind: str) -> None:
+def test_what_the_program_scatters_is_summed_whole_where_others_are(
+    target: str, rows: int, kind: str
+) -> None:
     assert _sent(_scattered(rows), target)[0][0] == kind
 
 
@@ -213,7 +217,9 @@ def test_windows_that_read_the_same_borders_exchange_them_once() -> None:
 
 def test_a_kernel_is_gathered_once_for_a_convolution_and_its_gradient() -> None:
     image, kernel = "tensor<8x32x32x16xf32>", "tensor<3x3x16x16xf32>"
-    window = """window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}"""
+    window = (
+        """window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}"""
+    )
     body = f"""
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], {window}
       : ({image}, {kernel}) -> {image}
