@@ -9,6 +9,7 @@ Not here: how names are made (`mlir/value_table.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import overload
 
@@ -39,11 +40,15 @@ def _sharding(mesh: Mesh, value: TensorSharding) -> Sharding:
 class Value:
     """One value: an argument or result of a function, or a result of an op.
 
-    entry: the value in the module. meshes: those of the module, by symbol.
+    entry: the value in the module. meshes: those of the module, by symbol. known: its shardings so far, by
+    the identity of each as the IR has it, which is kept.
     """
 
     entry: ValueEntry
     meshes: Mapping[str, Mesh]
+    known: dict[int, tuple[TensorSharding, Sharding]] = field(
+        default_factory=dict[int, tuple[TensorSharding, Sharding]], repr=False
+    )
 
     @property
     def name(self) -> str:
@@ -96,7 +101,12 @@ class Value:
     def sharding(self) -> Sharding | None:
         """Its sharding; None if it has none."""
         value = self.entry.sharding
-        return None if value is None else _sharding(mesh_of(value, self.meshes), value)
+        if value is None:
+            return None
+        known = self.known.get(id(value))
+        if known is None:
+            known = self.known[id(value)] = value, _sharding(mesh_of(value, self.meshes), value)
+        return known[1]
 
     @property
     def local_shape(self) -> tuple[int | None, ...] | None:
@@ -131,6 +141,7 @@ class Values(Sequence[Value]):
         """The module must not change while they are in use."""
         self.table = ValueTable(module)
         self._module = module
+        self._shardings: dict[int, tuple[TensorSharding, Sharding]] = {}
 
     @cached_property
     def meshes(self) -> dict[str, Mesh]:
@@ -229,4 +240,4 @@ class Values(Sequence[Value]):
         return tuple(map(self._wrap, self.table.entries))
 
     def _wrap(self, entry: ValueEntry) -> Value:
-        return Value(entry, self.meshes)
+        return Value(entry, self.meshes, self._shardings)

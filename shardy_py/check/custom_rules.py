@@ -14,7 +14,7 @@ from shardy_py.api import Result
 from shardy_py.check.finding import Finding
 from shardy_py.check.rule import Limits, listed, rule
 from shardy_py.mlir.holders import RULE
-from shardy_py.mlir.ir import operands_of, walk_pre_order, written_name
+from shardy_py.mlir.ir import operands_of, ops_in, written_name
 from shardy_py.mlir.location_names import location_text, name_stack
 from shardy_py.mlir.movements import DroppedRules
 from shardy_py.mlir.plain import plain, tensor_type
@@ -115,7 +115,7 @@ def _called(op: Operation) -> str:
 def _custom_rules(result: Result) -> Iterator[tuple[Operation, ShardingRule]]:
     """The ops with rules that users wrote, also where the passes have removed them."""
     given: dict[Operation, Any] = {}
-    for op in walk_pre_order(result.program.module, include_root=False):
+    for op in ops_in(result.program.module):
         if RULE in op.attributes:
             given[op] = op.attributes[RULE]
     for event in () if result.record is None else result.record.events:

@@ -17,7 +17,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.mlir.calls import functions_top_down
 from shardy_py.mlir.dialects.stablehlo import AndOp, ConvertOp
-from shardy_py.mlir.ir import operands_of, terminator_of, walk_pre_order
+from shardy_py.mlir.ir import find_ops, operands_of, terminator_of
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.scalars import Number, Scalars, computed
 from shardy_py.mlir.symbols import callee_name, function_name
@@ -42,9 +42,8 @@ def run_counts(module: ModuleOp) -> Callable[[Operation], Runs]:
     that nothing calls run once.
     """
     callers: dict[str, list[Operation]] = {}
-    for op in walk_pre_order(module):
-        if isinstance(op, CallOp):
-            callers.setdefault(callee_name(op), []).append(op)
+    for op in find_ops(module, CallOp.name):
+        callers.setdefault(callee_name(op), []).append(op)
     counts: dict[int, Runs] = {}
     scalars = Scalars()
 

@@ -19,7 +19,7 @@ from shardy_py.base.errors import Diagnostic, ShardyError, closest
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.holders import Holder, Place, read
-from shardy_py.mlir.ir import blocks_of, file_names, walk_pre_order
+from shardy_py.mlir.ir import blocks_of, file_names, ops_in, walk_pre_order
 from shardy_py.mlir.location_names import location_text, name_in
 from shardy_py.mlir.module_paths import ops_by_module, outputs_of
 from shardy_py.mlir.symbols import function_name, functions_of
@@ -273,7 +273,7 @@ class ValueTable:
         known = self._ends
         results: Iterable[ValueEntry] = ()
         symbol = ""
-        for op in walk_pre_order(self.module, include_root=False):
+        for op in ops_in(self.module):
             if op.__class__ is FuncOp:
                 yield from results
                 symbol = function_name(op)

@@ -10,6 +10,7 @@ import pytest
 
 from shardy_py import Program, Result, ShardyError, propagate
 from shardy_py.report.verdict import verdict_json
+from shardy_py.search import verdicts
 from shardy_py.search.verdicts import ResultVerdicts, verdict_of
 
 TWO = """
@@ -98,3 +99,12 @@ def test_why_nothing_is_tried() -> None:
     assert verdict_of(found, report, "no time").not_tried == "no time"
     with pytest.raises(ShardyError, match="was not recorded"):
         propagate(Program.parse(TWO), record=False, progress=False).verdict()
+
+
+def test_no_verdict_is_made_for_a_finding_where_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = propagate(Program.parse(TWO), progress=False)
+    use = found.communication().sending[0]
+    monkeypatch.setattr(verdicts, "MOST_VALUES", 1)
+    monkeypatch.setattr(verdicts, "verdict_of", lambda *_: pytest.fail("a verdict was made"))
+    known = found.kept(ResultVerdicts)
+    assert (known.change_for(use), known.is_tried(use)) == (None, False)

@@ -16,7 +16,6 @@ from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.ir import blocks_of, operands_of, written_name
 from shardy_py.mlir.location_names import location_text
-from shardy_py.mlir.loops import run_counts
 from shardy_py.mlir.symbols import function_name
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.typed import of_kind
@@ -110,7 +109,7 @@ class PlannedUses:
         self.meshes = program.meshes
         self.originals = program.originals
         self.entries = program.values.by_value
-        self.runs = run_counts(program.module)
+        self.runs = program.runs
         self.shardings = ShardingReader()
         self._known_axes: dict[tuple[int, bool, tuple[str, ...]], tuple[tuple[int, ...], Axes | None]] = {}
 

@@ -235,10 +235,14 @@ class Stopping:
         lone = [op for key, op in unruled.items() if key in self._without_rule or key not in self._with_step]
         beside = {id(value) for op in lone for value in (*operands_of(op), *op.results)}
         found: set[int] = set()
-        owners, values = self._view.propagation.edge_owners, self._program.slots.values
+        owners, values, is_itself = (
+            self._view.propagation.edge_owners,
+            self._program.slots.values,
+            names.themselves,
+        )
         for slot in range(1, len(values)) if beside else ():
             value = values[slot]
-            if value is not None and slot not in owners and names.is_itself(value):  # nearly all
+            if value is not None and slot not in owners and is_itself(id(value)):  # nearly all
                 if id(value) in beside:
                     found.add(slot)
                 continue

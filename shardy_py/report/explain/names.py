@@ -6,6 +6,7 @@ location. Not here: names of the values of a module as such (`mlir/value_table.p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 
@@ -57,9 +58,11 @@ class Names:
         """Returns a result of a function of the final program."""
         return self._results.get((id(function), index))
 
-    def is_itself(self, value: SSAValue) -> bool:
-        """Returns whether a value is one of the final program, which `entry` returns for it."""
-        return id(value) in self.table.by_value and id(value) not in self._kept
+    @cached_property
+    def themselves(self) -> Callable[[int], bool]:
+        """Whether a value, by its identity, is one of the final program, which `entry` returns for it."""
+        known = self.table.by_value
+        return (known.keys() - self._kept.keys() if self._kept else known.keys()).__contains__
 
     def entry(self, spot: Spot) -> ValueEntry | None:
         """Returns the value of the final program that `spot` has become; None if it was erased."""

@@ -135,7 +135,8 @@ class OpTimer:
             before = {makers[name] for name in event.reads if name in makers}
             after = tuple(sorted(before) if len(before) > 1 else before)
             nodes = [*self._event(block, event, members, runs, last)]
-            looped = bool(nodes) and _is_looped(event)
+            is_of_step = event.step is not None and event.sent is None
+            looped = not is_of_step and bool(nodes) and _is_looped(event)
             for node in nodes:
                 found.append(_after(node, after))
                 after = (len(found) - 1,)

@@ -28,8 +28,7 @@ class StoringKind:
     is_to_host: whether it moves a value to memory of the host. is_transpose: whether it has another layout.
     is_cheap: whether XLA fuses it with others. is_elementwise, is_broadcast: what it is. is_expensive:
     whether it is computed once; is_repeatable: whether it does not matter how often. is_in_place: whether a
-    result is its operand, changed. is_sent: whether it is a collective itself. is_conversion: whether elements
-    are converted.
+    result is its operand, changed. is_sent: whether it is a collective itself. is_conversion: of elements.
     """
 
     record: OpRecord

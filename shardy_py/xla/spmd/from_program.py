@@ -7,7 +7,7 @@ resharded on entry. The program has no calls: XLA inlines them before. Not here:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from math import prod
@@ -26,7 +26,7 @@ from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes
 from shardy_py.mlir.dialects.traits import is_constant, is_dead_when_unused
 from shardy_py.mlir.holders import attribute_list_shardings
 from shardy_py.mlir.ir import blocks_of, operands_of, type_of
-from shardy_py.mlir.loops import iterations
+from shardy_py.mlir.loops import iterations, run_counts
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of, signature_of
 from shardy_py.mlir.scalars import Scalars
@@ -94,6 +94,11 @@ class SpmdProgram:
     def values(self) -> ValueTable:
         """All values."""
         return self.table or ValueTable(self.module)
+
+    @cached_property
+    def runs(self) -> Callable[[Operation], tuple[int, bool]]:
+        """How often an op runs, and whether that is certain; see `run_counts`."""
+        return run_counts(self.module)
 
     @cached_property
     def entries(self) -> tuple[FuncOp, ...]:

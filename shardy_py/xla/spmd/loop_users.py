@@ -17,6 +17,7 @@ from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.spmd.application import static_shape
 from shardy_py.xla.spmd.matching import transposed
 from shardy_py.xla.spmd.partitioned import HeldTensor
+from shardy_py.xla.spmd.planned import the_tiling
 from shardy_py.xla.spmd.products import LHS, RHS, Product, ProductDimensions, operand_tiling
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
@@ -75,7 +76,9 @@ class ValueUses:
             held = [id(self.tilings.get(name)) for name in step.operands]
             key = number, id(record), id(target), *held
             if key not in self.known:
-                self.known[key] = self._wanted_by_product(step, target, number)
+                found = self._wanted_by_product(step, target, number)
+                # Equal ones are one, so that they are compared at once.
+                self.known[key] = None if found is None else the_tiling(found)
             return self.known[key]
         permutation = record.attributes.get("permutation")
         if permutation is not None:

@@ -1,0 +1,33 @@
+"""Arguments and results of functions, with and without the values between them."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.value_table import ValueTable
+
+CALLS = """
+func.func @main(%x: tensor<4xf32> loc("x"), %arg1: tensor<4xf32>) -> (tensor<4xf32> {jax.result_info = "y"}) {
+  %0 = call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.while(%b = %a) : tensor<4xf32> cond {
+    %c = stablehlo.constant dense<true> : tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    stablehlo.return %b : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}"""
+NESTED = "module { func.func @g(%a: tensor<4xf32>) { return } }\n" + CALLS
+
+
+@pytest.mark.parametrize("text", [CALLS, NESTED, "func.func private @f(tensor<4xf32>)"])
+def test_boundaries_are_those_among_all_values(text: str) -> None:
+    alone, among = (ValueTable(parse_module(text)) for _ in range(2))
+    every = [(str(each), each.label) for each in among.entries if each.role != "intermediate"]
+    assert [(str(each), each.label) for each in alone.boundaries.values()] == every
+    assert [*among.boundaries.values()] == [each for each in among.entries if each.role != "intermediate"]
+    assert {*alone.boundaries.values()} <= {*alone.entries}

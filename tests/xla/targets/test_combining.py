@@ -1,0 +1,81 @@
+"""Sets of collectives against one search through all that is left for each set, as XLA's combiners do it."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from shardy_py.ops import TensorType
+from shardy_py.xla.spmd.model import PlannedCollective
+from shardy_py.xla.targets.combining import CombinerLimits, combined
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
+
+LIMITS = CombinerLimits(("all_reduce", "all_gather"), 64, 3)
+
+
+def body(random: Random) -> DeviceBody:
+    """A graph of sums and gathers of a few sizes and groups, and of other ops."""
+    nodes = {0: DeviceNode(NodeRole.ARGUMENT)}
+    for number in range(1, 40):
+        inputs = tuple(random.sample(range(number), min(number, random.choice((1, 1, 2)))))
+        transfer = None
+        if random.random() < 0.7:
+            size, group = random.choice((1, 2, 8, 32)), random.choice(((0, 1), (0, 2)))
+            kind = random.choice(LIMITS.kinds)
+            transfer = Transfer(PlannedCollective(kind, 2, "f32", (size,), made_shape=(size,), group=group))
+        role = NodeRole.OP if transfer is None else NodeRole.SENT
+        nodes[number] = DeviceNode(role, inputs, TensorType((1,), "f32"), transfer=transfer)
+    return DeviceBody(nodes, (0,), tuple(range(30, 40)))
+
+
+def expected(given: DeviceBody) -> set[tuple[int, ...]]:
+    """The nodes of each set, with what each collective needs as sets of all."""
+    sent = [*given.sent]
+    reads: dict[int, set[int]] = {number: {*given.nodes[number].inputs} for number in given.order}
+    found: set[tuple[int, ...]] = set()
+    for kind in LIMITS.kinds:
+        left = [
+            n for n in sent if moved(given, n).kind == kind and moved(given, n).result_bytes <= LIMITS.bytes
+        ]
+        while left:
+            first, members, size = moved(given, left[0]).collective.group, list[int](), 0
+            for number in left:
+                if moved(given, number).collective.group != first:
+                    continue
+                size += moved(given, number).result_bytes
+                if size > LIMITS.bytes or needed(reads, number) & {*members}:
+                    break
+                members.append(number)
+                if len(members) == LIMITS.count:
+                    break
+            left = [number for number in left if number not in members]
+            found.add(tuple(members))
+            for number in members:  # each needs what the others read
+                reads[number] = {each for other in members for each in reads[other]} | {*members} - {number}
+    return found
+
+
+def moved(given: DeviceBody, number: int) -> Transfer:
+    transfer = given.nodes[number].transfer
+    assert transfer is not None
+    return transfer
+
+
+def needed(reads: dict[int, set[int]], number: int) -> set[int]:
+    found, left = set[int](), [*reads[number]]
+    while left:
+        each = left.pop()
+        if each not in found:
+            found.add(each)
+            left += reads[each]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sets_are_those_of_a_search_through_all(seed: int) -> None:
+    given = body(Random(seed))
+    sets = {each.nodes for each in combined(given, LIMITS)}
+    own = expected(given)
+    assert own <= sets
+    assert sorted(number for each in sets for number in each) == sorted(given.sent)
