@@ -34,7 +34,7 @@ _TOGETHER = ""
 
 
 @dataclass(frozen=True)
-class Path:
+class Branches:
     """One run. conditions: by parameter, in order, with the answers; filled while it runs.
 
     is_joint: all parameters branch together.
@@ -68,7 +68,7 @@ class Path:
         return tuple(side for _, side in self.conditions.get(name, ()))
 
     def is_taken(self, name: str) -> TorchTensor | None:
-        """Whether a parameter takes this path, as a tensor; None if it has no branches."""
+        """The tensor that is true if a parameter takes this path; None if it has no branches."""
         torch = torch_module("torch")
         answers = [
             torch.eq(condition.reshape(()).to(torch.bool), side)
@@ -77,7 +77,7 @@ class Path:
         return reduce(torch.logical_and, answers) if answers else None
 
 
-def over_all_paths(run: Callable[[Path], Results]) -> Results:
+def over_all_paths(run: Callable[[Branches], Results]) -> Results:
     """The results of a step, each chosen by the conditions of the parameter that has it.
 
     run: a step on copies of everything. Raises `ShardyError` for more than `MOST` paths.
@@ -87,10 +87,10 @@ def over_all_paths(run: Callable[[Path], Results]) -> Results:
     return {name: _chosen(_TOGETHER if first.is_joint else name, name, found) for name in results}
 
 
-def _explored(run: Callable[[Path], Results], *, is_joint: bool) -> list[tuple[Path, Results]]:
+def _explored(run: Callable[[Branches], Results], *, is_joint: bool) -> list[tuple[Branches, Results]]:
     """Every path, the first with all answers False; none if parameters have to branch together."""
-    found: list[tuple[Path, Results]] = []
-    path: Path | None = Path({}, is_joint)
+    found: list[tuple[Branches, Results]] = []
+    path: Branches | None = Branches({}, is_joint)
     while path is not None:
         if len(found) == MOST:
             raise ShardyError.unsupported(
@@ -104,7 +104,7 @@ def _explored(run: Callable[[Path], Results], *, is_joint: bool) -> list[tuple[P
     return found
 
 
-def _after(path: Path) -> Path | None:
+def _after(path: Branches) -> Branches | None:
     """The next path of every parameter that has one; None if none has."""
     scripts: dict[str, tuple[bool, ...]] = {}
     is_new = False
@@ -113,12 +113,12 @@ def _after(path: Path) -> Path | None:
         kept = sides[: max((i + 1 for i, side in enumerate(sides) if not side), default=0)]
         is_new = is_new or bool(kept)
         scripts[name] = (*kept[:-1], True) if kept else sides
-    return Path(scripts, path.is_joint) if is_new else None
+    return Branches(scripts, path.is_joint) if is_new else None
 
 
-def _chosen(owner: str, name: str, found: list[tuple[Path, Results]]) -> Mapping[str, TorchTensor]:
+def _chosen(owner: str, name: str, found: list[tuple[Branches, Results]]) -> Mapping[str, TorchTensor]:
     """The results that one has, of the path that its conditions take."""
-    own: dict[tuple[bool, ...], tuple[Path, Results]] = {}
+    own: dict[tuple[bool, ...], tuple[Branches, Results]] = {}
     for path, results in found:
         own.setdefault(path.sides(owner), (path, results))
     *others, (_, last) = own.values()

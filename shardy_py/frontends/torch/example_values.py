@@ -26,7 +26,7 @@ Function = Callable[..., object]
 Arguments = Sequence[Traced]
 Keywords = Mapping[str, Traced]
 Read = Callable[[str, Function, Arguments, Keywords], object]
-"""What a call returns: of a name, function and arguments."""
+"""The result of a call, by name, function and arguments."""
 
 _NUMBERS = frozenset(
     [
@@ -46,14 +46,14 @@ _NUMBERS = frozenset(
 
 @dataclass(frozen=True)
 class _Read:
-    """What a function returned that depends on elements: a number, or a size."""
+    """A result of a function that depends on elements: a number, or a size."""
 
     name: str
     value: Traced
 
 
 class ExampleValues:
-    """What a model read from tensors in one run, for runs that are traced."""
+    """The values that a model read from tensors in one run, for runs that are traced."""
 
     def __init__(self) -> None:
         self._reads: list[_Read] = []

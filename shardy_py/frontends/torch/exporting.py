@@ -129,7 +129,7 @@ def export(
 
 
 class _WithoutGraphs(StringIO):
-    """What is printed to the standard error, but for graphs, of which torch prints one where it fails."""
+    """The standard error without graphs, of which torch prints one where it fails."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ class _WithoutGraphs(StringIO):
 def _example_values(
     model: TorchModule, args: Sequence[object], keywords: Mapping[str, object]
 ) -> ExampleValues:
-    """What the model reads from tensors in a call with these arguments. Its buffers stay as they are."""
+    """The values that the model reads from tensors in a call; its buffers stay as they are."""
     torch = torch_module("torch")
     values = ExampleValues()
     given = torch_module("torch.utils._pytree").tree_map(_copied, (tuple(args), dict(keywords)))

@@ -82,7 +82,7 @@ def launched(report: Any, plan: object = ()) -> list[Launch]:
 
 @dataclass(frozen=True)
 class _Together:
-    """What the collectives of a report that are one launch of torch share."""
+    """The key that collectives of a report share if they are one launch of torch."""
 
     kind: str
     axes: frozenset[str]
@@ -155,7 +155,7 @@ def _parts(
 
 
 def _along(use: CollectiveUse, axes: Iterable[str]) -> tuple[AxisSize, ...]:
-    """Those of the axes of a collective that are of some names, with sizes."""
+    """The axes of a collective that have these names, with sizes."""
     pairs = zip(use.axis_names, use.axes, strict=True)
     return tuple(axis for name, axis in pairs if name in axes)
 

@@ -21,8 +21,7 @@ from shardy_py.api import ShardyError
 from shardy_py.base.errors import Diagnostic, Position
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch import step_names
-from shardy_py.frontends.torch.branches import Path as Branches
-from shardy_py.frontends.torch.branches import Results, over_all_paths
+from shardy_py.frontends.torch.branches import Branches, Results, over_all_paths
 from shardy_py.frontends.torch.dependence import dependence
 from shardy_py.frontends.torch.optimizer_copies import (
     Groups,
@@ -36,6 +35,7 @@ from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchOptimizer, TorchTensor
 from shardy_py.frontends.torch.scalars import Answer, scalars_are_tensors
 from shardy_py.frontends.torch.trace import compiling, unsupported
+from shardy_py.frontends.torch.traced import Traced
 
 _HERE = Path(__file__).parent
 
@@ -158,7 +158,8 @@ class PreparedOptimizer:
             return found
 
         chosen = over_all_paths(on_copies)
-        for name, parameter in parameters.items():
+        changed: Mapping[str, Traced] = parameters
+        for name, parameter in changed.items():
             parameter.copy_(chosen[name][name])
         found = {name: chosen.get(owner, {}).get(_after(name)) for name, owner in owners.items()}
         return {name: tensor for name, tensor in found.items() if tensor is not None}

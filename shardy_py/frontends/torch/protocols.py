@@ -213,10 +213,6 @@ class TorchTensor(Protocol):
         """A copy."""
         ...
 
-    def copy_(self, source: TorchTensor, /) -> TorchTensor:
-        """The tensor, with the elements of another."""
-        ...
-
     def float(self) -> TorchTensor:
         """The tensor with 32-bit elements."""
         ...

@@ -23,6 +23,7 @@ from typing import Any
 from shardy_py.base.narrowing import is_sequence
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchTensor
+from shardy_py.frontends.torch.traced import Traced
 
 Function = Callable[..., Any]
 Arguments = Sequence[Any]
@@ -72,10 +73,10 @@ def _mode(answer: Answer) -> AbstractContextManager[object]:
     return ScalarMode()
 
 
-def _indexed(tensor: Any, key: object) -> object:
+def _indexed(tensor: Traced, key: object) -> object:
     """Elements of a tensor at an index, in which an integer may be a tensor without dimensions."""
     torch = torch_module("torch")
-    keys: list[Any] = [*key] if is_sequence(key) and isinstance(key, tuple) else [key]
+    keys: list[Traced] = [*key] if is_sequence(key) and isinstance(key, tuple) else [key]
     for dim, each in enumerate(keys):
         if each is None or each is Ellipsis or (is_tensor(each) and each.ndim):
             break  # the next index is not that of the next dimension

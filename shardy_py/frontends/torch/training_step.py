@@ -193,7 +193,7 @@ class TrainingStep:
         return self._both(own, run)
 
     def _both(self, own: Mapping[str, TorchTensor], run: Callable[[], object]) -> Traced:
-        """What a function of both passes returns, with other parameters and buffers in the model."""
+        """The result of a function of both passes, with other parameters and buffers in the model."""
         torch = torch_module("torch")
 
         class Both(torch.nn.Module):

@@ -129,8 +129,8 @@ def test_other_programs_are_taken_as_written(caplog: pytest.LogCaptureFixture) -
 
 
 def test_arguments_named_as_parameters_are_those_of_torch() -> None:
-    text = """func.func @main(%arg0: tensor<4xf32> loc("up.weight")) -> (tensor<4xf32> {jax.result_info = "y"}) {
-      return %arg0 : tensor<4xf32>
+    text = """func.func @main(%0: tensor<4xf32> loc("up.weight")) -> (tensor<4xf32> {jax.result_info = "y"}) {
+      return %0 : tensor<4xf32>
     }"""
     module = _read(text).module
     words = "arguments have the names of parameters, as those of PyTorch"
