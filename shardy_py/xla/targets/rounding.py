@@ -168,7 +168,9 @@ class _Reads:
             return True
         places = [i for i, each in enumerate(body.results) if each == number]
         behind = {around.nodes[each].index: each for each in around.users.get(loop, ()) if each != ROOT}
-        read = {behind.get(i, -1) for i in places} | {each.arguments[i] for each in node.bodies for i in places}
+        read = {behind.get(i, -1) for i in places} | {
+            each.arguments[i] for each in node.bodies for i in places
+        }
         return not self.found.isdisjoint(read)
 
     def _passed_exactly(self, body: DeviceBody, user: int, number: int) -> bool:

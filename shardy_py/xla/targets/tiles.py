@@ -1,4 +1,4 @@
-"""Arrays in tiles: XLA:TPU sends whole sums where parts do not fill them, and words where elements are narrow.
+"""Arrays in tiles: XLA:TPU sends whole sums where parts do not fill them, and narrow elements in words.
 
 Arrays are in memory in tiles of 8 x 128 elements, of the last two dimensions in the order with least padding;
 a sum as the part of it is. Source: what XLA:TPU makes of 170 sums and gathers of 2 to 16,384 elements a
@@ -33,7 +33,9 @@ _SUMMED = ("f32", "i32", "ui32", "bf16", "f64", "i64", "ui64")
 """The types of elements whose sums are sent as they are; of complex ones both parts."""
 _MOST_ORDERED = 5
 _CHANGE = PassChange("XLA:TPU", "parts that do not fill lanes are put into zeros, which are summed")
-_IN_WORDS = PassChange("tpu-all-reduce-legalizer", "elements of fewer bits are sent in words, with their tiles")
+_IN_WORDS = PassChange(
+    "tpu-all-reduce-legalizer", "elements of fewer bits are sent in words, with their tiles"
+)
 
 
 @lru_cache(maxsize=1024)
@@ -59,7 +61,7 @@ def scatters_in_tiles(
 
 @lru_cache(maxsize=1024)
 def _compact_order(shape: Shape, element: str) -> tuple[int, ...]:
-    """The order of dimensions that needs least padding; of equal ones the first, from the row-major one on."""
+    """The order of dimensions that needs least padding; of equal ones the first from the row-major one on."""
     straight = tuple(range(len(shape)))
     orders = permutations(straight) if len(shape) <= _MOST_ORDERED else [straight]
     return min(orders, key=lambda order: layout_bytes(element, tuple(shape[d] for d in order)).padded)
@@ -123,7 +125,9 @@ def in_words(body: DeviceBody, numbers: count[int]) -> DeviceBody:
         collective = replace(
             transfer.collective, element_type="ui32", held_shape=words, made_shape=words, key=None
         )
-        made = replace(transfer.changed(_IN_WORDS, collective), reduction=f"{transfer.reduction} of {element}")
+        made = replace(
+            transfer.changed(_IN_WORDS, collective), reduction=f"{transfer.reduction} of {element}"
+        )
         new[number] = replace(node, transfer=made)
     return body.edited(new, {})
 
