@@ -1,4 +1,7 @@
-"""The patterns in a block: steps that XLA's partitioner plans as one. Not here: the patterns (`patterns.py`)."""
+"""The patterns in a block: steps that XLA's partitioner plans as one.
+
+Not here: the patterns (`patterns.py`).
+"""
 
 from __future__ import annotations
 

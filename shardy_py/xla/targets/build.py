@@ -48,8 +48,8 @@ def body_of(block: Block, plan: ProgramPlan, *, keeps_gathered: bool = True) -> 
 class _Shared:
     """State that the builders of the bodies of a program share.
 
-    needed: the collectives of each step. keeps_gathered: see `body_of`. values: the node of each value, shapes: of the whole tensor.
-    parts: of a type by a tiling, by the identities of both, which the program keeps.
+    needed: the collectives of each step. keeps_gathered: see `body_of`. values: the node of each value,
+    shapes: of the whole tensor. parts: of a type by a tiling, by the identities of both, which are kept.
     forms: the nodes that a value was before, whole where it is a part, say. sent: by the key of a collective.
     equal: by the key of its plan, what equal steps have in common.
     """

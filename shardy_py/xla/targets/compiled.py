@@ -22,7 +22,6 @@ from shardy_py.xla.targets.build import body_of
 from shardy_py.xla.targets.combining import CombinerLimits, Issued, combined
 from shardy_py.xla.targets.exposure import with_exposure
 from shardy_py.xla.targets.first_shards import zeros_sent_once
-from shardy_py.xla.targets.sent_once import equal_sent_once, sent_at_once
 from shardy_py.xla.targets.invariants import hoisted
 from shardy_py.xla.targets.loops import MOTION, moved_out
 from shardy_py.xla.targets.merging import merged
@@ -30,6 +29,7 @@ from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.narrowing import narrowed, widened
 from shardy_py.xla.targets.padding import ScatteredParts, padded
 from shardy_py.xla.targets.rounding import rounded
+from shardy_py.xla.targets.sent_once import equal_sent_once, sent_at_once
 from shardy_py.xla.targets.simplified import simplified, without_transpositions
 from shardy_py.xla.targets.sums import REASSOCIATION, folded, reassociated, scattered, unscattered
 from shardy_py.xla.targets.tiles import in_words, scatters_in_tiles, summed

@@ -1,10 +1,10 @@
-"""Cumulative reductions along a sharded dimension, which XLA:TPU makes those of rows of 128 before it partitions.
+"""Cumulative reductions along sharded dimensions, which XLA:TPU makes those of rows of 128.
 
     cumsum(x)  ->  rows = cumsum(x as [..., n / 128, 128]);  rows + cumsum of the last of each row before
 
 The dimension becomes the last one before, and returns to its place behind. So devices exchange totals of rows
-instead of all elements. Source: openxla/xla, `TryOptimizeCumSumOrProd` in
-xla/hlo/transforms/expanders/reduce_window_rewriter.cc. Its tilings are those that the reshapes of the result's give.
+instead of all elements. It does so before it partitions. Source: openxla/xla, `TryOptimizeCumSumOrProd` in
+xla/hlo/transforms/expanders/reduce_window_rewriter.cc. Tilings are those that reshapes of the result's give.
 Not here: dimensions that 128 does not divide, scans that the program writes itself.
 """
 
@@ -16,6 +16,13 @@ from math import gcd
 from typing import Final
 
 from shardy_py.base.records import dataclass
+from shardy_py.mlir.dialects.stablehlo import (
+    BroadcastInDimOp,
+    ReduceWindowOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+)
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Shape, Tiling
@@ -28,7 +35,7 @@ def cumulative_along(record: OpRecord) -> int | None:
 
     >>> x, zero = TensorType((4, 8), "f32"), TensorType((), "f32")
     >>> windows = {"window_dimensions": (1, 8), "padding": ((0, 0), (7, 0))}
-    >>> cumulative_along(OpRecord("stablehlo.reduce_window", (x, zero), (x,), windows))
+    >>> cumulative_along(OpRecord(ReduceWindowOp.name, (x, zero), (x,), windows))
     1
     """
     types, windows = record.operands[:1], record.attributes.get("window_dimensions") or ()
@@ -72,18 +79,19 @@ class _Rows:
         """The steps; the last one has the result of the reduction."""
         value, start = self.step.operands
         whole, target = self.step.record.results[0], self.step.targets[0]
-        assert whole is not None and target is not None
+        assert whole is not None
+        assert target is not None
         shape, rank = tuple(each or 0 for each in whole.shape), whole.rank
         order = (*(i for i in range(rank) if i != dimension), dimension)
         last, tiling = tuple(shape[i] for i in order), target.transposed(order)
         if dimension != rank - 1:
-            value = self._add("transpose", (value,), shape, last, tiling, {"permutation": order})
+            value = self._add(TransposeOp.name, (value,), shape, last, tiling, {"permutation": order})
         rows = size // _ROW
         split = (*last[:-1], rows, _ROW)
         apart = tiling.split(rank - 1, gcd(tiling.dimensions[-1], rows))
-        value = self._add("reshape", (value,), last, split, apart)
+        value = self._add(ReshapeOp.name, (value,), last, split, apart)
         value = self._add(
-            "reduce_window", (value, start), split, split, apart, _windows(split, rank, _ROW, 1)
+            ReduceWindowOp.name, (value, start), split, split, apart, _windows(split, rank, _ROW, 1)
         )
         ends, totals = (*split[:-1], 1), split[:-1]
         at = {
@@ -91,24 +99,24 @@ class _Rows:
             "limit_indices": split,
             "strides": (1,) * (rank + 1),
         }
-        last_of_rows = self._add("slice", (value,), split, ends, apart, at)
+        last_of_rows = self._add(SliceOp.name, (value,), split, ends, apart, at)
         of_rows = apart.replicated_on([rank]).without_dimensions([rank])
-        before = self._add("reshape", (last_of_rows,), ends, totals, of_rows)
+        before = self._add(ReshapeOp.name, (last_of_rows,), ends, totals, of_rows)
         more = (*totals[:-1], rows + 1)
         before = self._add(
-            "reduce_window", (before, start), totals, more, of_rows, _windows(totals, rank - 1, rows, 0)
+            ReduceWindowOp.name, (before, start), totals, more, of_rows, _windows(totals, rank - 1, rows, 0)
         )
         first = {"start_indices": (0,) * rank, "limit_indices": totals, "strides": (1,) * rank}
-        before = self._add("slice", (before,), more, totals, of_rows, first)
+        before = self._add(SliceOp.name, (before,), more, totals, of_rows, first)
         where = {"broadcast_dimensions": tuple(range(rank))}
-        before = self._add("broadcast_in_dim", (before,), totals, split, apart, where)
+        before = self._add(BroadcastInDimOp.name, (before,), totals, split, apart, where)
         value = self._add(self.combiner, (value, before), split, split, apart)
         if dimension == rank - 1:
-            self._add("reshape", (value,), split, last, target, name=self.step.results[0])
+            self._add(ReshapeOp.name, (value,), split, last, target, name=self.step.results[0])
             return self.steps
-        value = self._add("reshape", (value,), split, last, tiling)
+        value = self._add(ReshapeOp.name, (value,), split, last, tiling)
         back = {"permutation": tuple(order.index(i) for i in range(rank))}
-        self._add("transpose", (value,), last, shape, target, back, name=self.step.results[0])
+        self._add(TransposeOp.name, (value,), last, shape, target, back, name=self.step.results[0])
         return self.steps
 
     def _add(
@@ -122,12 +130,10 @@ class _Rows:
         name: Name = None,
     ) -> Name:
         """The name of the result of a step that is added."""
-        is_window, of = op == "reduce_window", "" if "." in op else "stablehlo."
+        is_window = op == ReduceWindowOp.name
         types = [TensorType(held, self.element)] * (1 if is_window else len(operands))
         scalars = [TensorType((), self.element)] if is_window else []
-        record = OpRecord(
-            of + op, (*types, *scalars), (TensorType(made, self.element),), dict(attributes or {})
-        )
+        record = OpRecord(op, (*types, *scalars), (TensorType(made, self.element),), dict(attributes or {}))
         result: Name = (self.step.results[0], f"rows {len(self.steps)}") if name is None else name
         # Windows are those of the program's op, whose region combines elements.
         source = self.step.source if is_window else None

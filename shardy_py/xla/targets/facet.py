@@ -98,8 +98,8 @@ class CompiledRow:
 
     form: see `NodeForm`. wanted: which part of an operand a device needs for its part of the result, so that
     a larger one is sliced first; by default all that it holds. chooses: whether elements of the result are
-    those of operands, so that it does not matter whether these are rounded before or after it. is_kernel: whether
-    it is a kernel on TPUs, which reads its operands as they are.
+    those of operands, so that it does not matter whether these are rounded before or after it.
+    is_kernel: whether it is a kernel on TPUs, which reads its operands as they are.
     """
 
     form: NodeForm = NodeForm.NONE

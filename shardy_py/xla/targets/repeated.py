@@ -3,8 +3,9 @@
     mean(x), and mean(x) again for the variance of x  ->  one, summed among devices once
 
 Equal are steps of one computation with the same attributes and regions, of the same values, whose results are
-sharded alike. XLA's partitioner merges no sums of its own: each has a computation of its own. Source: openxla/xla,
-xla/service/hlo_cse.cc; XLA:CPU and XLA:GPU run it after the partitioner. Not here: what they simplify.
+sharded alike. Nothing merges the sums that the partitioner makes: each has a computation of its own. Source:
+openxla/xla, xla/service/hlo_cse.cc; XLA:CPU and XLA:GPU run it after the partitioner. Not here: what they
+simplify.
 """
 
 from __future__ import annotations

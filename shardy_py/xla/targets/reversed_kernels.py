@@ -1,9 +1,10 @@
-"""Convolutions of reversed kernels, which XLA:TPU makes convolutions with reversed windows before it partitions.
+"""Convolutions of reversed kernels, which XLA:TPU makes convolutions with reversed windows.
 
     convolution(x, reverse(w))  ->  convolution(x, w), windows reversed
 
 The gradient of a convolution is such: its kernel is then gathered as that of the convolution is, and both
-gathers may be one. Source: openxla/xla, xla/service/convolution_folding.h, and what XLA:TPU makes of networks.
+gathers may be one. Its pass (`convolution-folding`, before it partitions) is not public; from what it makes
+of networks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from shardy_py.mlir.dialects.stablehlo import ReverseOp
 from shardy_py.ops import OpRecord
 from shardy_py.ops.dimensions import ConvolutionDimensions
 from shardy_py.xla.spmd.program import PlannedOp
@@ -26,7 +28,7 @@ def with_reversed_window(
 
     reverse: the op that made it.
     """
-    if reverse is None or reverse.record.name != "stablehlo.reverse":
+    if reverse is None or reverse.record.name != ReverseOp.name:
         return ()
     dimensions: tuple[int, ...] = tuple(reverse.record.attributes["dimensions"])
     made = recorded(step.record, ("reversed", dimensions), lambda: _reversed(step.record, dimensions))

@@ -3,8 +3,8 @@
     top_k(x)  ->  TopK(x)                                on GPUs, and on TPUs where few of many are selected
     top_k(x)  ->  sort(x, iota), slices of the first     on TPUs otherwise
 
-Source: openxla/xla, xla/hlo/transforms/simplifiers/topk_rewriter.cc and xla/service/topk_rewriter.h; when XLA:TPU
-sorts is not public. Not here: what is sent for either (`xla/spmd/sorts.py`).
+Source: openxla/xla, xla/service/topk_rewriter.cc; when XLA:TPU sorts is not public. Not here: what is sent
+for either (`xla/spmd/sorts.py`).
 
 >>> from shardy_py.ops import TensorType
 >>> gates, vocabulary = (TensorType((64, size), "f32") for size in (8, 32768))
@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from shardy_py.mlir.dialects.stablehlo import IotaOp, SliceOp, SortOp
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -26,7 +27,7 @@ from shardy_py.xla.targets.stable_sorts import Recorded
 _CALLED = ("f32", "bf16")
 """Element types of what is selected by a call."""
 _FOR_EACH, _LESS, _FOR_TWO = 82, 46, 76
-"""The elements among which XLA:TPU selects by a call: for two, and for each of more, bisected with 60 programs."""
+"""The elements from which on XLA:TPU selects by a call, for two, and for each of more: bisected."""
 
 
 def called(record: OpRecord) -> OpRecord | None:
@@ -40,11 +41,12 @@ def called(record: OpRecord) -> OpRecord | None:
 
 def selects_few(record: OpRecord) -> bool:
     """Returns whether so few of the elements are selected that XLA:TPU does not sort them."""
-    if called(record) is None:
+    (type_,) = record.operands
+    if type_ is None or called(record) is None:
         return False
     count = int(record.attributes.get("k", 1))
     least = _FOR_TWO if count == 2 else _FOR_EACH * count - _LESS
-    return count < 2 or (record.operands[0].shape[-1] or 0) >= least
+    return count < 2 or (type_.shape[-1] or 0) >= least
 
 
 def sorted_selection(step: PlannedOp, tiling: Tiling | None, recorded: Recorded) -> Sequence[PlannedOp]:
@@ -58,8 +60,8 @@ def sorted_selection(step: PlannedOp, tiling: Tiling | None, recorded: Recorded)
     last = type_.rank - 1
     numbers = TensorType(type_.shape, "i32")
     both = type_, numbers
-    iota = OpRecord("stablehlo.iota", (), (numbers,), {"iota_dimension": last})
-    sort = OpRecord("stablehlo.sort", both, both, {"dimension": last})
+    iota = OpRecord(IotaOp.name, (), (numbers,), {"iota_dimension": last})
+    sort = OpRecord(SortOp.name, both, both, {"dimension": last})
     made: list[PlannedOp] = []
     names: list[Name] = [(values, "numbers"), (values, "sorted"), (values, "sorted numbers")]
     for key, record, operands, results in (
@@ -86,4 +88,4 @@ def _first(record: OpRecord, sorted_: TensorType, result: int) -> OpRecord:
         "limit_indices": made.shape,
         "strides": (1,) * made.rank,
     }
-    return OpRecord("stablehlo.slice", (sorted_,), (made,), slices)
+    return OpRecord(SliceOp.name, (sorted_,), (made,), slices)

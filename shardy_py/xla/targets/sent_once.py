@@ -1,13 +1,14 @@
-"""Collectives that XLA:TPU sends as one: equal gathers and permutes, and those along several dimensions for one use.
+"""Collectives that XLA:TPU sends as one: equal gathers and permutes, and those of several dimensions.
 
     all_gather(all_gather(x) over a) over b  ->  all_gather(x) over a, b
     all_reduce(all_reduce(x) over a) over b  ->  all_reduce(x) over a, b
 
-XLA's partitioner sends a collective for each dimension that is sharded; a backend may send one for all of them
-(`per_dim_ag`, `per_dim_ar` in xla/service/spmd/spmd_partitioner.cc). Seen in what XLA:TPU compiles: a value that
-is sharded along two or three dimensions and needed whole, or reduced along them, also only along some of them,
-also by a product; if the program itself has a value in between, even one that nothing else reads, there are
-two. Equal ones: xla/service/spmd/schedule_aware_collective_ops_cse.cc. Not here: sums of other sums (`sums.py`).
+XLA's partitioner sends a collective for each dimension that is sharded; a backend may send one for all of
+them (`per_dim_ag`, `per_dim_ar` in xla/service/spmd/spmd_partitioner.cc). Seen in what XLA:TPU compiles: a
+value that is sharded along two or three dimensions and needed whole, or reduced along them, also only along
+some of them, also by a product; if the program itself has a value in between, even one that nothing else
+reads, there are two. Equal ones: xla/service/spmd/schedule_aware_collective_ops_cse.cc. Not here: sums of
+other sums (`sums.py`).
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from shardy_py.xla.targets.sums import product_of_groups
 _GATHER = "all_gather"
 _MERGED = (_GATHER, "collective_permute")
 _MOST_APART = 100
-"""How much farther from the results the users of a gather may be than an equal one, so that both are one: XLA's
-`xla_tpu_spmd_threshold_for_allgather_cse`."""
+"""How much farther from the results the users of a gather may be than an equal one, so that both are one.
+
+XLA's flag for it is `xla_tpu_spmd_threshold_for_allgather_cse`."""
 _CHANGES = {
     _GATHER: PassChange("XLA:TPU", "the gather of a gather over other devices is one over all of them"),
     "all_reduce": PassChange("XLA:TPU", "a sum along several dimensions is one over all devices of them"),

@@ -1,9 +1,9 @@
-"""Sorts in which equal elements keep their order, which XLA:TPU makes sorts by places, too, before it partitions.
+"""Sorts in which equal elements keep their order, which XLA:TPU makes sorts by places, too.
 
     sort(a)  ->  sort(a, iota), of which equal elements are compared by the second
 
-The places are sharded as the elements are, and move with them. Source: openxla/xla,
-xla/hlo/transforms/expanders/stable_sort_expander.cc; XLA:GPU runs it after the partitioner.
+It does so before it partitions: places are sharded as the elements are, and move with them. Source:
+openxla/xla, xla/hlo/transforms/expanders/stable_sort_expander.cc; XLA:GPU runs it after the partitioner.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from shardy_py.mlir.dialects.stablehlo import IotaOp
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.xla.spmd.program import PlannedOp
 
 Recorded = Callable[[OpRecord, object, Callable[[], OpRecord | None]], OpRecord | None]
 """The record made of another one under a key: the same one for equal steps."""
-_NUMBERS, _PLACES = "stablehlo.iota", "i32"
+_NUMBERS, _PLACES = IotaOp.name, "i32"
 
 
 def sorted_with_places(
@@ -36,7 +37,8 @@ def sorted_with_places(
     numbers = OpRecord(_NUMBERS, (), (places,), {"iota_dimension": dimension})
     made = recorded(step.record, "places", lambda: numbers)
     both = recorded(step.record, "with places", lambda: _with(step.record, places))
-    assert made is not None and both is not None
+    assert made is not None
+    assert both is not None
     name, moved = (step.results[0], "places"), (step.results[0], "sorted places")
     target = step.targets[:1]
     return PlannedOp(made, (), (name,), target), PlannedOp(

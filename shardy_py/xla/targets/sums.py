@@ -22,8 +22,8 @@ _REDUCE = "all_reduce"
 _LOOKED_THROUGH = (NodeForm.RESHAPE, NodeForm.PAD, NodeForm.SLICE, NodeForm.CONVERT, NodeForm.COPY)
 REASSOCIATION = "all-reduce-reassociate"
 Fits = Callable[[Shape, Shape, str, Shape], bool]
-"""Whether a sum of a shape is scattered in parts of another shape, by the type of elements and the order of
-dimensions in which a transposition reads the part."""
+"""Decides whether a sum of a shape is scattered in parts of another one, by the type of elements and the
+order of dimensions in which a transposition reads a part."""
 
 
 def folded(body: DeviceBody, numbers: count[int]) -> DeviceBody:
@@ -221,7 +221,8 @@ def scattered(
 
     slice(all_reduce(x))  ->  reduce_scatter(x)
 
-    most: the devices of a mesh all of which may scatter a sum among them. fits: None: always. behind_ones: also along a dimension before which there are only dimensions of one element.
+    most: the devices of a mesh all of which may scatter a sum among them. fits: None: always.
+    behind_ones: also along a dimension before which there are only dimensions of one element.
     """
     new: dict[int, DeviceNode] = {}
     for number in body.sent:

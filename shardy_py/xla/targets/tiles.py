@@ -1,4 +1,4 @@
-"""Arrays in tiles: XLA:TPU sends whole sums where parts do not fill them, and words where elements are narrow.
+"""Arrays in tiles: XLA:TPU sends whole sums where parts do not fill them, and narrow elements in words.
 
 Arrays are in memory in tiles of 8 x 128 elements, of the last two dimensions in the order with least padding;
 a sum as the part of it is. Source: what XLA:TPU makes of 170 sums and gathers of 2 to 16,384 elements a
@@ -61,7 +61,7 @@ def scatters_in_tiles(
 
 @lru_cache(maxsize=1024)
 def _compact_order(shape: Shape, element: str) -> tuple[int, ...]:
-    """The order of dimensions that needs least padding; of equal ones the first, from the row-major one on."""
+    """The order of dimensions that needs least padding; of equal ones the first from the row-major one on."""
     straight = tuple(range(len(shape)))
     orders = permutations(straight) if len(shape) <= _MOST_ORDERED else [straight]
     return min(orders, key=lambda order: layout_bytes(element, tuple(shape[d] for d in order)).padded)

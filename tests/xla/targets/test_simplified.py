@@ -80,9 +80,10 @@ func.func @main(%a: tensor<64x32xTYPE> {{{_ROWS}}}) -> (tensor<64x4xTYPE>, tenso
 """
 
 
-@pytest.mark.parametrize("target", ["h100", "tpu-v5e"])
-def test_what_is_selected_is_gathered(target: str) -> None:
-    assert _shapes(_SELECTED.replace("TYPE", "f32"), target) == [("all_gather", (16, 4), 1)]
+@pytest.mark.parametrize(("target", "columns"), [("h100", 32), ("tpu-v5e", 512)])
+def test_what_is_selected_is_gathered(target: str, columns: int) -> None:
+    text = _SELECTED.replace("TYPE", "f32").replace("64x32x", f"64x{columns}x")
+    assert _shapes(text, target) == [("all_gather", (16, 4), 1)]
 
 
 def test_integers_are_gathered_before() -> None:

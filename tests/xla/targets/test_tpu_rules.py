@@ -6,6 +6,8 @@ The figures are those of XLA:TPU for such programs, of jax 0.10.2. Programs of r
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
 
 from shardy_py import Program, propagate
@@ -38,15 +40,15 @@ _SUM = """
   return %0 : tensor<256xf32>"""
 
 
-@pytest.mark.parametrize(("target", "count"), [("cpu", 2), ("tpu-v5p", 1)])
-def test_a_sum_along_two_dimensions_is_one_over_all_their_devices(target: str, count: int) -> None:
+@pytest.mark.parametrize(("target", "axes"), [("cpu", [("y",), ("x",)]), ("tpu-v5p", [("x", "y")])])
+def test_a_sum_along_two_dimensions_is_one_over_all_their_devices(
+    target: str, axes: list[tuple[str, ...]]
+) -> None:
     text = _function(
         _TWO_AXES, f"%a: {_sharded('tensor<64x128x256xf32>', 'x', 'y', '')}", "tensor<256xf32>", _SUM
     )
     report = propagate(Program.parse(text), progress=False).communication(target=target)
-    assert [use.type.shape for use in report.sending] == [(256,)] * count
-    if count == 1:
-        assert report.sending[0].group_size == 8
+    assert [(use.type.shape, use.axis_names) for use in report.sending] == [((256,), each) for each in axes]
 
 
 def test_sums_of_groups_of_a_product_stay_apart() -> None:
@@ -173,6 +175,80 @@ _GATHERED = """
 """
 
 
+def test_cumulative_sums_send_totals_of_rows() -> None:
+    """512 elements on 4 devices are a row of 128 on each."""
+    type_ = "tensor<512x8xf32>"
+    body = f"""
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%a, %zero) <{{padding = dense<[[511, 0], [0, 0]]> : tensor<2x2xi64>,
+      window_dimensions = array<i64: 512, 1>}}> ({{
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %1 = stablehlo.add %l, %r : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }}) : ({type_}, tensor<f32>) -> {type_}
+  return %0 : {type_}"""
+    rows = _sharded(type_, "y", "")
+    text = _function(_TWO_AXES, f"%a: {rows}", rows, body)
+    sent = _sent(text)
+    assert max(_elements(shape) for _, shape, _ in sent) <= 4 * 8
+    assert max(_elements(shape) for _, shape, _ in _sent(text, "h100")) == 128 * 8
+
+
+def _elements(shape: tuple[int | None, ...]) -> int:
+    return prod(size or 0 for size in shape)
+
+
+@pytest.mark.parametrize(("experts", "shapes"), [(32, [(64, 4)] * 2), (512, [(8, 4)])])
+def test_few_of_many_are_selected_by_a_call_and_others_by_a_sort(
+    experts: int, shapes: list[tuple[int, int]]
+) -> None:
+    """A call's values are gathered in parts; what is sorted is where rows are, and needs no device."""
+    type_ = f"tensor<64x{experts}xf32>"
+    body = f"""
+  %0, %1 = chlo.top_k(%a, k = 4) : {type_} -> (tensor<64x4xf32>, tensor<64x4xi32>)
+  return %0, %1 : tensor<64x4xf32>, tensor<64x4xi32>"""
+    results = "tensor<64x4xf32>, tensor<64x4xi32>"
+    sent = _sent(_function(_ONE_AXIS, f"%a: {_sharded(type_, 'x', '')}", results, body))
+    assert len(sent) == len(shapes)
+    assert all(_elements(shape) <= 64 * 4 for _, shape, _ in sent)
+
+
+def test_what_the_condition_of_a_loop_reads_is_sent_in_f32() -> None:
+    type_, scalar = "tensor<64x16xf32>", "tensor<f32>"
+    body = f"""
+  %zero = stablehlo.constant dense<0.0> : {scalar}
+  %0:2 = stablehlo.while(%x = %a, %e = %zero) : {type_}, {scalar}
+  cond {{
+    %limit = stablehlo.constant dense<1.0e+09> : {scalar}
+    %1 = stablehlo.compare LT, %e, %limit : ({scalar}, {scalar}) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }} do {{
+    %none = stablehlo.constant dense<0.0> : {scalar}
+    %2 = stablehlo.add %x, %x : {type_}
+    %3 = stablehlo.reduce(%2 init: %none) applies stablehlo.maximum across dimensions = [0, 1]
+        : ({type_}, {scalar}) -> {scalar}
+    stablehlo.return %2, %3 : {type_}, {scalar}
+  }}
+  return %0#0 : {type_}"""
+    rows = _sharded(type_, "x", "")
+    assert _sent(_function(_ONE_AXIS, f"%a: {rows}", rows, body)) == [("all_reduce", (), "f32")]
+
+
+def test_scattered_sums_are_added_up_in_f32() -> None:
+    mesh = 'sdy.mesh @mesh = <["x"=4, "y"=2]>'
+    body = """
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<512x256xf32>, tensor<256x512xf32>) -> tensor<512x512xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<512x512xf32>
+  %2 = stablehlo.dot_general %1, %w, contracting_dims = [1] x [0]
+      : (tensor<512x512xf32>, tensor<512x64xf32>) -> tensor<512x64xf32>
+  return %2 : tensor<512x64xf32>"""
+    left, right = _sharded("tensor<512x256xf32>", "", "x"), _sharded("tensor<256x512xf32>", "x", "")
+    arguments = f"%a: {left}, %b: {right}, %w: tensor<512x64xf32>"
+    text = _function(mesh, arguments, _sharded("tensor<512x64xf32>", "x", ""), body)
+    assert _sent(text) == [("reduce_scatter", (512, 512), "f32")]
+
+
 @pytest.mark.parametrize(("columns", "element"), [(1, "f32"), (2, "bf16")])
 def test_a_product_with_a_vector_reads_f32(columns: int, element: str) -> None:
     types = f"tensor<256x{columns}xf32>", f"tensor<512x{columns}xf32>"
@@ -196,9 +272,9 @@ def test_gathers_for_steps_far_apart_stay_two(between: int, count: int) -> None:
   %0 = stablehlo.dot_general %c{between}, %w, {product}
   return %0 : {type_}"""
     rows = _sharded(type_, "x", "")
-    gathers = [each for each in _sent(_function(_ONE_AXIS, f"%x: {rows}, %w: {rows}", rows, body))]
-    assert gathers == [("all_gather", (32, 256), "bf16")] * count
-    assert len(_sent(_function(_ONE_AXIS, f"%x: {rows}, %w: {rows}", rows, body), "h100")) == 1
+    text = _function(_ONE_AXIS, f"%x: {rows}, %w: {rows}", rows, body)
+    assert _sent(text) == [("all_gather", (32, 256), "bf16")] * count
+    assert len(_sent(text, "h100")) == 1
 
 
 def test_windows_that_read_the_same_borders_exchange_them_once() -> None:
@@ -247,21 +323,21 @@ def test_vectors_with_dimensions_of_one_element_are_vectors(shape: tuple[int, in
 
 def test_a_set_grows_on_behind_a_sum_that_needs_one_of_it() -> None:
     """The first sum and the third do not need each other; the second needs the first."""
-    sums = "\n".join(
-        f"""  %s{i} = stablehlo.reduce(%v{i} init: %zero) applies stablehlo.add across dimensions = [0]
-      : (tensor<64x16xf32>, tensor<f32>) -> tensor<16xf32>"""
-        + f"\n  %w{i} = stablehlo.broadcast_in_dim %s{i}, dims = [1] : (tensor<16xf32>) -> tensor<64x16xf32>"
-        + (f"\n  %v{i + 1} = stablehlo.multiply %a, %w{i} : tensor<64x16xf32>" if i == 0 else "")
-        for i in range(2)
-    )
-    body = f"""
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-{sums.replace("%v0", "%a")}
-  %s2 = stablehlo.reduce(%b init: %zero) applies stablehlo.add across dimensions = [0]
+
+    def summed(name: str, value: str) -> str:
+        return f"""
+  %{name} = stablehlo.reduce(%{value} init: %zero) applies stablehlo.add across dimensions = [0]
       : (tensor<64x16xf32>, tensor<f32>) -> tensor<16xf32>
-  return %s1, %s2 : tensor<16xf32>, tensor<16xf32>"""
+  %{name}_all = stablehlo.broadcast_in_dim %{name}, dims = [1] : (tensor<16xf32>) -> tensor<64x16xf32>"""
+
+    body = f"""
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>{summed("first", "a")}
+  %scaled = stablehlo.multiply %a, %first_all : tensor<64x16xf32>{summed("second", "scaled")}
+{summed("third", "b")}
+  %square = stablehlo.multiply %b, %third_all : tensor<64x16xf32>{summed("fourth", "square")}
+  return %first, %second, %third, %fourth : {", ".join(["tensor<16xf32>"] * 4)}"""
     rows = _sharded("tensor<64x16xf32>", "x", "")
-    text = _function(_ONE_AXIS, f"%a: {rows}, %b: {rows}", "tensor<16xf32>, tensor<16xf32>", body)
+    text = _function(_ONE_AXIS, f"%a: {rows}, %b: {rows}", ", ".join(["tensor<16xf32>"] * 4), body)
     counts = {
         target: len(propagate(Program.parse(text), progress=False).communication(target=target).sending)
         for target in ("tpu-v5p", "h100")
