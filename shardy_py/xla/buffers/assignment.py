@@ -192,7 +192,7 @@ class _Holding:
                 _enter_loop(held, (block.number, taken), block.starts[number])
             # Names of another computation may be the same.
             names = tuple((block.number, name) for name in over)
-            held.periods.append(Period(since, finish, (block.number, made), names))
+            held.periods.append(Period(since, finish, (block.number, made), names, made))
             slot = roots.get(made)
             if slot is not None and held.is_apart:
                 slot.periods.append(Period(block.end, block.end))

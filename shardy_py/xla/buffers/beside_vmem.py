@@ -24,6 +24,7 @@ from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.held import HeldMemory, ResultMemory
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.stored import StoredBlock
+from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 _PLACE = 16 << 10
@@ -56,12 +57,12 @@ def addresses(block: StoredBlock, assignment: Assignment) -> int:
 def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
     """Returns whether anything may be in HBM although all values fit into VMEM."""
     events = [*_all(assignment)]
-    if any(_is_emitted_apart(event) for event, _ in events):
-        return True
+    if any(event.step is not None and event.step.record.name == PartitionIdOp.name for event, _ in events):
+        return True  # from its number a device may compute any number of offsets
     offsets = sum(_offsets(block, event, in_loop=in_loop) for event, in_loop in events)
     offsets += len({key for event, _ in events for key in _padded_dimensions(event)})
     return (
-        offsets > len(block.results) or _has_parts_apart(block, assignment) or _has_elements_apart(assignment)
+        offsets > len(block.results) or _has_parts_apart(block, assignment) or _has_values_apart(assignment)
     )
 
 
@@ -98,16 +99,15 @@ def _is_op(event: Event) -> bool:
 
 
 def _is_emitted_apart(event: Event) -> bool:
-    """True for an op with an emitter of its own: a call, or one that makes several values, as a sort.
-
-    Also where the program asks for its device, from which it may compute any number of offsets.
-    """
+    """True for an op with an emitter of its own: a call, or one that makes several values, as a sort."""
     step = event.step
     if step is None or step.blocks or not _is_op(event):
         return False
-    name = step.record.name
-    is_call = name.startswith(CALL) or name == PartitionIdOp.name
-    return is_call or len(step.results) > 1 or _scatters_elements(step.record)
+    return _is_call(event) or len(step.results) > 1 or _scatters_elements(step.record)
+
+
+def _is_call(event: Event) -> bool:
+    return event.step is not None and event.sent is None and event.step.record.name.startswith(CALL)
 
 
 def _scatters_elements(record: OpRecord) -> bool:
@@ -155,13 +155,20 @@ def _has_parts_apart(block: StoredBlock, assignment: Assignment) -> bool:
     )
 
 
-def _has_elements_apart(assignment: Assignment) -> bool:
-    """True if values of one element are not all in the memory of results."""
+def _has_values_apart(assignment: Assignment) -> bool:
+    """True if not all single elements, and what emitters of their own make, are in the memory of results.
+
+    A call may make another value, which the program does not read.
+    """
+    counts: dict[Name, int] = {}
+    for event, _ in _all(assignment):
+        if _is_element(event) or _is_emitted_apart(event):
+            counts |= dict.fromkeys(event.makes, 1 + _is_call(event))
     slots, found = assignment.held()
     results = ResultMemory(slots)
     for each in found:
-        if each.periods and each.event is not None and _is_element(each.event):
-            alone = [period._replace(over=()) for period in each.periods]
+        alone = [period._replace(over=()) for period in each.periods]
+        for _ in range(max(counts.get(period.value, 0) for period in alone)):
             if results.take(HeldMemory(each.size, alone, each.order), ()) is None:
                 return True
     return False

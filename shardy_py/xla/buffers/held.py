@@ -23,12 +23,14 @@ class Period(NamedTuple):
     """The time of a value in memory, from an event to another.
 
     name: of the value. over: the values that it may be written over, of those needed up to its start.
+    value: its name in its computation.
     """
 
     start: int
     end: int
     name: Name = None
     over: tuple[Name, ...] = ()
+    value: Name = None
 
 
 @dataclass(eq=False)

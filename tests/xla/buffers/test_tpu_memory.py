@@ -141,12 +141,12 @@ def test_what_fits_beside_arguments_is_in_vmem() -> None:
 
 
 def test_what_calls_make_may_be_in_hbm() -> None:
-    """And so have all tuples addresses: 16 KiB for each, which counts twice."""
+    """If that of the result is not free for it. Then all tuples have addresses: 16 KiB each, twice."""
     assert _interval(_on_rows(f"%0 = {_PRODUCT.format('%x')}", "%0")) == (0, 0)
-    call = f"%0 = stablehlo.custom_call @filter(%x) : ({_ROW}) -> {_ROW}"
-    least, most = _interval(_on_rows(call, "%0"))
+    call = f"%0 = stablehlo.custom_call @filter(%x) : ({_ROW}) -> {_ROW} %1 = {_PRODUCT.format('%0')}"
+    least, most = _interval(_on_rows(call, "%1"))
     assert least == 0
-    assert 0.25 < most < 0.5
+    assert 0.25 < most < 0.6
 
 
 def test_elements_are_not_in_vmem() -> None:
