@@ -60,7 +60,7 @@ class Names:
 
     @cached_property
     def themselves(self) -> Callable[[int], bool]:
-        """Whether a value, by its identity, is one of the final program, which `entry` returns for it."""
+        """Tells by identities whether values are of the final program: `entry` returns them themselves."""
         known = self.table.by_value
         return (known.keys() - self._kept.keys() if self._kept else known.keys()).__contains__
 

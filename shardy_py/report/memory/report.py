@@ -103,25 +103,17 @@ class MemoryReport(Tabular):
 
     @cached_property
     def collected(self) -> collect.CollectedProgram:
-        """The arrays of the program, and the steps that make them, which the estimate does not need.
-
-        Raises:
-            ShardyError: a function calls itself, or a sharding does not fit its value.
-        """
+        """The arrays of the program, and the steps that make them; the estimate does not need them."""
         with without_collection(), of(self.release):
             return collect.collect_program(self.module, self.target)
 
     @cached_property
     def entries(self) -> tuple[EntryMemory, ...]:
-        """The entry functions of the program: @main, else all that nothing calls.
-
-        Raises:
-            ShardyError: as `collected`.
-        """
-        sizes = [tensor.size.bytes.padded_bytes for tensor in self.collected.tensors]
-        liveness = LivenessAnalysis(self.collected.computations, sizes)
+        """The entry functions: @main, else all that nothing calls; raises as `collect.collect_program`."""
+        found = self.collected
+        liveness = LivenessAnalysis(found.computations, [t.size.bytes.padded_bytes for t in found.tensors])
         with deep_stack():
-            return tuple(self._entry(entry, liveness) for entry in self.collected.entries)
+            return tuple(self._entry(entry, liveness) for entry in found.entries)
 
     @cached_property
     def estimate(self) -> MemoryEstimate:
@@ -131,12 +123,11 @@ class MemoryReport(Tabular):
             ShardyError: a tensor has a dynamic shape, a mesh has too many devices to list them, or there is
                 no function with a body.
         """
-        with without_collection():
-            found = self._estimates()
-        if not found:
+        if not (found := self._estimates()):
             raise ShardyError("the module has no function with a body: its memory cannot be estimated")
         return max(found, key=lambda each: each.total_bytes)
 
+    @without_collection()
     def _estimates(self) -> list[MemoryEstimate]:
         program = SpmdProgram(self.module) if self.spmd is None else self.spmd()
         functions = {function_name(f): f for f in functions_of(program.module)}

@@ -232,16 +232,14 @@ class StoredBlock:
 
         saves_reads: see `Fusion.groups`.
         """
-        fusion = self._fusion
-        groups = fusion.groups(saves_reads=saves_reads)
-        stored = [step for step in fusion.steps if id(step) in groups]
+        groups = self._fusion.groups(saves_reads=saves_reads)
+        stored = [step for step in self._fusion.steps if id(step) in groups]
         return events_of(self, stored, groups), {number: group.members for number, group in groups.items()}
 
     @cached_property
     def _fusion(self) -> Fusion:
         """The fusion of the steps that are needed, on chips."""
-        live = self._live()
-        makes = self.makes
+        live, makes = self._live(), self.makes
         steps = [step for step in self.steps if not step.results or not live.isdisjoint(makes(step))]
         reads, on_tpu = self._reads, self.setting.on_tpu
         return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, reads, on_tpu)
@@ -332,10 +330,9 @@ class StoredBlock:
         return least_memory(events, self.sizes, self.types if self.setting.on_tpu else None)
 
     def _live(self) -> set[Name]:
-        live = set[Name](self.results)
-        makes, reads, passed = self.makes, self._reads, self._passed
+        live, reads, passed = set[Name](self.results), self._reads, self._passed
         for step in reversed(self.steps):
-            made = makes(step) if passed else step.results
+            made = self.makes(step) if passed else step.results
             if not made or not live.isdisjoint(made):
                 live.update(reads(step))
         return live

@@ -239,9 +239,8 @@ class _Builder:
         key = (equal.number, *read) if equal.merges(step) else None
         if -1 in read:
             read = tuple([each for each in read if each >= 0])
-        number = None if key is None else self.known.get(key)
-        if number is None:
-            number = self._add(DeviceNode(NodeRole.OP, read, first, step), key)
+        known = None if key is None else self.known.get(key)
+        number = self._add(DeviceNode(NodeRole.OP, read, first, step), key) if known is None else known
         if len(step.results) != 1:
             self._several(step, number, after)
         elif after:

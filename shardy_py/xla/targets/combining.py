@@ -148,7 +148,7 @@ def _sets(
 
 
 def _join(needs: dict[int, int], members: Sequence[int]) -> None:
-    """What needs one of the members needs all, and all that they need; they are in a set now."""
+    """Adds to what needs one of the members all of them, and all that they need; they are in a set now."""
     own = both = 0
     for i in members:
         own |= 1 << i

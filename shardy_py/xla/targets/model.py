@@ -16,7 +16,7 @@ from dataclasses import field, replace
 from enum import Enum, auto
 from functools import cached_property
 from math import prod
-from typing import Any, Final
+from typing import Final
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
@@ -232,7 +232,7 @@ class DeviceBody:
         if not new and not instead:
             return self
         if not instead and all(self._reads_alike(*pair) for pair in new.items()):
-            return self._in_this_order(nodes={**self.nodes, **new}, exact=None)
+            return self._in_this_order({**self.nodes, **new}, None)
         ends = {number: _end(number, instead) for number in instead}
         nodes = {**self.nodes, **new}
         readers = {user for number in ends for user in self.users.get(number, ()) if user != ROOT}
@@ -243,16 +243,16 @@ class DeviceBody:
 
     def with_exact(self, exact: frozenset[int]) -> DeviceBody:
         """The body, which knows the nodes that something reads in f32."""
-        return self._in_this_order(exact=exact)
+        return self._in_this_order(self.nodes, exact)
 
     def _reads_alike(self, number: int, node: DeviceNode) -> bool:
         """True if a node reads what the one of its number in the body does."""
         own = self.nodes.get(number)
         return own is not None and own.inputs == node.inputs
 
-    def _in_this_order(self, **changes: Any) -> DeviceBody:
-        """The body with changes after which its nodes read what they did; what follows from that is kept."""
-        made = replace(self, **changes)
+    def _in_this_order(self, nodes: Mapping[int, DeviceNode], exact: frozenset[int] | None) -> DeviceBody:
+        """The body with nodes that read what its own do, and what follows from that."""
+        made = replace(self, nodes=nodes, exact=exact)
         made.__dict__.update((name, known) for name, known in self.__dict__.items() if name in _OF_INPUTS)
         return made
 
