@@ -53,6 +53,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "numbers": (cut, (X, NUMBERS)),
     "masks": (lambda x: (x[x > 0], x[x.sum(1) < 0], x[:, x[0] > 0]), (X,)),
     "assignment": (assigned, (X,)),
+    "put": (lambda x: x.index_put((x < 0,), torch.arange(2.0), accumulate=True), (X,)),
     "positions": (
         lambda x: (x.nonzero(), *torch.where(x > 0), torch.argwhere(x), x.nonzero(as_tuple=True)),
         (X,),

@@ -76,6 +76,20 @@ class Attention(torch.nn.Module):
         raise NotImplementedError("FlexAttention does not support backward on CPU")
 
 
+class Catching(torch.nn.Module):
+    """Calls a module with arguments that it does not take, and then without."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.Linear(16, 16)
+
+    def forward(self, x: Any) -> Any:
+        try:
+            return self.inner(x, 3)
+        except TypeError:
+            return self.inner(x)
+
+
 class Odd(torch.nn.Module):
     def forward(self, x: Any) -> Any:
         raise ValueError("odd")
@@ -222,6 +236,7 @@ def test_models_that_are_parallelized_already() -> None:
         (Attention, 'load the model with attn_implementation="sdpa", or "eager"'),
         (Boxes, "the number of boxes depends on their scores: export the model without"),
         (Converted, "the model converts parameters as it runs"),
+        (Catching, "the model catches an error of a module that it calls"),
         (Odd, "torch.export.draft_export lists the causes"),
     ],
 )

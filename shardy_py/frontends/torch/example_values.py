@@ -150,11 +150,11 @@ def _is_mask(key: Traced) -> bool:
     return is_tensor(key) and key.dtype in (torch.bool, torch.uint8) and key.ndim > 0
 
 
-def _has_mask(tensor: object, key: object, *_: object) -> bool:
+def _has_mask(tensor: object, key: object, *_: object, **__: object) -> bool:
     return any(map(_is_mask, _keys(key)))
 
 
-def _counts(_: object, tensor: object, key: object, *__: object) -> list[int]:
+def _counts(_: object, tensor: object, key: object, *__: object, **___: object) -> list[int]:
     """The number of elements that each mask in an index keeps."""
     return [int(each.count_nonzero()) for each in _keys(key) if _is_mask(each)]
 
@@ -177,6 +177,16 @@ def _selected(counts: Sequence[int], tensor: Traced, key: object) -> object:
 
 def _assigned(counts: Sequence[int], tensor: Traced, key: object, value: object) -> None:
     tensor[_by_positions(counts, key)] = value
+
+
+def _put(counts: Sequence[int], tensor: Traced, indices: object, *given: object, **options: object) -> object:
+    return tensor.index_put(_by_positions(counts, indices), *given, **options)
+
+
+def _put_in_place(
+    counts: Sequence[int], tensor: Traced, indices: object, *given: object, **options: object
+) -> object:
+    return tensor.index_put_(_by_positions(counts, indices), *given, **options)
 
 
 def _masked(count: int, input: Traced, mask: Traced) -> object:
@@ -297,6 +307,8 @@ _SIZED: Mapping[str, _Sized] = {
     "masked_select": _Sized(_always, _length, _masked),
     "__getitem__": _Sized(_has_mask, _counts, _selected),
     "__setitem__": _Sized(_has_mask, _counts, _assigned),
+    "index_put": _Sized(_has_mask, _counts, _put),
+    "index_put_": _Sized(_has_mask, _counts, _put_in_place),
     "unique": _Sized(_is_of_all, _length, _unique),
     "unique_consecutive": _Sized(_is_of_all, _length, _unique_consecutive),
     "tensor_split": _Sized(_has_tensor, _places, _split),

@@ -79,6 +79,10 @@ HINTS = (
         "pass the module in it: model.module",
         frames=r"parallel/distributed\.py",
     ),
+    Hint(
+        r"AssertionError\b.*Unexpected key .*, expected",
+        "the model catches an error of a module that it calls, where torch loses its place: avoid the error",
+    ),
     Hint("ScriptModule", "pass the module that torch.jit.script was called with"),
     Hint(r"ndarray", "pass tensors: torch.as_tensor(x)"),
     Hint("", "see whether torch takes these arguments: model(*args)", frames=_REFUSED),
