@@ -97,7 +97,9 @@ def propagated(name: str, targets: list[str], part: str) -> Iterator[tuple[str, 
     function, arguments = make(mesh)
     traced = jax.jit(function, donate_argnums=donated).trace(*arguments)
     for target in targets:
-        known = found.get(target, {}).get(part) or (_own_memory(target, name) if part == "memory" else None)
+        known = found.get(target, {}).get(part)
+        if known is None and part == "memory":
+            known = _own_memory(target, name)
         if known is not None:
             platform = "cuda" if target == "h100" else "tpu"
             program = Program.from_jax(traced.lower(lowering_platforms=(platform,)))
