@@ -30,6 +30,7 @@ from shardy_py.hlo.to_stablehlo.literals import literal_bytes, parts
 from shardy_py.hlo.to_stablehlo.rows import channel, groups
 from shardy_py.hlo.to_stablehlo.special import same
 from shardy_py.hlo.to_stablehlo.types import Tree, element_of, leaf_types, tree_of, type_of
+from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.dialects.stablehlo.attributes import TokenType
 from shardy_py.mlir.text.dense import make_dense
 from shardy_py.mlir.text.type_reader import ranked_tensor
@@ -61,6 +62,11 @@ def _constant(body: ComputationOps, instruction: Instruction, literal: str | Ele
     data = literal_bytes(literal, shape) if isinstance(literal, str) else literal
     if isinstance(data, tuple):
         raise ShardyError.unexpected("literal", expected=f"elements of {shape}", got="a tuple")
+    size = prod(n or 0 for n in shape.sizes) * element_type(shape.element).dtype.itemsize
+    if data is not None and len(data) != size:  # the literal has a shape of its own
+        raise ShardyError.unexpected(
+            "literal", expected=f"{size:,} bytes, elements of {shape}", got=f"{len(data):,}"
+        )
     type_ = type_of(shape)
     value: Attribute
     if data is None:

@@ -35,6 +35,12 @@ def test_spellings() -> None:
     assert program == str(Program.parse(f"# made by hand\nhlo_module: {{ {text} }}"))
 
 
+def test_a_literal_has_as_many_elements_as_its_constant() -> None:
+    text = SMALL % CONSTANT.replace("dimensions: [2] >", "dimensions: [1] >")
+    with pytest.raises(ShardyError, match=r"literal: expected 4 bytes, elements of f32\[1\].*, got 8"):
+        Program.parse(f"hlo {{ hlo_module {{ {text} }} }}")
+
+
 @pytest.mark.parametrize(
     ("field", "message"),
     [
