@@ -325,7 +325,7 @@ class Scorer:
 
 
 def _has_ended(before: Sequence[PendingTask[Evaluated]], helps: Callable[[StepCost], bool]) -> bool:
-    """Whether a task before has found a cost after which the others are not asked for."""
+    """True if a task before has found a cost after which the others are not asked for."""
     return any(isinstance(each.found, StepCost) and helps(each.found) for each in before)
 
 

@@ -82,7 +82,7 @@ def _ordered(moves: Sequence[AnnotationMove], seed: int) -> list[AnnotationMove]
 
 
 Helps = Callable[[StepCost], bool]
-"""Whether a choice with a cost is better than the best one so far."""
+"""Says whether a choice with a cost is better than the best one so far."""
 Ahead = Callable[[Iterator[Choice], float, Helps], None]
 """Called with the choices to be scored until one of them helps, and the seconds they may take."""
 Score = Callable[[Choice, float], StepCost | None]

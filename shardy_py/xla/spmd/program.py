@@ -64,6 +64,29 @@ class PlannedOp:
                 return
 
 
+def edited(
+    step: PlannedOp,
+    record: OpRecord | None = None,
+    *,
+    operands: tuple[Name, ...] | None = None,
+    results: tuple[Name, ...] | None = None,
+    targets: tuple[Tiling | None, ...] | None = None,
+    blocks: tuple[Block, ...] | None = None,
+) -> PlannedOp:
+    """Returns a step with other facts; faster than `replace`."""
+    return PlannedOp(
+        record or step.record,
+        step.operands if operands is None else operands,
+        step.results if results is None else results,
+        step.targets if targets is None else targets,
+        step.blocks if blocks is None else blocks,
+        step.times,
+        step.source,
+        step.is_unreduced,
+        step.reads_in_order,
+    )
+
+
 @dataclass(frozen=True)
 class Block:
     """The steps of a function or region, each after those it uses; results are resharded to `targets`."""

@@ -160,7 +160,7 @@ class _Builder:
                 node = self._part(node, self._target(name, node, tilings[index]), tilings[index])
             inputs.append(node)
         bodies = tuple(_Builder(self.shared).body(block, step) for block in step.blocks)
-        own = dict.fromkeys(number for body in bodies for number in _captured(body))
+        own = dict.fromkeys(number for body in bodies for number in body.read_around)
         trips = step.times if is_loop else 1
         node = self._add(DeviceNode(NodeRole.OP, (*inputs, *own), None, step, bodies=bodies, trips=trips))
         self._elements(step, node)
@@ -395,9 +395,3 @@ class _Builder:
         if key is not None:
             self.known[key] = number
         return number
-
-
-def _captured(body: DeviceBody) -> Iterable[int]:
-    """The nodes of others that a body reads."""
-    read = (number for node in body.nodes.values() for number in node.inputs)
-    return (number for number in (*read, *body.results) if number >= 0 and number not in body.nodes)

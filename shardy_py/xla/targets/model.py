@@ -11,7 +11,7 @@ loops and branches. Not here: how programs become graphs (`build.py`), what pass
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum, auto
 from functools import cached_property
@@ -221,6 +221,12 @@ class DeviceBody:
         types = node.type, None if source is None else source.type
         sizes = [None if type_ is None else prod(size or 0 for size in type_.shape) for type_ in types]
         return NodeForm.RESHAPE if sizes[0] == sizes[1] and sizes[0] is not None else NodeForm.NONE
+
+    @property
+    def read_around(self) -> Iterator[int]:
+        """The nodes of bodies around it that the body reads."""
+        read = (number for node in self.nodes.values() for number in node.inputs)
+        return (number for number in (*read, *self.results) if number >= 0 and number not in self.nodes)
 
     def transfer(self, number: int) -> Transfer | None:
         """The collective that a node receives; None for other nodes."""

@@ -21,7 +21,7 @@ from shardy_py.mlir.dialects.stablehlo import ConstantOp, PadOp
 from shardy_py.ops import OpRecord, TensorType, combiners
 from shardy_py.xla.spmd.facet import sent_row
 from shardy_py.xla.spmd.movement import without_tiles
-from shardy_py.xla.spmd.program import Block, Name, PlannedOp
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, edited
 from shardy_py.xla.spmd.recognized import patterns_of
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -36,7 +36,7 @@ def with_padded_joins(block: Block) -> Block:
         if step.blocks:
             blocks = tuple(map(with_padded_joins, step.blocks))
             is_same = all(map(is_, blocks, step.blocks))
-            steps.append(step if is_same else _with_blocks(step, blocks))
+            steps.append(step if is_same else edited(step, blocks=blocks))
             continue
         if COMPILED.of(step.record.name).form is NodeForm.JOIN and _is_padded(step):
             if patterns is None:
@@ -101,17 +101,3 @@ def _padded(step: PlannedOp) -> Iterator[PlannedOp]:
 
 def _at(zeros: list[int], dimension: int, size: int) -> tuple[int, ...]:
     return (*zeros[:dimension], size, *zeros[dimension + 1 :])
-
-
-def _with_blocks(step: PlannedOp, blocks: tuple[Block, ...]) -> PlannedOp:
-    return PlannedOp(
-        step.record,
-        step.operands,
-        step.results,
-        step.targets,
-        blocks,
-        step.times,
-        step.source,
-        step.is_unreduced,
-        step.reads_in_order,
-    )

@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 
 from shardy_py.mlir.dialects.traits import is_constant, is_dead_when_unused
 from shardy_py.xla.spmd.from_program import source_op
-from shardy_py.xla.spmd.program import Block, Name, PlannedOp
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, edited
 
 
 def without_repetition(block: Block) -> Block:
@@ -58,14 +58,5 @@ def _computes_alike(op: Operation, first: Operation | None) -> bool:
 
 def _reading(step: PlannedOp, alias: dict[Name, Name], blocks: tuple[Block, ...] = ()) -> PlannedOp:
     """The step with operands that others stand for, and other blocks."""
-    return PlannedOp(
-        step.record,
-        tuple([alias.get(name, name) for name in step.operands]),
-        step.results,
-        step.targets,
-        blocks or step.blocks,
-        step.times,
-        step.source,
-        step.is_unreduced,
-        step.reads_in_order,
-    )
+    operands = tuple([alias.get(name, name) for name in step.operands])
+    return edited(step, operands=operands, blocks=blocks or None)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from shardy_py.mlir.dialects.stablehlo import ReverseOp
 from shardy_py.ops import OpRecord
 from shardy_py.ops.dimensions import ConvolutionDimensions
-from shardy_py.xla.spmd.program import PlannedOp
+from shardy_py.xla.spmd.program import PlannedOp, edited
 from shardy_py.xla.targets.stable_sorts import Recorded
 
 _REVERSAL = "window_reversal"
@@ -34,19 +34,7 @@ def with_reversed_window(
     made = recorded(step.record, ("reversed", dimensions), lambda: _reversed(step.record, dimensions))
     if made is None:
         return ()
-    return (
-        PlannedOp(
-            made,
-            (step.operands[0], reverse.operands[0]),
-            step.results,
-            step.targets,
-            step.blocks,
-            step.times,
-            step.source,
-            step.is_unreduced,
-            step.reads_in_order,
-        ),
-    )
+    return (edited(step, made, operands=(step.operands[0], reverse.operands[0])),)
 
 
 def _reversed(record: OpRecord, dimensions: Sequence[int]) -> OpRecord | None:

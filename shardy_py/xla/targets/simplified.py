@@ -24,7 +24,7 @@ from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.spmd.from_program import source_op
-from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, edited, used
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.targets.cumulative import in_rows
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -92,7 +92,7 @@ class _Simplifier:
         blocks = tuple([self.block(each) for each in step.blocks])
         if all(new is old for new, old in zip(blocks, step.blocks, strict=True)):
             return step
-        return _with(step, blocks=blocks)
+        return edited(step, blocks=blocks)
 
     def _step(self, step: PlannedOp) -> Sequence[PlannedOp]:
         change = self.changes.get(COMPILED.of(step.record.name).form)
@@ -108,7 +108,7 @@ class _Simplifier:
         if made is None:
             return ()
         operands = product.operands[::-1]
-        return (_with(product, made, operands=operands, results=step.results, targets=step.targets),)
+        return (edited(product, made, operands=operands, results=step.results, targets=step.targets),)
 
     def reduced(self, step: PlannedOp) -> Sequence[PlannedOp]:
         """A reduction of what another one of the same kind reduces, also through a reshape of its result."""
@@ -127,7 +127,7 @@ class _Simplifier:
         key = ("reduce", id(step.record), both)
         made = self._record(inner.record, key, lambda: _reducing(inner.record, step.record, both))
         assert made is not None
-        return (_with(step, made, operands=inner.operands),)
+        return (edited(step, made, operands=inner.operands),)
 
     def unfolded(self, step: PlannedOp) -> Sequence[PlannedOp]:
         """A product of what its operands transpose; their free dimensions keep their order."""
@@ -148,7 +148,7 @@ class _Simplifier:
             return ()
         pairs = zip(step.operands, found, strict=True)
         names = tuple(name if before is None else before.operands[0] for name, before in pairs)
-        return (_with(step, made, operands=names),)
+        return (edited(step, made, operands=names),)
 
     def _tiling(self, name: Name) -> Tiling | None:
         maker = self.makers.get(name)
@@ -174,8 +174,8 @@ class _Simplifier:
         target = whole if self.uses[values] == self.returned[values] else step.targets[0]
         of_values = OpRecord(ReshardOp.name, made.results, step.record.results[1:])
         found = self._record(step.record, "places", lambda: of_values)
-        call = _with(step, made, results=(values,), targets=(target,))
-        return call, _with(step, found, operands=(values,), results=(places,), targets=step.targets[1:])
+        call = edited(step, made, results=(values,), targets=(target,))
+        return call, edited(step, found, operands=(values,), results=(places,), targets=step.targets[1:])
 
     def turned(self, step: PlannedOp) -> Sequence[PlannedOp]:
         """A convolution of a kernel before it was reversed."""
@@ -233,28 +233,6 @@ _BY_GPU = {
     NodeForm.TRANSPOSE: _Simplifier.transposed,
     NodeForm.REDUCE: _Simplifier.reduced,
 }
-
-
-def _with(
-    step: PlannedOp,
-    record: OpRecord | None = None,
-    *,
-    operands: tuple[Name, ...] | None = None,
-    results: tuple[Name, ...] | None = None,
-    targets: tuple[Tiling | None, ...] | None = None,
-    blocks: tuple[Block, ...] | None = None,
-) -> PlannedOp:
-    return PlannedOp(
-        record or step.record,
-        step.operands if operands is None else operands,
-        step.results if results is None else results,
-        step.targets if targets is None else targets,
-        step.blocks if blocks is None else blocks,
-        step.times,
-        step.source,
-        step.is_unreduced,
-        step.reads_in_order,
-    )
 
 
 def _needed(block: Block, steps: Iterable[PlannedOp], before: Mapping[Name, int]) -> tuple[PlannedOp, ...]:
