@@ -40,13 +40,13 @@ def _sharding(mesh: Mesh, value: TensorSharding) -> Sharding:
 class Value:
     """One value: an argument or result of a function, or a result of an op.
 
-    entry: the value in the module. meshes: those of the module, by symbol. known: its shardings so far, by
-    the identity of each as the IR has it, which is kept.
+    entry: the value in the module. meshes: those of the module, by symbol. _known: its shardings so far,
+    by the identity of each as the IR has it, which is kept.
     """
 
     entry: ValueEntry
     meshes: Mapping[str, Mesh]
-    known: dict[int, tuple[TensorSharding, Sharding]] = field(
+    _known: dict[int, tuple[TensorSharding, Sharding]] = field(
         default_factory=dict[int, tuple[TensorSharding, Sharding]], repr=False
     )
 
@@ -103,9 +103,9 @@ class Value:
         value = self.entry.sharding
         if value is None:
             return None
-        known = self.known.get(id(value))
+        known = self._known.get(id(value))
         if known is None:
-            known = self.known[id(value)] = value, _sharding(mesh_of(value, self.meshes), value)
+            known = self._known[id(value)] = value, _sharding(mesh_of(value, self.meshes), value)
         return known[1]
 
     @property

@@ -19,11 +19,10 @@ from shardy_py.base.errors import ShardyError, suggestion
 from shardy_py.base.releases import Release
 from shardy_py.base.source_files import SourceFiles, default_roots
 from shardy_py.mlir.dialects import print_module
-from shardy_py.mlir.module_paths import is_parameter
 from shardy_py.sharding import Mesh
 from shardy_py.xla.prepare.explicit_axes import has_explicit_axes
 from shardy_py.xla.prepare.taken import Taken, how_taken
-from shardy_py.xla.prepare.written_by_jax import is_written_by_jax
+from shardy_py.xla.prepare.written_by_jax import has_parameters_of_torch, is_written_by_jax
 
 ValueKey = str | Value
 """A value, or its name, label or source location."""
@@ -65,10 +64,7 @@ class VerifiedModule:
     @cached_property
     def is_by_torch(self) -> bool:
         """True if arguments have the names of a module's parameters: advice is in PyTorch's words."""
-        if self.is_by_jax:
-            return False
-        ends = self.values.table.boundaries.values()
-        return any(entry.role == "argument" and is_parameter(entry.label) for entry in ends)
+        return not self.is_by_jax and has_parameters_of_torch(self.module)
 
     @cached_property
     def has_explicit_axes(self) -> bool:

@@ -51,8 +51,10 @@ class PendingTask(Generic[Made]):
     @property
     def found(self) -> Made | None:
         """The result, if a worker has computed it."""
-        has_ended = self.future is not None and self.future.done() and not self.future.cancelled()
-        return self.future.result() if self.future and has_ended and not self.future.exception() else None
+        future = self.future
+        if future is None or not future.done() or future.cancelled() or future.exception():
+            return None
+        return future.result()
 
     def result(self) -> Made:
         """Returns the result, when it is there; computes it if no worker does."""

@@ -19,7 +19,7 @@ from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_sequence
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
-from shardy_py.frontends.torch.substitutes import bincount
+from shardy_py.frontends.torch.substitutes import bincount, substitutes
 from shardy_py.frontends.torch.traced import Traced
 
 Function = Callable[..., object]
@@ -60,7 +60,7 @@ class ExampleValues:
 
     @contextmanager
     def recorded(self) -> Generator[None]:
-        """Within it, calls are recorded."""
+        """Within it, calls are recorded; random numbers are those of before, after it."""
 
         def read(name: str, function: Function, args: Arguments, keywords: Keywords) -> object:
             found = function(*args, **keywords)
@@ -72,7 +72,7 @@ class ExampleValues:
                 self._reads.append(_Read(name, _SIZED[name].size(found, *args, **keywords)))
             return found
 
-        with _intercepting(read):
+        with torch_module("torch").random.fork_rng(devices=()), _intercepting(read), substitutes():
             yield
 
     @contextmanager

@@ -154,7 +154,7 @@ def _example_values(
     values = ExampleValues()
     given = torch_module("torch.utils._pytree").tree_map(_copied, (tuple(args), dict(keywords)))
     buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
-    with torch.random.fork_rng(devices=()), values.recorded(), substitutes():
+    with values.recorded():
         torch.func.functional_call(model, buffers, *given)
     return values
 

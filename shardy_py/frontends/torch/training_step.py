@@ -29,7 +29,6 @@ from shardy_py.frontends.torch.optimizers import PreparedOptimizer, check_optimi
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxNode, TorchModule, TorchOptimizer, TorchTensor
 from shardy_py.frontends.torch.step_extras import SCALE, TrainerOptions
-from shardy_py.frontends.torch.substitutes import substitutes
 from shardy_py.frontends.torch.trace import Places, TracedGraph
 from shardy_py.frontends.torch.traced import Traced
 
@@ -91,10 +90,10 @@ class TrainingStep:
 
     def specialized(self, places: Places) -> TrainingStep:
         """The step in which numbers that model and loss read from tensors are those of the example inputs."""
-        torch, values = torch_module("torch"), ExampleValues()
+        values = ExampleValues()
         given = [slot.tensor.clone() for slot in self.slots if slot.kind == "input"]
         buffers = {slot.name: slot.tensor.clone() for slot in self.slots if slot.kind == "buffer"}
-        with torch.random.fork_rng(devices=()), values.recorded(), substitutes():
+        with values.recorded():
             self._both(buffers, lambda: self._loss(given[: len(given) // self.options.parts], places))
         return replace(self, values=values)
 

@@ -21,6 +21,9 @@ from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name
 
+PLACE = 16 << 10
+"""The bytes between buffers in HBM, on TPUs."""
+
 
 @dataclass
 class Assignment:
@@ -61,7 +64,7 @@ class Assignment:
                 left.append(each)
             else:
                 inside |= dict.fromkeys((period.name for period in each.periods), slot)
-        return packed(_written_over(left), (16 << 10) if self.receives_apart else 1)
+        return packed(_written_over(left), PLACE if self.receives_apart else 1)
 
     def held(self) -> tuple[list[HeldMemory], list[HeldMemory]]:
         """The memory of results, and of values that are not in it: each of its own so far."""

@@ -19,16 +19,13 @@ from shardy_py.mlir.dialects.stablehlo import PadOp, PartitionIdOp
 from shardy_py.ops import TABLE, Family, OpRecord, Storage
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.dimensions import ScatterDimensions
-from shardy_py.xla.buffers.assignment import Assignment
+from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.held import HeldMemory, ResultMemory
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
-
-_PLACE = 16 << 10
-"""The bytes between what is in HBM beside values in VMEM."""
 
 
 def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
@@ -38,7 +35,7 @@ def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
     """
     events = [event for event, _ in _all(assignment) if event.reads]
     fetched = {name for event in events for name in event.reads}
-    return 2 * _PLACE * (len(fetched) + len(events) + len(block.results))
+    return 2 * PLACE * (len(fetched) + len(events) + len(block.results))
 
 
 def addresses(block: StoredBlock, assignment: Assignment) -> int:
@@ -51,7 +48,7 @@ def addresses(block: StoredBlock, assignment: Assignment) -> int:
     arguments = {value.name for value in block.block.arguments}
     reads = (event.reads for event in assignment.events if _is_op(event))
     is_fetched = not arguments.isdisjoint(chain.from_iterable(reads))
-    return 2 * _PLACE * (known + is_fetched)
+    return 2 * PLACE * (known + is_fetched)
 
 
 def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
@@ -59,7 +56,7 @@ def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
     events = [*_all(assignment)]
     if any(event.step is not None and event.step.record.name == PartitionIdOp.name for event, _ in events):
         return True  # from its number a device may compute any number of offsets
-    offsets = sum(_offsets(block, event, in_loop=in_loop) for event, in_loop in events)
+    offsets = sum(_offsets(block, event, in_loop=of is not assignment) for event, of in events)
     offsets += len({key for event, _ in events for key in _padded_dimensions(event)})
     return (
         offsets > len(block.results) or _has_parts_apart(block, assignment) or _has_values_apart(assignment)
@@ -68,24 +65,16 @@ def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
 
 def bytes_apart(assignment: Assignment) -> int:
     """Returns the bytes of what emitters of their own make: that may be in HBM itself."""
-    events = ((of, event) for of, event in _each(assignment) if _is_emitted_apart(event))
-    return sum(of.sizes[name] for of, event in events for name in event.makes)
+    events = ((event, of) for event, of in _all(assignment) if _is_emitted_apart(event))
+    return sum(of.sizes[name] for event, of in events for name in event.makes)
 
 
-def _each(assignment: Assignment) -> Iterator[tuple[Assignment, Event]]:
-    """The events of a computation and of those in it, with the computation of each."""
+def _all(assignment: Assignment) -> Iterator[tuple[Event, Assignment]]:
+    """The events of a computation and of those that loops and branches run in it, with their computations."""
     for event, regions in zip(assignment.events, assignment.regions, strict=True):
-        yield assignment, event
+        yield event, assignment
         for region in regions:
-            yield from _each(region)
-
-
-def _all(assignment: Assignment, *, in_loop: bool = False) -> Iterator[tuple[Event, bool]]:
-    """The events of a computation and of those in it, and whether a loop or branch runs them."""
-    for event, regions in zip(assignment.events, assignment.regions, strict=True):
-        yield event, in_loop
-        for region in regions:
-            yield from _all(region, in_loop=True)
+            yield from _all(region)
 
 
 def _is_permute(event: Event) -> bool:
@@ -149,7 +138,8 @@ def _has_parts_apart(block: StoredBlock, assignment: Assignment) -> bool:
     """
     loops = (event for event in assignment.events if event.step is not None and event.step.blocks)
     carried = {name for event in loops for name in event.makes}
-    sums = (event.sums[0] for event, in_loop in _all(assignment) if in_loop and event.sums and not event.over)
+    inner = (event for event, of in _all(assignment) if of is not assignment)
+    sums = (event.sums[0] for event in inner if event.sums and not event.over)
     return len({(each.group, each.group_size) for each in sums}) > sum(
         n not in carried for n in block.results
     )

@@ -11,7 +11,8 @@ from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.targets.combining import CombinerLimits, combined
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 
-LIMITS = CombinerLimits(("all_reduce", "all_gather"), 64, 3)
+KINDS = ("all_reduce", "all_gather")
+LIMITS = [CombinerLimits(KINDS, 64, 3), CombinerLimits(KINDS, 64, 3, passes_dependent=True)]
 
 
 def body(random: Random) -> DeviceBody:
@@ -22,32 +23,35 @@ def body(random: Random) -> DeviceBody:
         transfer = None
         if random.random() < 0.7:
             size, group = random.choice((1, 2, 8, 32)), random.choice(((0, 1), (0, 2)))
-            kind = random.choice(LIMITS.kinds)
+            kind = random.choice(KINDS)
             transfer = Transfer(PlannedCollective(kind, 2, "f32", (size,), made_shape=(size,), group=group))
         role = NodeRole.OP if transfer is None else NodeRole.SENT
         nodes[number] = DeviceNode(role, inputs, TensorType((1,), "f32"), transfer=transfer)
     return DeviceBody(nodes, (0,), tuple(range(30, 40)))
 
 
-def expected(given: DeviceBody) -> set[tuple[int, ...]]:
+def expected(given: DeviceBody, limits: CombinerLimits) -> set[tuple[int, ...]]:
     """The nodes of each set, with what each collective needs as sets of all."""
     sent = [*given.sent]
     reads: dict[int, set[int]] = {number: {*given.nodes[number].inputs} for number in given.order}
     found: set[tuple[int, ...]] = set()
-    for kind in LIMITS.kinds:
+    for kind in KINDS:
         left = [
-            n for n in sent if moved(given, n).kind == kind and moved(given, n).result_bytes <= LIMITS.bytes
+            n for n in sent if moved(given, n).kind == kind and moved(given, n).result_bytes <= limits.bytes
         ]
         while left:
             first, members, size = moved(given, left[0]).collective.group, list[int](), 0
             for number in left:
                 if moved(given, number).collective.group != first:
                     continue
+                is_dependent = bool(needed(reads, number) & {*members})
+                if is_dependent and limits.passes_dependent:
+                    continue
                 size += moved(given, number).result_bytes
-                if size > LIMITS.bytes or needed(reads, number) & {*members}:
+                if size > limits.bytes or is_dependent:
                     break
                 members.append(number)
-                if len(members) == LIMITS.count:
+                if len(members) == limits.count:
                     break
             left = [number for number in left if number not in members]
             found.add(tuple(members))
@@ -72,10 +76,11 @@ def needed(reads: dict[int, set[int]], number: int) -> set[int]:
     return found
 
 
+@pytest.mark.parametrize("limits", LIMITS)
 @pytest.mark.parametrize("seed", range(40))
-def test_sets_are_those_of_a_search_through_all(seed: int) -> None:
+def test_sets_are_those_of_a_search_through_all(seed: int, limits: CombinerLimits) -> None:
     given = body(Random(seed))
-    sets = {each.nodes for each in combined(given, LIMITS)}
-    own = expected(given)
+    sets = {each.nodes for each in combined(given, limits)}
+    own = expected(given, limits)
     assert own <= sets
     assert sorted(number for each in sets for number in each) == sorted(given.sent)
