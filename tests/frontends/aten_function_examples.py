@@ -33,6 +33,9 @@ def _special() -> Iterator[Call]:
         yield call(f"special_scaled_modified_bessel_k{order}.default", wide.abs())
     yield call("special_erfcx.default", torch.cat([f(9), 30 * torch.rand(5), torch.tensor([0.0, 1e9])]))
     yield call("special_erfcx.default", f(9).double())
+    ends = torch.tensor([float("inf"), -float("inf"), float("nan"), 0.0, 50.0])
+    yield call("special_airy_ai.default", torch.cat([torch.linspace(-30, 12, 43), ends]))
+    yield call("special_airy_ai.default", torch.linspace(-9, 5, 29).double())
     a = torch.tensor([0.5, 1.0, 3.0, 30.0, 0.0, 2.0, -1.0, 0.0, 2.0, 80.0, float("inf"), 0.1])
     x = torch.tensor([0.3, 4.0, 2.5, 45.0, 2.0, 0.0, 2.0, 0.0, float("inf"), 70.0, 3.0, 9.0])
     for name in ("igamma", "igammac"):
@@ -65,6 +68,11 @@ def _segments() -> Iterator[Call]:
     yield call("histogram.bin_ct", x, 4, range=[-1.0, 1.5], weight=weight, density=True)
     yield call("histogram.bins_tensor", x, torch.tensor([-2.0, -0.5, 0.1, 2.0]), weight=weight)
     yield call("histogram.bin_ct", torch.ones(5), 3)
+    points, edges = positive(2, 9, 2), [torch.tensor([0.1, 0.5, 1.1]), torch.tensor([0.3, 0.5, 0.7, 0.9])]
+    for options in ({}, {"range": [0.2, 0.9, 0.3, 0.8], "weight": positive(2, 9), "density": True}):
+        yield call("_histogramdd_bin_edges.default", points, [3, 2], **options)
+        yield call("_histogramdd_from_bin_cts.default", points, [3, 2], **options)
+    yield call("_histogramdd_from_bin_tensors.default", points, edges, density=True)
     for size in ([2, 3], [4, 6]):
         yield call("resize.default", x, size)
     yield call("resize_as.default", x, f(3, 8))
@@ -120,6 +128,19 @@ def _matrices() -> Iterator[Call]:
     yield call("linalg_inv_ex.default", square)
     for name in ("_linalg_det", "_linalg_slogdet"):
         yield call(f"{name}.default", square)
+    # Without diagonals, most blocks have two rows; batches have their blocks at different rows.
+    for matrix, hermitian in (
+        (f(2, 7, 7), False),
+        (f(4, 4).double(), True),
+        (c(2, 5, 5), False),
+        (c(5, 5), True),
+    ):
+        hollow = matrix.tril(-1)
+        for given in (matrix, hollow):
+            yield call("linalg_ldl_factor_ex.default", given, hermitian=hermitian)
+            factors, pivots = torch.linalg.ldl_factor(given, hermitian=hermitian)
+            right = matrix[..., :3]
+            yield call("linalg_ldl_solve.default", factors, pivots, right, hermitian=hermitian)
     yield call("geqrf.default", tall)
     vectors, scales = torch.geqrf(tall)
     yield call("linalg_householder_product.default", vectors, scales)

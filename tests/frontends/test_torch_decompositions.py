@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -84,6 +85,23 @@ def test_training_changes_statistics_in_place_so_the_whole_is_decomposed() -> No
     graph = torch.export.export(model, (torch.randn(4, 3, 5, 5),))
     names = [value.label for value in from_exported(graph).values.results()]
     assert "1.running_mean after" in names
+
+
+class Counted(torch.nn.Module):
+    """An input that is a view, and an op that torch decomposes into a wrong result."""
+
+    def forward(self, x: Any, weight: Any, entries: Any) -> Any:
+        loss = torch.ops.aten.multilabel_margin_loss_forward.default(x.float(), entries, 1)
+        return torch._int_mm(x, weight), loss[0]
+
+
+def test_the_whole_is_decomposed_into_right_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_decompositions, "distinct_calls", lambda *_: None)
+    x, weight = (torch.randint(-9, 9, shape).to(torch.int8) for shape in ((32, 8), (8, 8)))
+    inputs = x, weight.t(), torch.randint(-1, 8, (32, 8))
+    found = from_exported(exported(Counted(), inputs)).run([tensor.numpy() for tensor in inputs]).arrays
+    for array, expected in zip(found, Counted()(*inputs), strict=True):
+        np.testing.assert_allclose(array, expected, rtol=1e-5)
 
 
 class Convolutions(torch.nn.Module):

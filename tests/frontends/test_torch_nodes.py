@@ -76,21 +76,24 @@ REFUSED: list[tuple[Callable[[Any], Any], list[str]]] = [
         ["aten.item.default: reads a number from"],
     ),
     (
-        lambda x: (
-            torch.linalg.ldl_factor(torch.special.airy_ai(x))[0],
-            torch.hash_tensor(x),
-            torch.histogramdd(x, 2)[0],
-        ),
+        lambda x: (torch.ops.aten._masked_scale(x, x > 0, 2.0), torch.hash_tensor(x)),
         [
-            "aten.special_airy_ai.default: unsupported",
-            "aten.linalg_ldl_factor_ex.default: XLA has no factorization",
-            "aten.hash_tensor.default: XLA has no hashes",
-            "aten._histogramdd_from_bin_cts.default: XLA has no histograms; number the bins with",
+            "aten._masked_scale.default: unsupported; add a row",
+            "aten.hash_tensor.default: XLA has no hashes; compare elements, or sums of them",
         ],
+    ),
+    (
+        lambda x: x.to(torch.complex32).abs(),
+        ["aten._to_copy.default: element type torch.complex32 is unsupported; compute in torch.complex64"],
+    ),
+    (
+        lambda x: x.to_sparse().to_dense(),
+        ["aten._to_sparse.default: sparse tensors are unsupported; compute"],
     ),
 ]
 
 
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 @pytest.mark.parametrize(("function", "messages"), REFUSED)
 def test_what_is_refused_and_nothing_that_follows_from_it(function: Any, messages: list[str]) -> None:
     with pytest.raises(ShardyError) as caught:

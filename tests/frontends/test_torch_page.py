@@ -26,5 +26,5 @@ def test_the_page_is_true(root: Path, capsys: pytest.CaptureFixture[str]) -> Non
                 shown += 1
                 assert capsys.readouterr().out == block[2]
     finally:
-        unregister_aten("aten.special_airy_ai")
+        unregister_aten("mylib.gated")
     assert shown == 10

@@ -239,10 +239,3 @@ def test_ops_of_prims_are_those_of_aten() -> None:
         )
 
     check(function, x)
-
-
-def test_what_has_no_counterpart() -> None:
-    message = r"aten.linalg_ldl_factor_ex.default: XLA has no .*; use torch.linalg.lu_factor"
-    with pytest.raises(ShardyError, match=message) as caught:
-        from_module(Calls(torch.linalg.ldl_factor), (torch.randn(16, 16),))
-    assert str(caught.value.diagnostics[0].where).startswith(__file__)

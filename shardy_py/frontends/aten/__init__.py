@@ -15,6 +15,7 @@ from typing import overload
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten import (
+    airy,
     alignments,
     attention_backward,
     backward,
@@ -48,6 +49,7 @@ from shardy_py.frontends.aten import (
     shapes,
     special,
     strided,
+    symmetric_factors,
     upsampling_backward,
 )
 from shardy_py.frontends.aten.elements import Row, convert
@@ -103,6 +105,7 @@ _TABLES = (
     backward.ROWS,
     pooling_backward.ROWS,
     special.ROWS,
+    airy.ROWS,
     bessel.ROWS,
     gamma.ROWS,
     matrix_functions.ROWS,
@@ -120,6 +123,7 @@ _TABLES = (
     random.ROWS,
     resampling.ROWS,
     strided.ROWS,
+    symmetric_factors.ROWS,
     attention_backward.ROWS,
     upsampling_backward.ROWS,
 )

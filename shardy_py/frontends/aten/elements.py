@@ -39,12 +39,15 @@ _HALF = ("f16", "bf16")
 DEFAULT_FLOAT = "f32"
 
 
+_INSTEAD = {"complex32": "compute in torch.complex64"}
+
+
 def element_of_torch(dtype: Operand) -> str:
     """The element type of a `torch.dtype`. Raises `ShardyError` if there is none."""
     name = str(dtype).removeprefix("torch.")
     element = element_of(name)
     if element == name:
-        raise ShardyError.unsupported(f"element type {dtype}")
+        raise ShardyError.unsupported(f"element type {dtype}", remedy=_INSTEAD.get(name, ""))
     return element
 
 

@@ -27,7 +27,7 @@ from shardy_py.frontends.aten.shapes import along_dimension, diagonal, part
 from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, reduce_prod, reduce_sum, while_loop
 
 
-def _solved(
+def solved(
     matrix: Tensor,
     right: Tensor,
     *,
@@ -66,8 +66,8 @@ def _cholesky_ex(
 def _cholesky_solve(out: RankedTensorType, self: Tensor, A: Tensor, upper: bool = False) -> Tensor:
     """L L^H X = self, given L, or U^H U X = self."""
     first, second = ("ADJOINT", "NO_TRANSPOSE") if upper else ("NO_TRANSPOSE", "ADJOINT")
-    half = _solved(A, self, upper=upper, transposed=first)
-    return _solved(A, half, upper=upper, transposed=second)
+    half = solved(A, self, upper=upper, transposed=first)
+    return solved(A, half, upper=upper, transposed=second)
 
 
 def _cholesky_inverse(out: RankedTensorType, self: Tensor, upper: bool = False) -> Tensor:
@@ -83,7 +83,7 @@ def _solve_triangular(
     left: bool = True,
     unitriangular: bool = False,
 ) -> Tensor:
-    return _solved(self, B, left=left, upper=upper, unit=unitriangular)
+    return solved(self, B, left=left, upper=upper, unit=unitriangular)
 
 
 def _triangular_solve(
@@ -95,7 +95,7 @@ def _triangular_solve(
     unitriangular: bool = False,
 ) -> tuple[Tensor, Tensor]:
     transposed = "TRANSPOSE" if transpose else "NO_TRANSPOSE"
-    result = _solved(A, self, upper=upper, unit=unitriangular, transposed=transposed)
+    result = solved(A, self, upper=upper, unit=unitriangular, transposed=transposed)
     return result, ops.broadcast_to(A, sizes(out[1]))
 
 
@@ -112,7 +112,7 @@ def _factored(self: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor]:
     return factors, pivots
 
 
-def _permutation(pivots: Tensor, rows: int) -> Tensor:
+def permutation(pivots: Tensor, rows: int) -> Tensor:
     """The order of rows after the exchanges: row i of the factors is row p[i] of the matrix."""
     batch, last = sizes(pivots.type)[:-1], pivots.rank - 1
     order = ops.iota((*batch, rows), last)
@@ -140,14 +140,14 @@ def _permutation(pivots: Tensor, rows: int) -> Tensor:
     return while_loop(goes_on, exchanged, (ops.constant(0, "i32", ()), order))[1]
 
 
-def _permuted(order: Tensor, right: Tensor) -> Tensor:
+def permuted(order: Tensor, right: Tensor) -> Tensor:
     """The rows of matrices in an order."""
     shape = sizes(right.type)
     index = ops.broadcast_in_dim(convert(order, "i64"), shape, range(right.rank - 1))
     return along_dimension(right, right.rank - 2, index)
 
 
-def _unordered(order: Tensor, element_type: str) -> Tensor:
+def unordered(order: Tensor, element_type: str) -> Tensor:
     """The permutation matrix P with P L U the matrix, given the order of rows of L U."""
     batch, rows = sizes(order.type)[:-1], sizes(order.type)[-1]
     shape = (*batch, rows, rows)
@@ -172,8 +172,8 @@ def _lu_factor(
 
 def _lu(out: Sequence[RankedTensorType], A: Tensor, *, pivot: bool = True) -> tuple[Tensor, ...]:
     factors, pivots = _factored(A, pivot=pivot)
-    order = _permutation(pivots, rows_and_columns(A)[0])
-    return _unordered(order, A.element_type), *_lower_and_upper(factors)
+    order = permutation(pivots, rows_and_columns(A)[0])
+    return unordered(order, A.element_type), *_lower_and_upper(factors)
 
 
 def _lu_unpack(
@@ -183,18 +183,18 @@ def _lu_unpack(
     unpack_data: bool = True,
     unpack_pivots: bool = True,
 ) -> tuple[Tensor | None, ...]:
-    order = _permutation(LU_pivots, rows_and_columns(LU_data)[0]) if unpack_pivots else None
-    matrix = filled(out[0], 0) if order is None else _unordered(order, LU_data.element_type)
+    order = permutation(LU_pivots, rows_and_columns(LU_data)[0]) if unpack_pivots else None
+    matrix = filled(out[0], 0) if order is None else unordered(order, LU_data.element_type)
     lower, upper = _lower_and_upper(LU_data) if unpack_data else (filled(out[1], 0), filled(out[2], 0))
     return matrix, lower, upper
 
 
 def _solved_by_factors(factors: Tensor, pivots: Tensor, right: Tensor) -> Tensor:
-    order = _permutation(pivots, rows_and_columns(factors)[0])
+    order = permutation(pivots, rows_and_columns(factors)[0])
     batch = np.broadcast_shapes(sizes(factors.type)[:-2], sizes(right.type)[:-2])
     order = ops.broadcast_to(order, (*batch, sizes(order.type)[-1]))
-    half = _solved(factors, _permuted(order, with_batch(right, batch)), upper=False, unit=True)
-    return _solved(factors, half, upper=True)
+    half = solved(factors, permuted(order, with_batch(right, batch)), upper=False, unit=True)
+    return solved(factors, half, upper=True)
 
 
 def _lu_solve(
@@ -206,11 +206,11 @@ def _lu_solve(
         return matrices.adjoint(_lu_solve(out, LU, pivots, matrices.adjoint(B), adjoint=not adjoint))
     if not adjoint:
         return _solved_by_factors(LU, pivots, B)
-    half = _solved(LU, B, upper=True, transposed="ADJOINT")
-    half = _solved(LU, half, upper=False, unit=True, transposed="ADJOINT")
-    order = _permutation(pivots, rows_and_columns(LU)[0])
+    half = solved(LU, B, upper=True, transposed="ADJOINT")
+    half = solved(LU, half, upper=False, unit=True, transposed="ADJOINT")
+    order = permutation(pivots, rows_and_columns(LU)[0])
     batch = sizes(half.type)[:-2]
-    matrix = with_batch(_unordered(order, half.element_type), batch)
+    matrix = with_batch(unordered(order, half.element_type), batch)
     return product(matrix, half)
 
 

@@ -122,10 +122,14 @@ def identity(type_: RankedTensorType) -> Tensor:
     return ops.select(ops.compare(row, column, "EQ"), 1, zeros)
 
 
+def transpose(tensor: Tensor) -> Tensor:
+    """The transpose of matrices."""
+    return ops.transpose(tensor, [*range(tensor.rank - 2), tensor.rank - 1, tensor.rank - 2])
+
+
 def adjoint(tensor: Tensor) -> Tensor:
     """The transpose of matrices, of complex ones the conjugate transpose."""
-    order = [*range(tensor.rank - 2), tensor.rank - 1, tensor.rank - 2]
-    turned = ops.transpose(tensor, order)
+    turned = transpose(tensor)
     return ops.complex(ops.real(turned), -ops.imag(turned)) if tensor.element_type in REAL else turned
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 
 import numpy as np
 
@@ -134,8 +135,14 @@ def _segments_backward(
 
 def _segment_of_each(ends: Tensor, count: int) -> Tensor:
     """The number of segments that end at or before each place."""
-    shape = (count, sizes(ends.type)[0])
-    passed = ops.compare(ops.broadcast_in_dim(ends, shape, (1,)), ops.iota(shape, 0, ends.element_type), "LE")
+    return _passed(ends, ops.iota((count,), 0, ends.element_type))
+
+
+def _passed(bounds: Tensor, elements: Tensor) -> Tensor:
+    """The number of bounds that each element is at or above."""
+    shape = (*sizes(elements.type), *sizes(bounds.type))
+    spread = ops.broadcast_in_dim(bounds, shape, (1,))
+    passed = ops.compare(spread, ops.broadcast_in_dim(elements, shape, (0,)), "LE")
     return reduce_sum(convert(passed, "i64"), (1,))
 
 
@@ -183,7 +190,70 @@ def _equal_edges(flat: Tensor, bins: int, bounds: Sequence[float] | None) -> Ten
     return ops.select(count < (bins + 1) // 2, low + step * count, high - step * (float(bins) - count))
 
 
+# ---------------------------------------------------------------------- histograms of points
+
+
+def _edges_of_each(
+    out: object,
+    self: Tensor,
+    bins: Sequence[int],
+    *,
+    range: Sequence[float] | None = None,
+    **_: object,
+) -> tuple[Tensor, ...]:
+    """The edges along each coordinate of points, which are the last dimension; range: two for each."""
+    pairs = [None] * len(bins) if range is None else zip(range[::2], range[1::2], strict=True)
+    return tuple(map(_equal_edges, _coordinates(self), bins, pairs))
+
+
+def _coordinates(points: Tensor) -> list[Tensor]:
+    count = sizes(points.type)[-1]
+    flat = ops.reshape(points, (-1, count))
+    return [ops.reshape(part(flat, 1, d, d + 1), (-1,)) for d in np.arange(count).tolist()]
+
+
+def _of_points(
+    out: RankedTensorType,
+    self: Tensor,
+    bins: Sequence[int] | Sequence[Tensor],
+    *,
+    range: Sequence[float] | None = None,
+    weight: Maybe = None,
+    density: bool = False,
+) -> Tensor:
+    """The sum of weights of the points in each box between edges, given or equally spaced."""
+    given = [each for each in bins if isinstance(each, Tensor)]
+    counts = [each for each in bins if isinstance(each, int)]
+    edges = given or _edges_of_each(out, self, counts, range=range)
+    columns = _coordinates(self)
+    place, is_inside = filled(RankedTensorType(columns[0].shape, "i64"), 0), None
+    for column, own, count in zip(columns, edges, sizes(out), strict=True):
+        first, last = (
+            ops.broadcast_to(ops.reshape(part(own, 0, i, i + 1), ()), sizes(column.type)) for i in (0, count)
+        )
+        inside = ops.and_(column >= first, column <= last)
+        is_inside = inside if is_inside is None else ops.and_(is_inside, inside)
+        # The last interval includes its end.
+        number = ops.minimum(_passed(own, column) - 1, count - 1)
+        place = place * count + number
+    kept = place if is_inside is None else ops.select(is_inside, place, -1)
+    ones = filled(columns[0].type, 1) if weight is None else ops.reshape(weight, (-1,))
+    total = RankedTensorType((prod(sizes(out)),), out.element_type)
+    found = ops.reshape(_reduced("add", filled(total, 0), kept, ones), sizes(out))
+    if not density:
+        return found
+    found = found / ops.broadcast_to(reduce_sum(found), sizes(out))
+    for d, own in enumerate(edges):
+        count = sizes(out)[d]
+        widths = part(own, 0, 1, count + 1) - part(own, 0, 0, count)
+        found = found / ops.broadcast_in_dim(widths, sizes(out), (d,))
+    return found
+
+
 ROWS: dict[str, Row] = {
+    "_histogramdd_bin_edges": _edges_of_each,
+    "_histogramdd_from_bin_cts": _of_points,
+    "_histogramdd_from_bin_tensors": _of_points,
     "_segment_reduce_backward": _segments_backward,
     "histogram": _histogram,
     "segment_reduce": _segments,

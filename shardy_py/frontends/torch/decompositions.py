@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy as shallow_copy
 from typing import Any
 
 from shardy_py.base.narrowing import is_mapping, is_sequence
@@ -26,6 +27,7 @@ from shardy_py.frontends.torch.in_place import without_mutation
 from shardy_py.frontends.torch.nodes import aten_of_prim, is_unknown, not_decomposed, updates_statistics
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import Exported, FxGraph, FxNode, TorchProgram, TorchTensor
+from shardy_py.frontends.torch.whole_ops import right_decompositions
 
 MOST_ROUNDS = 4
 """The most rounds of decomposition."""
@@ -302,8 +304,10 @@ def _decomposed_whole(exported: TorchProgram) -> TorchProgram:
     updating = {node.target for node in all_nodes(exported) if updates_statistics(node)}
     kept = {op for op in decompositions if keeps_whole(str(op))} - updating
     table = {op: function for op, function in decompositions.items() if op not in kept}
+    exported = _without_guards(exported)
     try:
-        exported = exported.run_decompositions(table)
+        with right_decompositions():
+            exported = exported.run_decompositions(table)
     except RuntimeError as error:
         raise not_decomposed(exported.graph.nodes, error) from None
     before: set[object] = set()
@@ -321,6 +325,13 @@ def _decomposed_whole(exported: TorchProgram) -> TorchProgram:
     return exported
 
 
+def _without_guards(exported: TorchProgram) -> TorchProgram:
+    """The program without torch's checks of its inputs: sizes are fixed, and bases of views are lost here."""
+    program = shallow_copy(exported)
+    vars(program).update({"_guards_code": []} if hasattr(exported, "_guards_code") else {})
+    return program
+
+
 def all_nodes(exported: Exported) -> Iterator[FxNode]:
     """The nodes of the graph, and of those in its control flow."""
     for module in exported.graph_module.modules():
@@ -333,7 +344,8 @@ def _simpler(
 ) -> TorchProgram:
     """The program with more ops decomposed, except those where torch fails because they work in place."""
     try:
-        return exported.run_decompositions({**table, **more})
+        with right_decompositions():
+            return exported.run_decompositions({**table, **more})
     except (AssertionError, RuntimeError):
         if len(more) == 1:
             return exported

@@ -56,20 +56,11 @@ _DEPENDS_ON_VALUES = (
 )
 _TRACED_HERE = "pass the model to from_module, or Program.from_torch_training"
 _WHY = {
-    "aten.linalg_ldl_factor_ex": "XLA has no factorization of symmetric indefinite matrices; use "
-    "torch.linalg.lu_factor, or cholesky of a positive definite one",
-    "aten.linalg_ldl_solve": "XLA has no factorization of symmetric indefinite matrices; use "
-    "torch.linalg.solve",
     "aten.bincount": "the size of its result depends on values; pass minlength to torch.bincount, and the "
     "model to from_module",
     "aten._ctc_loss": f"its tensors have sizes that depend on lengths; {_TRACED_HERE}",
     "aten.hash_tensor": "XLA has no hashes; compare elements, or sums of them",
     "aten.linalg_lstsq": f"the sizes of its results depend on ranks; {_TRACED_HERE}",
-    **{
-        f"aten._histogramdd_{name}": "XLA has no histograms; number the bins with torch.bucketize, and count "
-        "with torch.bincount(numbers, minlength=n)"
-        for name in ("bin_edges", "from_bin_cts", "from_bin_tensors")
-    },
     **{
         f"torch_nn._linear_cross_entropy_batch_chunked{name}": "scores in chunks of samples; leave out "
         "options=, or pass the model to from_module"

@@ -24,12 +24,14 @@ from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import GradientContext, TorchTensor
 
 Dims = Sequence[int]
+Op = Any
+"""An overload of an op of torch, or a key of its dispatcher."""
 
 NAME = "shardy_py::dot_general"
 
 
 @cache
-def dot_general_op() -> Any:
+def dot_general_op() -> Op:
     """`shardy_py::dot_general(lhs, rhs, lhs_contracting, rhs_contracting, lhs_batch, rhs_batch)` of torch.
 
     The result has the batch dimensions, then the others of `lhs`, then those of `rhs`.
@@ -268,7 +270,6 @@ _KERNELS: dict[str, Callable[..., object]] = {
 }
 """By the op that torch would decompose when it records gradients."""
 
-
 _WRONG = ("multilabel_margin_loss_forward.default",)
 """Ops that torch would decompose before autograd records them, into another result."""
 
@@ -283,33 +284,52 @@ def kept_whole() -> Generator[None]:
     """
     keys = torch_module("torch._C").DispatchKey
     composite = keys.CompositeImplicitAutograd
-    library = torch_module("torch").ops.aten
     dot_general_op()
-    replaced: list[tuple[Any, Any, Any]] = []
-    with torch_module("torch._dispatch.python").enable_python_dispatcher():
-        try:
-            for name in (*_KERNELS, *_WRONG):
-                packet, overload = name.split(".")
-                op, kernel = getattr(getattr(library, packet), overload), _KERNELS.get(name)
-                key = keys.Autograd if kernel is None else composite
-                replaced.append((op, key, op.py_kernels.pop(key, None)))
-                if kernel is not None:
-                    op.py_impl(composite)(_or_torch(op, composite, kernel))
-                op._dispatch_cache.clear()
-            for op in _computed_on_meta():
-                replaced.append((op, keys.Meta, op.py_kernels.pop(keys.Meta, None)))
-                op._dispatch_cache.clear()
-            yield
-        finally:
-            for op, key, kernel in replaced:
-                op.py_kernels.pop(key, None)
-                if kernel is not None:
-                    op.py_kernels[key] = kernel
-                op._dispatch_cache.clear()
+    kernels = [(_op(name), kernel) for name, kernel in _KERNELS.items()]
+    ours = [(op, composite, _or_torch(op, composite, kernel)) for op, kernel in kernels]
+    without = [(op, keys.Meta, None) for op in _computed_on_meta()]
+    with (
+        torch_module("torch._dispatch.python").enable_python_dispatcher(),
+        right_decompositions(),
+        _replaced([*ours, *without]),
+    ):
+        yield
+
+
+@contextmanager
+def right_decompositions() -> Generator[None]:
+    """Within it, torch's dispatcher in Python leaves the ops of `_WRONG` whole."""
+    key = torch_module("torch._C").DispatchKey.Autograd
+    with _replaced([(_op(name), key, None) for name in _WRONG]):
+        yield
+
+
+def _op(name: str) -> Op:
+    packet, overload = name.split(".")
+    return getattr(getattr(torch_module("torch").ops.aten, packet), overload)
+
+
+@contextmanager
+def _replaced(kernels: Sequence[tuple[Op, Op, Callable[..., object] | None]]) -> Generator[None]:
+    """Within it, ops have these kernels in Python for a key of the dispatcher; None: none."""
+    before: list[tuple[Op, Op, Op]] = []
+    try:
+        for op, key, kernel in kernels:
+            before.append((op, key, op.py_kernels.pop(key, None)))
+            if kernel is not None:
+                op.py_impl(key)(kernel)
+            op._dispatch_cache.clear()
+        yield
+    finally:
+        for op, key, kernel in before:
+            op.py_kernels.pop(key, None)
+            if kernel is not None:
+                op.py_kernels[key] = kernel
+            op._dispatch_cache.clear()
 
 
 @cache
-def _computed_on_meta() -> tuple[Any, ...]:
+def _computed_on_meta() -> tuple[Op, ...]:
     """The ops that have a decomposition before autograd, and a kernel in Python for the device `meta`."""
     torch = torch_module("torch")
     has_kernel, meta = torch._C._dispatch_has_kernel_for_dispatch_key, torch._C.DispatchKey.Meta
@@ -320,7 +340,7 @@ def _computed_on_meta() -> tuple[Any, ...]:
     )
 
 
-def _or_torch(op: Any, composite: object, kernel: Callable[..., object]) -> Callable[..., object]:
+def _or_torch(op: Op, composite: object, kernel: Callable[..., object]) -> Callable[..., object]:
     """The kernel, or torch's decomposition where it does not apply, as in transforms of `torch.func`."""
     transforms = torch_module("torch._C._functorch")
 
