@@ -215,6 +215,21 @@ def test_steps_with_convolutions_over_time_and_windows() -> None:
     check_step(Convolved(), lambda y: y.square().mean(), (torch.randn(7, 2, 4),), ())
 
 
+class Filled(nn.Module):
+    """Places of a dimension, some twice, filled with a parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.value, self.out = nn.Parameter(torch.tensor(0.5)), nn.Linear(4, 5)
+
+    def forward(self, x: Any) -> Any:
+        return self.out(x).index_fill(-1, torch.tensor([3, 0, 3]), self.value)
+
+
+def test_gradients_of_what_fills_places() -> None:
+    check_step(Filled(), F.mse_loss, (torch.randn(3, 4),), (torch.randn(3, 5),))
+
+
 def test_windows() -> None:
     makers = [
         getattr(torch, f"{name}_window") for name in ("hann", "hamming", "blackman", "bartlett", "kaiser")

@@ -1,6 +1,7 @@
 """Functions of torch by their formulas, where torch's own code checks elements or has results of any size.
 
     torch.cov(x)                      whether weights are positive
+    x.index_fill(0, index, value)     how many indices are distinct, for the gradient of the value
     F.gaussian_nll_loss(x, y, var)    whether variances are
     torch.linalg.lstsq(a, b)          the rank of the matrix, and residuals for full rank only
 
@@ -16,6 +17,23 @@ from collections.abc import Sequence
 
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.traced import Traced
+
+
+def index_fill(input: Traced, dim: int, index: Traced, value: Traced) -> object:
+    """The tensor with the value at some places of a dimension.
+
+    NotImplemented for a value without a gradient, which torch sums over distinct indices, so of any number.
+    """
+    torch = torch_module("torch")
+    if not getattr(value, "requires_grad", False):
+        return NotImplemented
+    flat = input.reshape(1) if input.ndim == 0 else input
+    count = flat.shape[dim]
+    places = torch.arange(count, device=input.device)
+    shape = [1] * flat.ndim
+    shape[dim] = count
+    is_filled = (places[:, None] == index.reshape(-1) % count).any(1).reshape(shape)
+    return torch.where(is_filled, value, flat).reshape(input.shape)
 
 
 def cov(input: Traced, *, correction: int = 1, fweights: Traced = None, aweights: Traced = None) -> object:

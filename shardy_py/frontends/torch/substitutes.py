@@ -19,6 +19,7 @@ from shardy_py.frontends.torch.formulas import (
     corrcoef,
     cov,
     gaussian_nll_loss,
+    index_fill,
     linear_cross_entropy,
     lstsq,
 )
@@ -62,7 +63,7 @@ def _named_ctc_loss(
     return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)
 
 
-_METHODS = (bincount, corrcoef, cov)
+_METHODS = (bincount, corrcoef, cov, index_fill)
 """The functions that are methods of tensors, too."""
 
 

@@ -29,6 +29,7 @@ from tests.frontends.survey import (
     hugging_face,
     images,
     mixtures,
+    others,
     packages,
     pictures,
     recommenders,
@@ -50,6 +51,7 @@ ROWS = (
     *images.ROWS,
     *packages.ROWS,
     *further.ROWS,
+    *others.ROWS,
 )
 
 
