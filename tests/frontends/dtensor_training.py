@@ -28,7 +28,7 @@ from torch.distributed.tensor.debug._comm_mode import c10d_collective_ops
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 
-from shardy_py import Program, propagate
+from shardy_py import Options, Program, propagate
 from shardy_py.frontends.torch import launched, launches_by_axes
 from tests.frontends.dtensor_collectives import (
     counts_of,
@@ -39,6 +39,7 @@ from tests.frontends.dtensor_collectives import (
     parallelized,
 )
 from tests.frontends.planned_models import STEPS, Planned
+from tests.frontends.planned_others import OTHERS
 from tests.frontends.planned_variants import VARIANTS, mean_square
 
 Counts = Mapping[tuple[str, tuple[str, ...]], int]
@@ -153,7 +154,8 @@ def program_of(planned: Planned, mesh: Any, optimizer: str = "SGD") -> Program:
 
 def ours(planned: Planned, mesh: Any, optimizer: str = "SGD") -> tuple[Any, dict[Any, int]]:
     """The communication report of a step, and its collectives as torch launches them."""
-    report = propagate(program_of(planned, mesh, optimizer)).communication(partitioner="shardy")
+    options = Options(update_non_divisible_input_output_shardings=getattr(planned, "even", True))
+    report = propagate(program_of(planned, mesh, optimizer), options).communication(partitioner="shardy")
     return report, launches_by_axes(report, planned.plan)
 
 
@@ -184,7 +186,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    every: dict[str, Planned] = {**STEPS, **VARIANTS}
+    every: dict[str, Planned] = {**STEPS, **VARIANTS, **OTHERS}
     chosen = {name: every[name] for name in given.names or every}
     equal = Counter[str]()
     with device_mesh():

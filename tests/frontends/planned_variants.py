@@ -48,11 +48,15 @@ def words(y: Any) -> Any:
 
 @dataclass(frozen=True)
 class Variant(Planned):
-    """A model with its plan, on a mesh with a loss. loss_parallel: torch's, for scores that are sharded."""
+    """A model with its plan, on a mesh with a loss. loss_parallel: torch's, for scores that are sharded.
+
+    even: whether the plan divides all parameters.
+    """
 
     mesh: Mapping[str, int] = field(default_factory=lambda: {"dp": 2, "tp": 4})
     loss: Callable[[Any], Any] = mean_square
     loss_parallel: bool = False
+    even: bool = True
 
 
 class Tied(Decoder):

@@ -19,6 +19,7 @@ from xdsl.ir import Operation
 from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_any_sequence
 from shardy_py.base.records import dataclass
+from shardy_py.frontends.builder.tensor import static_shape
 from shardy_py.frontends.torch.boundaries import INPUTS, PARTS
 from shardy_py.frontends.torch.plans import FullyShard
 from shardy_py.hardware.cost import DEFAULT, AxisSize
@@ -127,7 +128,10 @@ def _parts(
     """The collectives of torch in place of one of a report. number: of that one."""
     name, axes = _name(use), frozenset(use.axis_names)
     if _is_gather(name):
-        yield _Part(_Together(use.kind, axes, name), number, use.total.bytes)
+        sent = use.total.bytes
+        if use.kind == "all_reduce":  # Shardy's way where one device has all rows
+            sent = DEFAULT.all_gather(_along(use, axes), use.held_bytes * use.times).bytes
+        yield _Part(_Together("all_gather", axes, name), number, sent)
         return
     is_backward_sum = use.kind in _REDUCING and name.endswith(BACKWARD)
     boundary = _boundary_after(use.cause.made_for) if is_backward_sum else None
@@ -141,9 +145,12 @@ def _parts(
         yield _Part(_Together(use.kind, axes, number), None, use.total.bytes)
         return
     group, shards = max(around, key=len), data.intersection(axis for plan in plans for axis in plan.axes)
-    tensor = number if boundary is None else id(_added_up(boundary))
-    whole = use.held_bytes * use.times
-    shard = whole // prod(size for _, size in _along(use, shards))
+    along_shards, whole = _along(use, shards), use.held_bytes * use.times
+    parameter = None if boundary is None else _added_up(boundary)
+    if parameter is not None and use.kind == "all_reduce":  # the tensors of other kinds have the padding
+        whole = _padded(whole, parameter, along_shards)
+    tensor = number if parameter is None else id(parameter)
+    shard = whole // prod(size for _, size in along_shards)
     for kind, along, key, held in (
         ("all_reduce", axes - data, number, whole),
         ("reduce_scatter", shards, group, whole),
@@ -152,6 +159,12 @@ def _parts(
         if along:
             sent = getattr(DEFAULT, kind)(_along(use, along), held).bytes
             yield _Part(_Together(kind, along, key), tensor, sent)
+
+
+def _padded(whole: int, gradient: Operation, shards: Iterable[AxisSize]) -> int:
+    """The bytes of a gradient whose shards are all as large as the first, as FSDP pads them."""
+    rows, count = (*static_shape(gradient.results[0]), 1)[0], prod(size for _, size in shards)
+    return whole // rows * (-(-rows // count) * count) if rows else whole
 
 
 def _along(use: CollectiveUse, axes: Iterable[str]) -> tuple[AxisSize, ...]:
@@ -170,7 +183,7 @@ def _added_up(boundary: Operation) -> Operation:
     return op
 
 
-def _boundary_after(op: Operation | None) -> Operation | None:
+def _boundary_after(op: Operation | None) -> ReshardOp | None:
     """The constraint at the boundary of a module or parameter that the result of an op is added up for."""
     while op is not None and len(op.results) == 1:
         users = [use.operation for use in op.results[0].uses]

@@ -89,12 +89,20 @@ class TrainingStep:
         return TrainingStep(model, loss, prepared, options, tuple(slots), updated, example_inputs, targets)
 
     def specialized(self, places: Places) -> TrainingStep:
-        """The step in which numbers that model and loss read from tensors are those of the example inputs."""
+        """The step in which numbers that both passes read from tensors are those of the example inputs."""
         values = ExampleValues()
         given = [slot.tensor.clone() for slot in self.slots if slot.kind == "input"]
         buffers = {slot.name: slot.tensor.clone() for slot in self.slots if slot.kind == "buffer"}
+        learned = [
+            slot.tensor for slot in self.slots if slot.kind == "parameter" and slot.tensor.requires_grad
+        ]
+
+        def run() -> object:
+            loss = self._loss(given[: len(given) // self.options.parts], places)
+            return _gradients(loss, learned)
+
         with values.recorded():
-            self._both(buffers, lambda: self._loss(given[: len(given) // self.options.parts], places))
+            self._both(buffers, run)
         return replace(self, values=values)
 
     def run(
@@ -183,11 +191,12 @@ class TrainingStep:
         """The loss and the gradients that a part of the batch adds."""
 
         def run() -> tuple[TorchTensor, Sequence[TorchTensor | None]]:
+            # Checkpoints read their numbers again in the backward pass.
             with nullcontext() if self.values is None else self.values.given():
                 loss: Traced = self._loss(inputs, places)
-            share = loss / self.options.parts if self.options.parts > 1 else loss
-            scaled = share if scale is None else share * scale
-            return loss, torch_module("torch").autograd.grad(scaled, parameters, allow_unused=True)
+                share = loss / self.options.parts if self.options.parts > 1 else loss
+                scaled = share if scale is None else share * scale
+                return loss, _gradients(scaled, parameters)
 
         return self._both(own, run)
 
@@ -271,6 +280,19 @@ class StepResult:
     name: str
     node: FxNode
     replaced: int | None = None
+
+
+def _gradients(loss: TorchTensor, of: Sequence[TorchTensor]) -> Sequence[TorchTensor | None]:
+    """The gradients of a loss; None for a tensor that it does not depend on.
+
+    `torch.autograd.grad` itself would leave modes of functions (`substitutes`), of which checkpoints need those
+    of the forward pass.
+    """
+    torch = torch_module("torch")
+    engine = torch.autograd.Variable._execution_engine
+    return engine.run_backward(
+        (loss,), (torch.ones_like(loss),), False, False, tuple(of), True, accumulate_grad=False
+    )
 
 
 _CHANGED = ("parameter", "buffer", "state")
