@@ -140,19 +140,6 @@ class Listed(nn.Module):
         return self.head(sum(parts[1:], parts[0]))
 
 
-class Shared(nn.Module):
-    """One layer, three times."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer, self.head = Layer(32), nn.Linear(32, 16)
-
-    def forward(self, x: Any) -> Any:
-        for _ in range(3):
-            x = self.layer(x)
-        return self.head(x)
-
-
 class Skipping(nn.Module):
     """Convolutions down and up, with what is skipped concatenated."""
 
@@ -245,7 +232,6 @@ OTHERS: dict[str, Variant] = {
         {"x": BATCH},
         even=False,
     ),
-    "shared layer, FSDP": Variant(Shared, floats, FullyShard("dp"), {"x": BATCH}),
     "skips, FSDP": Variant(Skipping, image, FullyShard("dp", ("down", "middle", "")), {"image": BATCH}),
     "heads of tasks, HSDP": Variant(
         HeadsOfTasks, floats, FullyShard(tp, ("trunk", "heads.*", ""), replicate="dp"), {"x": ALL}

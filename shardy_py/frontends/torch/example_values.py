@@ -254,7 +254,7 @@ def _bincount(count: int, input: Traced, weights: Traced = None, minlength: int 
     return bincount(input, weights, minlength=count)
 
 
-def _one_hot(count: int, tensor: Traced, num_classes: int = -1) -> object:
+def _one_hot(count: int, tensor: Traced, num_classes: object = -1) -> object:
     return torch_module("torch").nn.functional.one_hot(tensor, count)
 
 
@@ -284,8 +284,8 @@ def _has_no_size(*args: object, minlength: int = 0, **_: object) -> bool:
     return not minlength and len(args) < 3
 
 
-def _has_no_classes(*args: object, num_classes: int = -1) -> bool:
-    return num_classes < 0 and len(args) == 1
+def _has_no_classes(tensor: object, num_classes: Traced = -1) -> bool:
+    return is_tensor(num_classes) or num_classes < 0
 
 
 def _is_of_all(*args: object, dim: object = None, **_: object) -> bool:

@@ -43,6 +43,14 @@ def bincount(input: Traced, weights: Traced = None, minlength: int = 0) -> objec
     return counts.scatter_add(0, input.clamp(max=minlength - 1).long(), kept)
 
 
+def where(condition: Traced, *given: object, **keywords: object) -> object:
+    """As `torch.where`, with a condition of bytes too, which fake tensors refuse."""
+    torch = torch_module("torch")
+    if getattr(condition, "dtype", None) != torch.uint8:
+        return NotImplemented
+    return torch.where(condition.bool(), *given, **keywords)
+
+
 def conv_tbc(input: Traced, weight: Traced, bias: Traced, pad: int = 0) -> object:
     """The convolution of [time, batch, features], as one of [batch, features, time]."""
     functional = torch_module("torch.nn.functional")
@@ -79,6 +87,7 @@ def _functions() -> Mapping[object, Callable[..., object]]:
         torch.conv_tbc: conv_tbc,
         torch.ctc_loss: ctc_loss,
         torch.linalg.lstsq: lstsq,
+        torch.where: where,
         functional.ctc_loss: _named_ctc_loss,
         functional.gaussian_nll_loss: gaussian_nll_loss,
         **({} if chunked is None else {chunked: linear_cross_entropy}),

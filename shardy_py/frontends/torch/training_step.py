@@ -285,8 +285,8 @@ class StepResult:
 def _gradients(loss: TorchTensor, of: Sequence[TorchTensor]) -> Sequence[TorchTensor | None]:
     """The gradients of a loss; None for a tensor that it does not depend on.
 
-    `torch.autograd.grad` itself would leave modes of functions (`substitutes`), of which checkpoints need those
-    of the forward pass.
+    `torch.autograd.grad` itself would leave modes of functions (`substitutes`), of which checkpoints need
+    those of the forward pass.
     """
     torch = torch_module("torch")
     engine = torch.autograd.Variable._execution_engine

@@ -6,6 +6,7 @@ Those of a package that is not installed are left out. Nothing is downloaded.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -84,7 +85,7 @@ TRANSFORMERS = (
     ),
     row("soft_moe_pytorch.SoftMoE", ROWS16, dim=16, seq_len=16, num_experts=4),
     row("st_moe_pytorch.MoE", ROWS16, dim=16, num_experts=4),
-    row("isab_pytorch.ISAB", randn((2, 16, 16), (2, 8, 16)), dim=16, heads=2, num_latents=4),
+    row("isab_pytorch.ISAB", ROWS16, dim=16, heads=2, num_latents=4),
     row(
         "iTransformer.iTransformer",
         randn((2, 12, 5)),
@@ -100,7 +101,7 @@ TRANSFORMERS = (
 
 
 def _resnest() -> tuple[Any, tuple[Any, ...]]:
-    package = _attribute("resnest.torch.models.resnet")
+    package = import_module("resnest.torch.resnet")
     model = package.ResNet(
         package.Bottleneck, [1, 1, 1, 1], radix=2, groups=1, bottleneck_width=8, num_classes=5, avd=True
     )
@@ -131,7 +132,9 @@ PICTURES = (
         rel_pos_emb=True,
     ),
     row("deformable_attention.DeformableAttention", randn((2, 16, 16, 16)), dim=16, dim_head=8, heads=2),
-    row("torchsr.models.edsr.EDSR", PICTURE, n_resblocks=2, n_feats=8, scale=2, pretrained=False),
+    row(
+        "torchsr.models.edsr.EDSR", PICTURE, n_resblocks=2, n_feats=8, scale=2, res_scale=1, pretrained=False
+    ),
     row("facenet_pytorch.InceptionResnetV1", randn((1, 3, 96, 96))),
     row("pytorch_msssim.SSIM", randn((1, 3, 32, 32), (1, 3, 32, 32)), data_range=1.0),
     row(
@@ -147,7 +150,7 @@ PICTURES = (
         normalization="batch",
         residual=True,
     ),
-    row("pretrainedmodels.models.xception.Xception", randn((1, 3, 96, 96)), num_classes=5),
+    row("pretrainedmodels.models.inceptionv4.InceptionV4", randn((1, 3, 96, 96)), num_classes=5),
     row(
         "denoising_diffusion_pytorch.Unet",
         lambda: (torch.randn(1, 3, 16, 16), torch.tensor([7])),
@@ -166,20 +169,6 @@ SOUND = (
         num_layers=2,
     ),
     row("denoiser.demucs.Demucs", randn((1, 1, 600)), hidden=4, depth=2, resample=2),
-    row(
-        "bs_roformer.BSRoformer",
-        randn((1, 1, 2048)),
-        dim=16,
-        depth=1,
-        time_transformer_depth=1,
-        freq_transformer_depth=1,
-        freqs_per_bands=(3, 6, 8, 16),
-        stft_n_fft=64,
-        stft_hop_length=16,
-        stft_win_length=64,
-        dim_head=8,
-        heads=2,
-    ),
     row("pytorch_tcn.TCN", randn((2, 4, 20)), num_inputs=4, num_channels=[8, 8]),
 )
 
@@ -192,7 +181,7 @@ def _molecule() -> tuple[Any, tuple[Any, ...]]:
 
 
 def _en_transformer() -> tuple[Any, tuple[Any, ...]]:
-    model = _attribute("en_transformer.EnTransformer")(dim=8, depth=1, num_tokens=5, dim_head=4, heads=2)
+    model = _attribute("en_transformer.EnTransformer")(dim=8, depth=1, num_tokens=5, dim_head=40, heads=2)
     return model, (torch.randint(0, 5, (1, 6)), torch.randn(1, 6, 3))
 
 
@@ -204,10 +193,20 @@ def _equiformer() -> tuple[Any, tuple[Any, ...]]:
 
 
 def _points() -> tuple[Any, tuple[Any, ...]]:
-    model = _attribute("invariant_point_attention.IPATransformer")(
-        dim=16, depth=1, num_tokens=5, predict_points=False, heads=2
-    )
-    return model, (torch.randint(0, 5, (1, 6)), torch.randn(1, 6, 3))
+    model = _attribute("invariant_point_attention.IPABlock")(dim=16, heads=2, require_pairwise_repr=False)
+    turns = torch.linalg.qr(torch.randn(1, 6, 3, 3))[0]
+    return _Placed(model), (torch.randn(1, 6, 16), turns, torch.randn(1, 6, 3))
+
+
+class _Placed(torch.nn.Module):
+    """A block that takes rotations and translations by keywords."""
+
+    def __init__(self, block: Any) -> None:
+        super().__init__()
+        self.block = block
+
+    def forward(self, x: Any, rotations: Any, translations: Any) -> Any:
+        return self.block(x, rotations=rotations, translations=translations)
 
 
 class _LogProb(torch.nn.Module):
@@ -269,7 +268,9 @@ class _Ode(torch.nn.Module):
 class _Spikes(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        neuron, layer = (_attribute(f"spikingjelly.activation_based.{name}") for name in ("neuron", "layer"))
+        neuron, layer = (
+            import_module(f"spikingjelly.activation_based.{name}") for name in ("neuron", "layer")
+        )
         self.net = torch.nn.Sequential(
             layer.Linear(6, 8, step_mode="m"),
             neuron.LIFNode(step_mode="m"),
@@ -343,7 +344,7 @@ OTHERS = (
     made("se3_transformer_pytorch SE3Transformer", _molecule),
     made("en_transformer EnTransformer", _en_transformer),
     made("equiformer_pytorch Equiformer", _equiformer),
-    made("invariant_point_attention IPATransformer", _points),
+    made("invariant_point_attention IPABlock", _points),
     row("siren_pytorch.SirenNet", randn((9, 2)), dim_in=2, dim_hidden=16, dim_out=3, num_layers=3),
     made("normflows NormalizingFlow", _normflows),
     made("zuko NSF", _zuko("NSF")),
