@@ -135,7 +135,7 @@ def check_scan(view: View) -> None:
 
 
 def infer_scan(view: View) -> Sequence[RankedTensor | Attribute]:
-    """Results as the body of a valid scan returns them: outputs with a dimension more, carries as they are."""
+    """Results as the body of a valid scan returns them: outputs with a dimension more, and carries."""
     returned, dimension = view.body(0).returned, view.integer("dimension")
     carries = len(view.operands) - len(view.group("inputs"))
     if len(returned) < carries:
