@@ -64,6 +64,17 @@ class Positions(Decoder):
         return self.output(self.norm(x))
 
 
+class Scaled(nn.Module):
+    """A scale of one row, and a weight of three."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale, self.rows = nn.Parameter(torch.ones(1, 32)), nn.Parameter(torch.randn(3, 32))
+
+    def forward(self, x: Any) -> Any:
+        return F.linear(x * self.scale, self.rows)
+
+
 class Crossing(nn.Module):
     """Attention to other states, whose keys and values have columns of their own."""
 
@@ -200,6 +211,9 @@ GATED = {"w1": column(), "w3": column(), "w2": row()}
 SEQUENCES = TensorParallel(tp, ON_SEQUENCES)
 
 OTHERS: dict[str, Variant] = {
+    "fewer rows than devices": Variant(
+        Scaled, floats, FullyShard(tp, replicate="dp"), {"x": ALL}, even=False
+    ),
     "patches, FSDP": Variant(Patches, image, FullyShard("dp", LAYERS), {"image": BATCH}, even=False),
     "patches, HSDP": Variant(
         Patches, image, FullyShard(tp, LAYERS, replicate="dp"), {"image": ALL}, even=False

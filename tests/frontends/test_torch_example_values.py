@@ -50,6 +50,7 @@ def assigned(x: Any) -> Any:
 
 
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "classes, counted": (lambda n: F.one_hot(n, n.max() + 1), (NUMBERS,)),
     "numbers": (cut, (X, NUMBERS)),
     "masks": (lambda x: (x[x > 0], x[x.sum(1) < 0], x[:, x[0] > 0]), (X,)),
     "assignment": (assigned, (X,)),
@@ -117,6 +118,29 @@ def test_a_step_whose_loss_has_a_mask() -> None:
     np.testing.assert_allclose(found["weight gradient"], gradient.numpy(), rtol=1e-6)
     with pytest.raises(ShardyError):
         Program.from_torch_training(model, loss, None, (X,), targets=(kept,))
+
+
+class Again(torch.nn.Module):
+    """A part that is computed again in the backward pass, and reads its sizes again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.out = torch.nn.Linear(3, 3)
+
+    def part(self, x: Any, kept: Any) -> Any:
+        counts = torch.bincount(kept.long(), minlength=2)
+        return self.out(x[kept])[: int(kept.sum())] * counts[1]
+
+    def forward(self, x: Any, kept: Any) -> Any:
+        return torch.utils.checkpoint.checkpoint(self.part, x, kept, use_reentrant=False)
+
+
+def test_checkpoints_read_their_numbers_again() -> None:
+    model, kept = Again(), torch.tensor([False, True])
+    step = Program.from_torch_training(model, lambda y: y.square().sum(), None, (X, kept), specialize=True)
+    found = step.run([each.detach().numpy() for each in (*model.parameters(), X, kept)])
+    model(X, kept).square().sum().backward()
+    np.testing.assert_allclose(found["out.weight gradient"], model.out.weight.grad.numpy(), rtol=1e-5)
 
 
 def test_models_that_do_otherwise_while_they_are_traced() -> None:

@@ -31,6 +31,7 @@ from tests.frontends.planned_models import (
     row,
     tokens,
 )
+from tests.frontends.planned_others import OTHERS
 from tests.frontends.planned_variants import VARIANTS
 from tests.frontends.torch_models import MLP
 
@@ -40,7 +41,7 @@ Shard, Replicate = tensors.Shard, tensors.Replicate
 nn, F = torch.nn, torch.nn.functional
 MESH = Mesh.of(dp=2, tp=4)
 BATCH = [Shard(0), Replicate()]
-EVERY = {**STEPS, **VARIANTS}
+EVERY = {**STEPS, **VARIANTS, **OTHERS}
 EQUAL = (
     "MLP",
     "row after column, scattered",
@@ -52,6 +53,7 @@ EQUAL = (
     "MLP, FSDP of each layer",
     "MLP, FSDP x TP",
     "plain layer behind scattered rows",
+    "fewer rows than devices",
 )
 """Of the models of `dtensor_training`, those that are compared here; the command compares all."""
 

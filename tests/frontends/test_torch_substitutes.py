@@ -230,6 +230,11 @@ def test_gradients_of_what_fills_places() -> None:
     check_step(Filled(), F.mse_loss, (torch.randn(3, 4),), (torch.randn(3, 5),))
 
 
+@pytest.mark.filterwarnings("ignore:where received a uint8 condition")
+def test_conditions_of_bytes() -> None:
+    check(lambda x, kept: torch.where(kept, x, -x), torch.randn(3), torch.tensor([0, 1, 2]).byte())
+
+
 def test_windows() -> None:
     makers = [
         getattr(torch, f"{name}_window") for name in ("hann", "hamming", "blackman", "bartlett", "kaiser")

@@ -150,7 +150,6 @@ PICTURES = (
         normalization="batch",
         residual=True,
     ),
-    row("pretrainedmodels.models.inceptionv4.InceptionV4", randn((1, 3, 96, 96)), num_classes=5),
     row(
         "denoising_diffusion_pytorch.Unet",
         lambda: (torch.randn(1, 3, 16, 16), torch.tensor([7])),
