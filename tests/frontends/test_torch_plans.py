@@ -364,3 +364,13 @@ def test_warnings_of_a_step_name_parameters_with_the_reason() -> None:
     assert found == {f"warning: {n}: the annotation <@mesh, {s}> {reason}" for n, s in shardings.items()}
     assert placements_of(result)["1.weight"] == (Replicate(), Replicate())
     assert placements_of(result)["0.weight"] == (Shard(0), Replicate())
+
+
+def test_styles_are_listed_in_any_order() -> None:
+    styles = {**MEGATRON, "": prepare(input_layouts=Shard(0), desired_input_layouts=Replicate())}
+    model = exported(MLP(), (torch.zeros(8, 16),))
+    texts = [
+        from_exported(model, MESH, plan=TensorParallel("tp", dict(listed))).text(debuginfo=False)
+        for listed in (styles.items(), reversed(styles.items()))
+    ]
+    assert texts[0] == texts[1]

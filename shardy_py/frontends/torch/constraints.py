@@ -107,7 +107,7 @@ def constrained(
     ops = ops_by_module(walk_pre_order(copy.module, include_root=False))
     own = frozenset(id(arguments[label]) for label in parameters if label in arguments)
     inserting = _Inserting(mesh, mesh_name, arguments, own, ops, _boundaries(copy.module))
-    for each in sorted(plan.styled, key=lambda each: each.module.path.count(".")):
+    for each in sorted(plan.styled, key=_depth):
         inserting.style(each)
     for group in plan.groups:
         inserting.gather(group)
@@ -119,6 +119,12 @@ def constrained(
     inserting.drop_boundaries()
     verify_module(copy.module)
     return Program(copy.module, taken=copy.taken)
+
+
+def _depth(styled: StyledModule) -> int:
+    """The number of modules around a module, that of the model itself too."""
+    path = styled.module.path
+    return path.count(".") + 1 if path else 0
 
 
 def parameter_sharding(plan: ParallelPlan, mesh: Mesh, value: Value) -> Sharding:
