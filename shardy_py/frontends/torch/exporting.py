@@ -54,11 +54,7 @@ HINTS = (
         r"(?i)flex_?attention|flash_?att|attention_interface|xformers",
         'load the model with attn_implementation="sdpa", or "eager"',
     ),
-    Hint(
-        _DEPENDS,
-        'load the model with experts_implementation="batched_mm"',
-        frames=r"(?i)transformers/\S*(moe|expert)",
-    ),
+    Hint(_DEPENDS, 'load the model with experts_implementation="batched_mm"', frames=r"(?i)moe|expert"),
     Hint(
         _DEPENDS,
         'load the model with attn_implementation="eager", or pass the attention mask it computes',
