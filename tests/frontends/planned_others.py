@@ -273,12 +273,11 @@ OTHERS: dict[str, Variant] = {
     "decoder, FSDP on 8": Variant(
         lambda: Decoder(layers=3), tokens, FullyShard("dp", LAYERS), {"tokens": [Shard(0)]}, mesh={"dp": 8}
     ),
-    "groups of heads, FSDP 4 x TP 2, words": Variant(
+    "groups of heads, FSDP x TP, words": Variant(
         lambda: Decoder(kv=16),
         tokens,
         [SEQUENCES, FullyShard("dp", LAYERS)],
         {"tokens": BATCH},
-        mesh={"dp": 4, "tp": 2},
         loss=words,
     ),
     "checkpoints, HSDP x TP": Variant(
