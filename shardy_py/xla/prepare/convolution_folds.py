@@ -66,7 +66,7 @@ def fold_transposed_operands(op: Operation, splats: folding.Splats) -> SSAValue 
 
 
 def fold_transposed_convolution(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """The transposition of a convolution that nothing else reads is one with other dimensions of its result."""
+    """The transposition of a convolution that is used once is one with its result in that order."""
     (value,) = operands_of(op)
     made = folding.producer(value, CONVOLUTION)
     if made is None or not value.has_one_use():

@@ -21,7 +21,7 @@ _IDENTITIES = ("sdy.", "func.")
 
 
 def merge_equal_ops(block: Block) -> bool:
-    """Keeps one op of each set of equal ones of a block, and of those inside; returns whether any was erased."""
+    """Keeps one of each set of equal ops of a block, and of those inside; returns whether any was erased."""
     firsts: dict[Hashable, list[Operation]] = {}
     is_changed = False
     op = block.first_op
@@ -44,7 +44,8 @@ def merge_equal_ops(block: Block) -> bool:
                 ir.erase(op)
                 is_changed = True
         elif op.regions:
-            is_changed |= any([merge_equal_ops(inner) for inner in ir.blocks_of(op)])
+            for inner in ir.blocks_of(op):
+                is_changed |= merge_equal_ops(inner)
         op = following
     return is_changed
 

@@ -33,7 +33,9 @@ def simplify_for_tpu(module: ModuleOp) -> None:
     splats = Splats()
     for _ in range(_ROUNDS):
         erase_dead_ops(module)
-        is_changed = any([merge_equal_ops(block) for block in ir.blocks_of(module)])
+        is_changed = False
+        for block in ir.blocks_of(module):
+            is_changed |= merge_equal_ops(block)
         known = (name for name, row in TABLE.items() if row.is_folded or row.moves_elements)
         is_changed |= fold_each(ir.find_ops(module, *_FOLDS, *known), splats, _FOLDS)
         sunk = sink_forms(list(ir.walk_pre_order(module, include_root=False)), splats)

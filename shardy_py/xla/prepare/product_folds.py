@@ -57,7 +57,7 @@ def _sides(product: Operation) -> tuple[_Side, _Side]:
 
 
 def fold_product(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """A product reads what its operands transpose, if each is a matrix in batches that stay in their places."""
+    """A product reads what its operands transpose: matrices, in batches that stay in their places."""
     sides = _sides(op)
     found = [_untransposed(side) for side in sides]
     if found == [None, None]:
@@ -77,7 +77,7 @@ def _untransposed(side: _Side) -> _Side | None:
 
 
 def fold_transposed_product(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """The transposition of a product that only exchanges the free dimensions of its sides: these exchanged."""
+    """The transposition of a product that only exchanges the free dimensions of its sides."""
     (value,) = operands_of(op)
     product = folding.producer(value, PRODUCT)
     if product is None or not value.has_one_use():
@@ -88,11 +88,11 @@ def fold_transposed_product(op: Operation, splats: folding.Splats) -> SSAValue |
     exchanged = (*range(count + own, len(order)), *range(count, count + own))
     if sorted(order[:count]) != [*range(count)] or order[count:] != exchanged:
         return None
-    sides = [
+    left, right = (
         _Side(side.value, tuple(side.batch[i] for i in order[:count]), side.contracting)
         for side in (right, left)
-    ]
-    return _product(op, product, *sides)
+    )
+    return _product(op, product, left, right)
 
 
 def _product(

@@ -61,7 +61,7 @@ def _is_spread(value: SSAValue, splats: folding.Splats) -> bool:
 
 
 def _form_of_operands(op: Operation, splats: folding.Splats) -> Operation | None:
-    """The form in which an elementwise op reads what is in no form by itself; None: not all in the same one."""
+    """The form in which an elementwise op reads all that has a shape of its own; None: not in one form."""
     if len(op.results) != 1 or op.regions or SHARDING in op.attributes:
         return None
     if not TABLE[op.name].is_elementwise or not is_dead_when_unused(op) or not folding.is_static(*op.results):

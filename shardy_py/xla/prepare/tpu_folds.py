@@ -64,7 +64,7 @@ def fold_broadcast_of_reshape(op: Operation, splats: folding.Splats) -> SSAValue
 
 
 def fold_slice_of_slice(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """A slice of a slice is one, also through a reshape between them that only drops dimensions of one element."""
+    """A slice of a slice is one, also through a reshape that drops dimensions of one element."""
     (value,) = operands_of(op)
     shaped = folding.producer(value, RESHAPE)
     source = value if shaped is None else operands_of(shaped)[0]
@@ -104,7 +104,11 @@ def fold_nested_reduce(op: Operation, splats: folding.Splats) -> SSAValue | None
         return None
     dimensions: tuple[int, ...] = plain(op.properties["dimensions"])
     sizes = folding.sizes_of(values[0])
-    if all(sizes[i] == 1 for i in dimensions) and combiners_of(op)[0] is not None and _is_neutral(op, splats):
+    if (
+        all(sizes[i] == 1 for i in dimensions)
+        and combiners_of(op)[0] is not None
+        and _starts_with_constant(op, splats)
+    ):
         return folding.reshaped(op, values[0])
     inner = folding.producer(values[0], _REDUCE)
     if inner is not None and len(operands_of(inner)) == 2 and _combines_alike(op, inner, splats):
@@ -156,8 +160,8 @@ def _combines_alike(op: Operation, inner: Operation, splats: folding.Splats) -> 
     )
 
 
-def _is_neutral(op: Operation, splats: folding.Splats) -> bool:
-    """True if a reduction starts with a constant: that is neutral for its op in programs as users write them."""
+def _starts_with_constant(op: Operation, splats: folding.Splats) -> bool:
+    """True for reductions as users write them: the constant is neutral for the op."""
     return splats.of(operands_of(op)[1]) is not None
 
 

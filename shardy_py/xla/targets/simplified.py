@@ -130,7 +130,7 @@ class _Simplifier:
         return (edited(step, made, operands=inner.operands),)
 
     def unfolded(self, step: PlannedOp) -> Sequence[PlannedOp]:
-        """A product of what its operands transpose; their free dimensions keep their order."""
+        """A product of matrices that its operands transpose."""
         if len(step.operands) != len(step.record.operands):
             return ()
         found = [self._untransposed(name) for name in step.operands]
@@ -278,7 +278,7 @@ def _swapped(product: OpRecord, order: tuple[int, ...], transpose: OpRecord) -> 
 def _folded(
     product: OpRecord, orders: tuple[tuple[int, ...] | None, ...], types: tuple[TensorType | None, ...]
 ) -> OpRecord | None:
-    """The product of operands before they were transposed; None if its result would be transposed.
+    """The product of operands before they were transposed; None if one is not a matrix, in batches that stay.
 
     orders: by operand the permutation of its dimensions, None for those that are not transposed.
     """
@@ -288,8 +288,10 @@ def _folded(
         ("lhs", "rhs"), orders, types, numbers.batching, numbers.contracting, strict=True
     ):
         before = order or tuple(range(len(_shape(type_))))
-        free = [at for i, at in enumerate(before) if i not in batch and i not in contracting]
-        if free != sorted(free):
+        free = [i for i in range(len(before)) if i not in batch and i not in contracting]
+        if order is not None and not (
+            len(free) == len(contracting) == 1 and all(before[i] == i for i in batch)
+        ):
             return None
         attributes[f"{side}_batching_dimensions"] = tuple(before[i] for i in batch)
         attributes[f"{side}_contracting_dimensions"] = tuple(before[i] for i in contracting)
