@@ -20,6 +20,7 @@ from shardy_py.xla.prepare.equal_ops import merge_equal_ops
 from shardy_py.xla.prepare.fold import erase_dead_ops, fold_each
 from shardy_py.xla.prepare.folding import Splats
 from shardy_py.xla.prepare.folds import FOLDS
+from shardy_py.xla.prepare.selection_sorts import sorted_selection
 from shardy_py.xla.prepare.sunk_forms import sink_forms
 from shardy_py.xla.prepare.tpu_folds import TPU_FOLDS
 
@@ -30,6 +31,10 @@ _FOLDS = {name: (*FOLDS.get(name, ()), *TPU_FOLDS.get(name, ())) for name in {*F
 
 def simplify_for_tpu(module: ModuleOp) -> None:
     """Simplifies a program without calls in place."""
+    for op in ir.find_ops(module, "chlo.top_k"):
+        found = sorted_selection(op)
+        for old, new in zip(op.results, found or op.results, strict=True):
+            ir.replace_uses(old, new)
     splats = Splats()
     for _ in range(_ROUNDS):
         erase_dead_ops(module)

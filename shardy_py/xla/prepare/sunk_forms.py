@@ -21,7 +21,8 @@ from shardy_py.mlir.plain import plain
 from shardy_py.mlir.stablehlo_builder import resized
 from shardy_py.ops import TABLE
 from shardy_py.xla.prepare import folding
-from shardy_py.xla.prepare.folds import BROADCAST, RESHAPE, TRANSPOSE
+from shardy_py.xla.prepare.folds import RESHAPE, TRANSPOSE
+from shardy_py.xla.prepare.spread_forms import Form
 
 _FORMS = (RESHAPE, TRANSPOSE)
 
@@ -30,7 +31,7 @@ def sink_forms(ops: Iterable[Operation], splats: folding.Splats) -> list[Operati
     """Puts reshapes and transpositions after the elementwise ops that read them; returns the new ones."""
     candidates = {id(op): op for op in ops if _form_of_operands(op, splats) is not None}
     while True:
-        forms = {id(v): v for op in candidates.values() for v in operands_of(op) if _is_form(v, splats)}
+        forms = {id(v): v for op in candidates.values() for v in operands_of(op) if _is_form(v)}
         users = [[id(use.operation) for use in value.uses] for value in forms.values()]
         left = {user for own in users if not all(each in candidates for each in own) for user in own}
         if left.isdisjoint(candidates):
@@ -39,25 +40,12 @@ def sink_forms(ops: Iterable[Operation], splats: folding.Splats) -> list[Operati
     return [_sunk(op, splats) for op in candidates.values()]
 
 
-def _is_form(value: SSAValue, splats: folding.Splats) -> bool:
-    """True for a reshape or transposition of what cannot be made in any form."""
+def _is_form(value: SSAValue) -> bool:
+    """True for a reshape or transposition: those that can be computed in another form are folded before."""
     op = value.op if isinstance(value, OpResult) else None
-    return (
-        op is not None
-        and op.name in _FORMS
-        and SHARDING not in op.attributes
-        and folding.is_static(value, *operands_of(op))
-        and splats.of(value) is None
-        and not _is_spread(operands_of(op)[0], splats)
-    )
-
-
-def _is_spread(value: SSAValue, splats: folding.Splats) -> bool:
-    """True for values whose elements are all the same, which can be made in any shape."""
-    if splats.of(value) is not None:
-        return True
-    spread = folding.producer(value, BROADCAST)
-    return spread is not None and not folding.sizes_of(operands_of(spread)[0])
+    if op is None or op.name not in _FORMS or SHARDING in op.attributes:
+        return False
+    return folding.is_static(value, *operands_of(op))
 
 
 def _form_of_operands(op: Operation, splats: folding.Splats) -> Operation | None:
@@ -66,20 +54,16 @@ def _form_of_operands(op: Operation, splats: folding.Splats) -> Operation | None
         return None
     if not TABLE[op.name].is_elementwise or not is_dead_when_unused(op) or not folding.is_static(*op.results):
         return None
-    found: Operation | None = None
+    operands = operands_of(op)
+    forms = [maker for value in operands if _is_form(value) and (maker := ir.owning_op(value)) is not None]
     sizes = folding.sizes_of(op.results[0])
-    for value in operands_of(op):
-        if folding.sizes_of(value) != sizes:
-            if folding.sizes_of(value):
-                return None
-        elif _is_form(value, splats):
-            form = ir.owning_op(value)
-            if found is not None and form is not None and not _is_alike(found, form):
-                return None
-            found = form
-        elif not _is_spread(value, splats):
-            return None
-    return found
+    if not forms or any(folding.sizes_of(form.results[0]) != sizes for form in forms):
+        return None
+    first = forms[0]
+    if not all(_is_alike(first, form) for form in forms[1:]):
+        return None
+    before = Form.of(first, splats, is_inverse=True)
+    return first if all(_is_form(value) or before.is_free(value) for value in operands) else None
 
 
 def _is_alike(form: Operation, other: Operation) -> bool:
@@ -87,26 +71,22 @@ def _is_alike(form: Operation, other: Operation) -> bool:
     shapes = [folding.sizes_of(operands_of(each)[0]) for each in (form, other)]
     if form.name != other.name or shapes[0] != shapes[1]:
         return False
-    return form.name == RESHAPE or plain(form.properties["permutation"]) == plain(
-        other.properties["permutation"]
-    )
+    orders = [plain(each.properties["permutation"]) for each in (form, other) if each.name == TRANSPOSE]
+    return not orders or orders[0] == orders[1]
 
 
 def _sunk(op: Operation, splats: folding.Splats) -> Operation:
     """Replaces an op by one on values before their form, and that form of its result, which it returns."""
     form = _form_of_operands(op, splats)
     assert form is not None
-    (before,), sizes = operands_of(form), folding.sizes_of(op.results[0])
-    shape = folding.sizes_of(before)
+    before = Form.of(form, splats, is_inverse=True)
     operands = [
-        value
-        if folding.sizes_of(value) != sizes
-        else operands_of(maker)[0]
-        if _is_form(value, splats) and (maker := ir.owning_op(value)) is not None
-        else _respread(op, value, shape, splats)
+        operands_of(maker)[0]
+        if _is_form(value) and (maker := ir.owning_op(value)) is not None
+        else before.made_of(value, op)
         for value in operands_of(op)
     ]
-    type_ = resized(op.results[0], shape)
+    type_ = resized(op.results[0], before.made)
     made = folding.make(op, op.name.removeprefix("stablehlo."), operands, dict(op.properties), type_)
     properties: dict[str, Attribute] = dict(form.properties)
     new = folding.make(op, form.name.removeprefix("stablehlo."), [made], properties)
@@ -115,14 +95,3 @@ def _sunk(op: Operation, splats: folding.Splats) -> Operation:
     maker = ir.owning_op(new)
     assert maker is not None
     return maker
-
-
-def _respread(op: Operation, value: SSAValue, shape: tuple[int, ...], splats: folding.Splats) -> SSAValue:
-    """A value whose elements are all the same in another shape."""
-    type_ = resized(value, shape)
-    element = splats.of(value)
-    if element is not None:
-        return folding.constant_before(op, type_, element)
-    spread = folding.producer(value, BROADCAST)
-    assert spread is not None
-    return folding.make(op, "broadcast_in_dim", operands_of(spread), dict(spread.properties), type_)

@@ -23,6 +23,7 @@ from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.xla.prepare.selection_sorts import selects_few
 from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, edited, used
 from shardy_py.xla.spmd.tiling import Tiling
@@ -31,7 +32,7 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.padded_joins import with_padded_joins
 from shardy_py.xla.targets.repeated import without_repetition
 from shardy_py.xla.targets.reversed_kernels import with_reversed_window
-from shardy_py.xla.targets.selections import called, selects_few, sorted_selection
+from shardy_py.xla.targets.selections import called, sorted_selection
 from shardy_py.xla.targets.stable_sorts import sorted_with_places
 
 _NUMBERS = "dot_dimension_numbers"
