@@ -140,20 +140,21 @@ def fold_product_by_vector(op: Operation, splats: folding.Splats) -> SSAValue | 
         return _outer(op, left, right)
     if left.free and right.free:
         return None
-    matrix, vector = (left, right) if left.free else (right, left)
-    build = StablehloBuilder(before=op)
-    element = element_of(op.results[0])
-    whole, spread = (build.convert(side.value, element) for side in (matrix, vector))
-    roles = dict(zip((*vector.batch, *vector.contracting), (*matrix.batch, *matrix.contracting), strict=True))
-    order = sorted(roles, key=roles.__getitem__)
-    if order != sorted(order):
-        spread = build.transpose(spread, order)
-    spread = build.broadcast(spread, matrix.sizes, sorted(roles.values()))
-    pair = (whole, spread) if left.free else (spread, whole)
-    summed = _summed(build, build.binary("multiply", *pair), matrix.contracting)
-    kept = sorted((*matrix.batch, *matrix.free))
-    permutation = [kept.index(i) for i in (*matrix.batch, *matrix.free)]
-    return summed if permutation == sorted(permutation) else build.transpose(summed, permutation)
+    build, element = StablehloBuilder(before=op), element_of(op.results[0])
+    rank, found = len(left.batch), list[SSAValue]()
+    sizes = [left.sizes[i] for i in left.batch]
+    sizes += [side.sizes[i] for side in (left, right) for i in side.free]
+    sizes += [left.sizes[i] for i in left.contracting]
+    free = len(left.free) + len(right.free)
+    for side in (left, right):
+        order = (*side.batch, *side.free, *side.contracting)
+        value = build.convert(side.value, element)
+        value = value if order == tuple(sorted(order)) else build.transpose(value, order)
+        if free and not side.free:
+            places = (*range(rank), *range(rank + free, len(sizes)))
+            value = build.broadcast(value, sizes, places)
+        found.append(value)
+    return _summed(build, build.binary("multiply", *found), range(rank + free, len(sizes)))
 
 
 def _summed(build: StablehloBuilder, value: SSAValue, dimensions: Sequence[int]) -> SSAValue:

@@ -63,10 +63,10 @@ def fold_reduce_of_transpose(op: Operation, splats: folding.Splats) -> SSAValue 
     order: tuple[int, ...] = plain(moved.properties["permutation"])
     left = [at for i, at in enumerate(order) if i not in dimensions]
     source, along = operands_of(moved)[0], [order[i] for i in dimensions]
+    if len(left) > 1 and not value.has_one_use():
+        return None
     if left == sorted(left):
         return _reduced(op, source, along)
-    if not value.has_one_use():
-        return None
     places = sorted(left)
     type_ = resized(op.results[0], [folding.sizes_of(source)[i] for i in places])
     permutation = folding.integers([places.index(i) for i in left])

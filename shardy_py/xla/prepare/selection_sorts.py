@@ -2,7 +2,8 @@
 
     top_k(x)  ->  sort(x, iota), slices of the first
 
-Where few of many are selected, it calls `TopK` instead. Which those are is not public: bisected.
+Where few of many are selected, and no slices of these, it calls `TopK` instead. Which those are is not
+public: bisected.
 
 >>> from shardy_py.ops import TensorType
 >>> gates, vocabulary = (TensorType((64, size), "f32") for size in (8, 32768))
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.mlir.dialects.stablehlo import SliceOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, shape_of
@@ -49,7 +51,8 @@ def selects_few(record: OpRecord) -> bool:
 def sorted_selection(op: Operation) -> Sequence[SSAValue] | None:
     """Returns the largest elements and their places, from a sort before a selection; None if it is a call."""
     (value,) = operands_of(op)
-    if selects_few(record_of(op)) or not is_static(value):
+    sliced = any(use.operation.name == SliceOp.name for result in op.results for use in result.uses)
+    if (selects_few(record_of(op)) and not sliced) or not is_static(value):
         return None
     build = StablehloBuilder(before=op)
     sizes = shape_of(value)

@@ -55,12 +55,16 @@ def fold_broadcast_of_iota(op: Operation, splats: folding.Splats) -> SSAValue | 
 
 @dataclass(slots=True)
 class Form:
-    """A transposition by `order`, or a reshape, from one shape to another."""
+    """A transposition by `order`, or a reshape, from one shape to another.
+
+    keeps_order: whether what is broadcast must not be transposed for it, and no other value either.
+    """
 
     held: tuple[int, ...]
     made: tuple[int, ...]
     order: tuple[int, ...] | None
     splats: folding.Splats
+    keeps_order: bool = False
     known: dict[int, bool] = field(default_factory=dict[int, bool])
     count: int = 0
 
@@ -75,7 +79,7 @@ class Form:
         if not is_inverse:
             return Form(held, made, order, splats)
         back = None if order is None else tuple(order.index(i) for i in range(len(order)))
-        return Form(made, held, back, splats)
+        return Form(made, held, back, splats, keeps_order=True)
 
     def is_free(self, value: SSAValue) -> bool:
         """Returns whether a value can be computed in that form from what is broadcast."""
@@ -94,7 +98,10 @@ class Form:
             return False
         self.count += 1
         if maker.name == BROADCAST:
-            return self._places(_kept(maker)) is not None
+            places = self._places(_kept(maker))
+            return places is not None and not (self.keeps_order and list(places) != sorted(places))
+        if self.keeps_order and self.order is not None:
+            return False
         if maker.name == _IOTA:
             return self._places((plain(maker.properties["iota_dimension"]),), is_whole=True) is not None
         if not TABLE[maker.name].is_elementwise or not is_dead_when_unused(maker) or self.count > _MOST:

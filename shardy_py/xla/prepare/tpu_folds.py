@@ -1,7 +1,8 @@
 """What XLA:TPU folds of single ops before it propagates shardings, beside what StableHLO does (`folds.py`).
 
     broadcast(reshape(x))  ->  broadcast(x), if the reshape only adds or drops dimensions of one element
-    slice(slice(x)), slice(reshape(slice(x)))  ->  slice(x)
+    slice(slice(x))        ->  slice(x)
+    slice(reshape(x))      ->  reshape(slice(x)), of the first elements
 
 Source: openxla/xla, `HandleBroadcast` and `HandleSlice` in
 xla/hlo/transforms/simplifiers/algebraic_simplifier.cc. Not here: which ops are tried
@@ -9,6 +10,8 @@ xla/hlo/transforms/simplifiers/algebraic_simplifier.cc. Not here: which ops are 
 """
 
 from __future__ import annotations
+
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -69,31 +72,50 @@ def fold_broadcast_of_reshape(op: Operation, splats: folding.Splats) -> SSAValue
     return folding.make(op, "broadcast_in_dim", [source], {"broadcast_dimensions": merged})
 
 
-def fold_slice_of_slice(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """A slice of a slice is one, also through a reshape that drops dimensions of one element."""
-    (value,) = operands_of(op)
-    shaped = folding.producer(value, RESHAPE)
-    source = value if shaped is None else operands_of(shaped)[0]
-    inner = folding.producer(source, SLICE)
-    if inner is None or not folding.is_static(value, source) or not source.has_one_use():
+def fold_expanded_broadcast(op: Operation, splats: folding.Splats) -> SSAValue | None:
+    """A broadcast of dimensions of one element is one of the value without them, as HLO has it."""
+    (value,), (result,) = operands_of(op), op.results
+    if not folding.is_static(value, result):
         return None
-    if shaped is not None and not value.has_one_use():
+    dimensions: tuple[int, ...] = plain(op.properties["broadcast_dimensions"])
+    sizes, made = folding.sizes_of(value), folding.sizes_of(result)
+    kept = [i for i, (size, at) in enumerate(zip(sizes, dimensions, strict=True)) if size == made[at]]
+    if len(kept) == len(sizes):
         return None
-    starts, limits, strides = _bounds(op)
-    sizes = folding.sizes_of(source)
-    if shaped is not None:
-        kept = [i for i, size in enumerate(sizes) if size != 1]
-        if [sizes[i] for i in kept] != [*folding.sizes_of(value)]:
-            return None
-        for parts, whole in ((starts, 0), (limits, 1), (strides, 1)):
-            own = dict(zip(kept, parts, strict=True))
-            parts[:] = [own.get(i, whole) for i in range(len(sizes))]
-    before, _, steps = _bounds(inner)
     build = StablehloBuilder(before=op)
+    return build.broadcast(
+        build.reshape(value, [sizes[i] for i in kept]), made, [dimensions[i] for i in kept]
+    )
+
+
+def fold_slice_of_slice(op: Operation, splats: folding.Splats) -> SSAValue | None:
+    """A slice of a slice is one."""
+    inner = folding.producer(operands_of(op)[0], SLICE)
+    if inner is None or not folding.is_static(*operands_of(inner)):
+        return None
+    (starts, limits, strides), (before, _, steps) = _bounds(op), _bounds(inner)
     first = [a + s * b for a, b, s in zip(before, starts, steps, strict=True)]
     last = [a + s * (b - 1) + 1 for a, b, s in zip(before, limits, steps, strict=True)]
     by = [a * b for a, b in zip(strides, steps, strict=True)]
-    return folding.reshaped(op, build.slice(operands_of(inner)[0], first, last, by))
+    return StablehloBuilder(before=op).slice(operands_of(inner)[0], first, last, by)
+
+
+def fold_first_of_reshape(op: Operation, splats: folding.Splats) -> SSAValue | None:
+    """The first elements of a reshape are a reshape of the first elements."""
+    (value,) = operands_of(op)
+    shaped = folding.producer(value, RESHAPE)
+    if shaped is None or not folding.is_static(value, *operands_of(shaped)):
+        return None
+    (source,) = operands_of(shaped)
+    (starts, limits, strides), sizes = _bounds(op), folding.sizes_of(value)
+    if any(starts) or any(step != 1 for step in strides) or limits[1:] != [*sizes[1:]]:
+        return None
+    held = folding.sizes_of(source)
+    first = next((i for i, size in enumerate(held) if size != 1), None)
+    if first is None or not prod(held) or prod(limits) % (inner := prod(held[first + 1 :])):
+        return None
+    ends = [*held[:first], prod(limits) // inner, *held[first + 1 :]]
+    return folding.reshaped(op, StablehloBuilder(before=op).slice(source, [0] * len(held), ends))
 
 
 def _bounds(op: Operation) -> tuple[list[int], list[int], list[int]]:
@@ -104,11 +126,11 @@ def _bounds(op: Operation) -> tuple[list[int], list[int], list[int]]:
 
 
 TPU_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
-    BROADCAST: (fold_broadcast_of_reshape, fold_broadcast_of_iota),
+    BROADCAST: (fold_expanded_broadcast, fold_broadcast_of_reshape, fold_broadcast_of_iota),
     TRANSPOSE: (fold_transposed_product, fold_transposed_convolution, fold_form_of_spread),
     RESHAPE: (fold_form_of_spread,),
     PRODUCT: (fold_degenerate_product, fold_product_by_vector, fold_product, fold_converted_factors),
-    SLICE: (fold_slice_of_slice,),
+    SLICE: (fold_slice_of_slice, fold_first_of_reshape),
     REDUCE: (
         fold_reduce_of_ones,
         fold_reduce_of_reduce,
