@@ -104,6 +104,14 @@ def _product(
     return folding.make(op, "dot_general", [left.value, right.value], properties, type_)
 
 
+def fold_product_of_zeros(op: Operation, splats: folding.Splats) -> SSAValue | None:
+    """A product of zeros is zero: nothing is summed for it."""
+    (result,) = op.results
+    if not folding.is_static(result) or not any(splats.is_number(value, 0) for value in operands_of(op)):
+        return None
+    return folding.make_constant(op, bytes(element_size(element_of(result))))
+
+
 def fold_degenerate_product(op: Operation, splats: folding.Splats) -> SSAValue | None:
     """A product of operands with dimensions of one element is one without these."""
     sides = _sides(op)

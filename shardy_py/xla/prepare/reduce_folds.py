@@ -112,7 +112,7 @@ def fold_sum_of_broadcast(op: Operation, splats: folding.Splats) -> SSAValue | N
     if not splats.is_number(operands_of(op)[1], 0) or not folding.sizes_of(source):
         return None
     sizes = folding.sizes_of(value)
-    count = FORMATS[element.name].from_float(float(prod(sizes[i] for i in dimensions)))
+    count = FORMATS[element.name].encode(float(prod(sizes[i] for i in dimensions)))
     build = StablehloBuilder(before=op)
     left = [i for i in range(len(sizes)) if i not in dimensions]
     whole = build.broadcast(source, [sizes[i] for i in left], [left.index(i) for i in kept])

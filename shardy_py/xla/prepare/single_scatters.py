@@ -1,10 +1,12 @@
-"""Scatters of one element to each row, and of one update in all, as XLA:TPU expands them.
+"""Scatters of one element to each row, of one update in all, and of several in a row, as XLA:TPU has them.
 
     rows.at[arange(n), i].add(a), by batching dimensions  ->  select(iota == i, rows + a, rows)
     x.at[i].add(a)                                        ->  dynamic_update_slice of dynamic_slice + a
+    zeros.at[i].add(a) + b                                ->  b.at[i].add(a)
+    x.at[i].add(a).at[j].add(b)                           ->  x.at[concatenate(i, j)].add(concatenate(a, b))
 
 The first one is the gradient of `take_along_axis`, as in a cross entropy. Source: dumps of XLA:TPU's passes
-sparse-gradient-rewrite and scatter_expander, of 11 programs; openxla/xla, scatter_expander.cc.
+sparse-gradient-rewrite, scatter_expander and algsimp, of 18 programs; openxla/xla, scatter_expander.cc.
 """
 
 from __future__ import annotations
@@ -86,18 +88,43 @@ def fold_added_scatter(op: Operation, splats: folding.Splats) -> SSAValue | None
             continue
         if combiner_of(scatter) != op.name:
             continue
-        build = StablehloBuilder(before=op)
-        (base, *others), region = operands_of(scatter), Region()
-        clone_region_into(scatter.regions[0], region, {})
-        operands = [build.binary("add", base, other), *others]
-        new = ir.build_operation(
-            *(type(scatter), operands, [value.type], dict(scatter.properties), dict(scatter.attributes)),
-            scatter.location,
-            regions=[region],
-        )
-        ir.place_before(new, op)
-        return new.results[0]
+        base, *others = operands_of(scatter)
+        total = StablehloBuilder(before=op).binary("add", base, other)
+        return _scattered(op, scatter, [total, *others])
     return None
+
+
+def fold_scatter_of_scatter(op: Operation, splats: folding.Splats) -> SSAValue | None:
+    """A scatter into what only another one makes, by the same op, has the indices and updates of both."""
+    (base, indices, updates) = operands_of(op)
+    inner = folding.producer(base, SCATTER)
+    if inner is None or not base.has_one_use() or not (_is_simple(op) and _is_simple(inner)):
+        return None
+    numbers, other = (ScatterDimensions.of(record_of(each).attributes) for each in (op, inner))
+    first, before, added = operands_of(inner)
+    if (
+        numbers != other
+        or numbers.batching
+        or combiner_of(op) is None
+        or combiner_of(op) != combiner_of(inner)
+    ):
+        return None
+    shapes = [folding.sizes_of(value)[1:] for value in (indices, before, updates, added)]
+    if shapes[0] != shapes[1] or shapes[2] != shapes[3] or 0 in numbers.offsets or numbers.vector == 0:
+        return None
+    build = StablehloBuilder(before=op)
+    joined = [build.concatenate(pair, 0) for pair in ([before, indices], [added, updates])]
+    return _scattered(op, op, [first, *joined])
+
+
+def _scattered(before: Operation, scatter: Operation, operands: Sequence[SSAValue]) -> SSAValue:
+    """The result of a scatter like another one, of other operands."""
+    region = Region()
+    clone_region_into(scatter.regions[0], region, {})
+    types, attributes = [scatter.results[0].type], (dict(scatter.properties), dict(scatter.attributes))
+    new = ir.build_operation(type(scatter), operands, types, *attributes, scatter.location, regions=[region])
+    ir.place_before(new, before)
+    return new.results[0]
 
 
 def _is_simple(op: Operation) -> bool:

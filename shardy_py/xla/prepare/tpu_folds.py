@@ -30,11 +30,13 @@ from shardy_py.xla.prepare.convolution_folds import (
 )
 from shardy_py.xla.prepare.cumulative_rows import WINDOW, fold_cumulative
 from shardy_py.xla.prepare.folds import BROADCAST, RESHAPE, TRANSPOSE
+from shardy_py.xla.prepare.fourier_products import fold_fourier
 from shardy_py.xla.prepare.product_folds import (
     PRODUCT,
     fold_degenerate_product,
     fold_product,
     fold_product_by_vector,
+    fold_product_of_zeros,
     fold_transposed_product,
 )
 from shardy_py.xla.prepare.reduce_folds import (
@@ -49,6 +51,7 @@ from shardy_py.xla.prepare.single_scatters import (
     fold_added_scatter,
     fold_scatter_in_rows,
     fold_scatter_of_one,
+    fold_scatter_of_scatter,
 )
 from shardy_py.xla.prepare.spread_forms import fold_broadcast_of_iota, fold_form_of_spread
 
@@ -129,7 +132,13 @@ TPU_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
     BROADCAST: (fold_expanded_broadcast, fold_broadcast_of_reshape, fold_broadcast_of_iota),
     TRANSPOSE: (fold_transposed_product, fold_transposed_convolution, fold_form_of_spread),
     RESHAPE: (fold_form_of_spread,),
-    PRODUCT: (fold_degenerate_product, fold_product_by_vector, fold_product, fold_converted_factors),
+    PRODUCT: (
+        fold_product_of_zeros,
+        fold_degenerate_product,
+        fold_product_by_vector,
+        fold_product,
+        fold_converted_factors,
+    ),
     SLICE: (fold_slice_of_slice, fold_first_of_reshape),
     REDUCE: (
         fold_reduce_of_ones,
@@ -141,7 +150,8 @@ TPU_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
     WINDOW: (fold_cumulative,),
     stablehlo.MultiplyOp.name: (fold_product_by_predicate,),
     CONVOLUTION: (fold_reversed_kernel, fold_transposed_operands, fold_swapped_convolution),
+    stablehlo.FftOp.name: (fold_fourier,),
     stablehlo.AddOp.name: (fold_added_scatter,),
-    stablehlo.ScatterOp.name: (fold_scatter_in_rows, fold_scatter_of_one),
+    stablehlo.ScatterOp.name: (fold_scatter_in_rows, fold_scatter_of_one, fold_scatter_of_scatter),
 }
 """The folds of each op, tried in this order, after those of `folds.FOLDS`."""
