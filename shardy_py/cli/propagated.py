@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shardy_py.base.records import dataclass
 
@@ -71,8 +71,8 @@ def communication_of(evidence: Evidence, model: str) -> CommunicationReport:
     record = () if evidence.record is None else evidence.record.events
     stage = stage_of(evidence.target)
     by, taken, priced = evidence.partitioner, evidence.taken, model_of(model or None, stage)
-    about: Any = {"partitioner": by, "taken": taken, "stage": stage, "spmd": _planned(evidence)}
-    return communication(evidence.after, priced, record, **about)[1]
+    spmd, after = _planned(evidence), evidence.after
+    return communication(after, priced, record, partitioner=by, taken=taken, stage=stage, spmd=spmd)[1]
 
 
 def sending(
@@ -84,8 +84,15 @@ def sending(
 
     record = () if evidence.record is None else evidence.record.events
     model = DEFAULT if placement is None else CostModel.of(placement)
-    about: Any = {"partitioner": evidence.partitioner, "taken": evidence.taken, "spmd": _planned(evidence)}
-    return sending_program(evidence.after, record, model=model, by_xla=has_stage, **about)
+    return sending_program(
+        evidence.after,
+        record,
+        partitioner=evidence.partitioner,
+        taken=evidence.taken,
+        model=model,
+        by_xla=has_stage,
+        spmd=_planned(evidence),
+    )
 
 
 def _planned(evidence: Evidence) -> Callable[[], SpmdProgram] | None:

@@ -15,26 +15,12 @@ from xdsl.dialects.builtin import ComplexType, f32
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.mlir import ir
-from shardy_py.mlir.dialects import sdy, stablehlo
+from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, shape_of
 from shardy_py.mlir.text.type_reader import ranked_tensor
 
 Parts = tuple[SSAValue, SSAValue]
-_EACH = frozenset(
-    op.name
-    for op in (
-        *(
-            stablehlo.AddOp,
-            stablehlo.SubtractOp,
-            stablehlo.NegateOp,
-            stablehlo.ReshapeOp,
-            stablehlo.TransposeOp,
-        ),
-        *(stablehlo.SliceOp, stablehlo.ReverseOp, sdy.ShardingConstraintOp),
-    )
-)
-"""Ops that do the same to both parts."""
 
 
 def is_complex(value: SSAValue) -> bool:
@@ -95,9 +81,18 @@ def _multiplied(build: StablehloBuilder, op: Operation) -> Parts:
 
 
 _WAYS: dict[str, Callable[[StablehloBuilder, Operation], Parts | None]] = {
-    stablehlo.ComplexOp.name: _joined,
-    stablehlo.ConvertOp.name: _converted,
-    stablehlo.MultiplyOp.name: _multiplied,
-    **dict.fromkeys(_EACH, _each),
-}
-"""By op how its parts are made of those of its operands."""
+    f"stablehlo.{name}": way
+    for name, way in {
+        "add": _each,
+        "complex": _joined,
+        "convert": _converted,
+        "multiply": _multiplied,
+        "negate": _each,
+        "reshape": _each,
+        "reverse": _each,
+        "slice": _each,
+        "subtract": _each,
+        "transpose": _each,
+    }.items()
+} | {ShardingConstraintOp.name: _each}
+"""By op the way in which its parts are made of those of its operands."""

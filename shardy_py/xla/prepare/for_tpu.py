@@ -15,6 +15,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.mlir import ir
+from shardy_py.mlir.dialects.chlo import TopKOp
 from shardy_py.ops import TABLE
 from shardy_py.xla.prepare.equal_ops import merge_equal_ops
 from shardy_py.xla.prepare.fold import erase_dead_ops, fold_each
@@ -31,7 +32,7 @@ _FOLDS = {name: (*FOLDS.get(name, ()), *TPU_FOLDS.get(name, ())) for name in {*F
 
 def simplify_for_tpu(module: ModuleOp) -> None:
     """Simplifies a program without calls in place."""
-    for op in ir.find_ops(module, "chlo.top_k"):
+    for op in ir.find_ops(module, TopKOp.name):
         found = sorted_selection(op)
         for old, new in zip(op.results, found or op.results, strict=True):
             ir.replace_uses(old, new)

@@ -121,7 +121,7 @@ def fold_sum_of_broadcast(op: Operation, splats: folding.Splats) -> SSAValue | N
 
 
 def _reduction(op: Operation) -> tuple[SSAValue, tuple[int, ...]] | None:
-    """What a reduction of one value reduces, along which dimensions; None for others."""
+    """The value that a reduction of one value reduces, and the dimensions; None for others."""
     values = operands_of(op)
     if len(values) != 2 or not folding.is_static(values[0], op.results[0]):
         return None

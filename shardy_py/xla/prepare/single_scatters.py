@@ -81,7 +81,7 @@ def fold_scatter_of_one(op: Operation, splats: folding.Splats) -> SSAValue | Non
 
 
 def fold_added_scatter(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """What is added to a scatter that adds is added to its operand: zeros, where it is a gradient."""
+    """Values added to a scatter that adds are added to its operand: zeros, where it is a gradient."""
     for value, other in permutations(operands_of(op)):
         scatter = folding.producer(value, SCATTER)
         if scatter is None or not value.has_one_use() or not _is_simple(scatter):
@@ -132,7 +132,7 @@ def _is_simple(op: Operation) -> bool:
 
 
 def _combined(op: Operation, build: StablehloBuilder, old: SSAValue, new: SSAValue) -> SSAValue | None:
-    """What the region of a scatter makes of two values; None if it is more than one op."""
+    """The value that the region of a scatter makes of two; None if it is more than one op."""
     end = ir.terminator_of(op.regions[0])
     if end is not None and isinstance(made := operands_of(end)[0], BlockArgument):
         return (old, new)[made.index]
@@ -143,7 +143,7 @@ def _combined(op: Operation, build: StablehloBuilder, old: SSAValue, new: SSAVal
 def _inside(
     build: StablehloBuilder, splats: folding.Splats, starts: Sequence[SSAValue], room: Sequence[int]
 ) -> SSAValue | None:
-    """Whether all starts are inside, as a scalar; None if it is known that they are."""
+    """A scalar, true if all starts are inside; None if it is known that they are."""
     found: SSAValue | None = None
     for start, most in zip(starts, room, strict=True):
         number = splats.integer(start)

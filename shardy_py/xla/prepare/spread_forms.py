@@ -32,11 +32,11 @@ _MOST = 16
 
 
 def fold_form_of_spread(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """What is computed from broadcasts and iotas only is computed in the form in which it is read."""
+    """Values computed from broadcasts and iotas only are computed in the form in which they are read."""
     (value,) = operands_of(op)
     if not folding.is_static(value, op.results[0]):
         return None
-    form = Form.of(op, splats)
+    form = OtherForm.of(op, splats)
     return form.made_of(value, op) if form.is_free(value) else None
 
 
@@ -54,7 +54,7 @@ def fold_broadcast_of_iota(op: Operation, splats: folding.Splats) -> SSAValue | 
 
 
 @dataclass(slots=True)
-class Form:
+class OtherForm:
     """A transposition by `order`, or a reshape, from one shape to another.
 
     keeps_order: whether what is broadcast must not be transposed for it, and no other value either.
@@ -69,7 +69,7 @@ class Form:
     count: int = 0
 
     @staticmethod
-    def of(op: Operation, splats: folding.Splats, *, is_inverse: bool = False) -> Form:
+    def of(op: Operation, splats: folding.Splats, *, is_inverse: bool = False) -> OtherForm:
         """Returns the form that a reshape or transposition gives, or the one that it had before."""
         (value,), (result,) = operands_of(op), op.results
         held, made = folding.sizes_of(value), folding.sizes_of(result)
@@ -77,9 +77,9 @@ class Form:
         if "permutation" in op.properties:
             order = plain(op.properties["permutation"])
         if not is_inverse:
-            return Form(held, made, order, splats)
+            return OtherForm(held, made, order, splats)
         back = None if order is None else tuple(order.index(i) for i in range(len(order)))
-        return Form(made, held, back, splats, keeps_order=True)
+        return OtherForm(made, held, back, splats, keeps_order=True)
 
     def is_free(self, value: SSAValue) -> bool:
         """Returns whether a value can be computed in that form from what is broadcast."""

@@ -22,7 +22,7 @@ from shardy_py.mlir.stablehlo_builder import resized
 from shardy_py.ops import TABLE
 from shardy_py.xla.prepare import folding
 from shardy_py.xla.prepare.folds import RESHAPE, TRANSPOSE
-from shardy_py.xla.prepare.spread_forms import Form
+from shardy_py.xla.prepare.spread_forms import OtherForm
 
 _FORMS = (RESHAPE, TRANSPOSE)
 
@@ -62,7 +62,7 @@ def _form_of_operands(op: Operation, splats: folding.Splats) -> Operation | None
     first = forms[0]
     if not all(_is_alike(first, form) for form in forms[1:]):
         return None
-    before = Form.of(first, splats, is_inverse=True)
+    before = OtherForm.of(first, splats, is_inverse=True)
     return first if all(_is_form(value) or before.is_free(value) for value in operands) else None
 
 
@@ -79,7 +79,7 @@ def _sunk(op: Operation, splats: folding.Splats) -> Operation:
     """Replaces an op by one on values before their form, and that form of its result, which it returns."""
     form = _form_of_operands(op, splats)
     assert form is not None
-    before = Form.of(form, splats, is_inverse=True)
+    before = OtherForm.of(form, splats, is_inverse=True)
     operands = [
         operands_of(maker)[0]
         if _is_form(value) and (maker := ir.owning_op(value)) is not None

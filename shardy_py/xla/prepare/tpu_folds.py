@@ -1,4 +1,4 @@
-"""What XLA:TPU folds of single ops before it propagates shardings, beside what StableHLO does (`folds.py`).
+"""The folds of XLA:TPU before it propagates shardings, beside those of StableHLO (`folds.py`).
 
     broadcast(reshape(x))  ->  broadcast(x), if the reshape only adds or drops dimensions of one element
     slice(slice(x))        ->  slice(x)
@@ -22,17 +22,15 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder
 from shardy_py.xla.prepare import folding
 from shardy_py.xla.prepare.converted_operands import fold_converted_factors, fold_product_by_predicate
 from shardy_py.xla.prepare.convolution_folds import (
-    CONVOLUTION,
     fold_reversed_kernel,
     fold_swapped_convolution,
     fold_transposed_convolution,
     fold_transposed_operands,
 )
-from shardy_py.xla.prepare.cumulative_rows import WINDOW, fold_cumulative
-from shardy_py.xla.prepare.folds import BROADCAST, RESHAPE, TRANSPOSE
+from shardy_py.xla.prepare.cumulative_rows import fold_cumulative
+from shardy_py.xla.prepare.folds import RESHAPE
 from shardy_py.xla.prepare.fourier_products import fold_fourier
 from shardy_py.xla.prepare.product_folds import (
-    PRODUCT,
     fold_degenerate_product,
     fold_product,
     fold_product_by_vector,
@@ -40,7 +38,6 @@ from shardy_py.xla.prepare.product_folds import (
     fold_transposed_product,
 )
 from shardy_py.xla.prepare.reduce_folds import (
-    REDUCE,
     fold_reduce_of_ones,
     fold_reduce_of_reduce,
     fold_reduce_of_reshape,
@@ -129,29 +126,32 @@ def _bounds(op: Operation) -> tuple[list[int], list[int], list[int]]:
 
 
 TPU_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
-    BROADCAST: (fold_expanded_broadcast, fold_broadcast_of_reshape, fold_broadcast_of_iota),
-    TRANSPOSE: (fold_transposed_product, fold_transposed_convolution, fold_form_of_spread),
-    RESHAPE: (fold_form_of_spread,),
-    PRODUCT: (
-        fold_product_of_zeros,
-        fold_degenerate_product,
-        fold_product_by_vector,
-        fold_product,
-        fold_converted_factors,
-    ),
-    SLICE: (fold_slice_of_slice, fold_first_of_reshape),
-    REDUCE: (
-        fold_reduce_of_ones,
-        fold_reduce_of_reduce,
-        fold_reduce_of_transpose,
-        fold_reduce_of_reshape,
-        fold_sum_of_broadcast,
-    ),
-    WINDOW: (fold_cumulative,),
-    stablehlo.MultiplyOp.name: (fold_product_by_predicate,),
-    CONVOLUTION: (fold_reversed_kernel, fold_transposed_operands, fold_swapped_convolution),
-    stablehlo.FftOp.name: (fold_fourier,),
-    stablehlo.AddOp.name: (fold_added_scatter,),
-    stablehlo.ScatterOp.name: (fold_scatter_in_rows, fold_scatter_of_one, fold_scatter_of_scatter),
+    f"stablehlo.{name}": folds
+    for name, folds in {
+        "add": (fold_added_scatter,),
+        "broadcast_in_dim": (fold_expanded_broadcast, fold_broadcast_of_reshape, fold_broadcast_of_iota),
+        "convolution": (fold_reversed_kernel, fold_transposed_operands, fold_swapped_convolution),
+        "dot_general": (
+            fold_product_of_zeros,
+            fold_degenerate_product,
+            fold_product_by_vector,
+            fold_product,
+            fold_converted_factors,
+        ),
+        "fft": (fold_fourier,),
+        "multiply": (fold_product_by_predicate,),
+        "reduce": (
+            fold_reduce_of_ones,
+            fold_reduce_of_reduce,
+            fold_reduce_of_transpose,
+            fold_reduce_of_reshape,
+            fold_sum_of_broadcast,
+        ),
+        "reduce_window": (fold_cumulative,),
+        "reshape": (fold_form_of_spread,),
+        "scatter": (fold_scatter_in_rows, fold_scatter_of_one, fold_scatter_of_scatter),
+        "slice": (fold_slice_of_slice, fold_first_of_reshape),
+        "transpose": (fold_transposed_product, fold_transposed_convolution, fold_form_of_spread),
+    }.items()
 }
 """The folds of each op, tried in this order, after those of `folds.FOLDS`."""
