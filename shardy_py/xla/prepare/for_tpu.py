@@ -44,7 +44,7 @@ def simplify_for_tpu(module: ModuleOp) -> None:
             is_changed |= merge_equal_ops(block)
         known = (name for name, row in TABLE.items() if row.is_folded or row.moves_elements)
         is_changed |= fold_each(ir.find_ops(module, *_FOLDS, *known), splats, _FOLDS)
-        sunk = sink_forms(list(ir.walk_pre_order(module, include_root=False)), splats)
-        if not is_changed and not sunk:
+        is_changed |= sink_forms(list(ir.walk_pre_order(module, include_root=False)), splats)
+        if not is_changed:
             break
     erase_dead_ops(module)

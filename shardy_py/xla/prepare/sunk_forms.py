@@ -27,17 +27,25 @@ from shardy_py.xla.prepare.spread_forms import OtherForm
 _FORMS = (RESHAPE, TRANSPOSE)
 
 
-def sink_forms(ops: Iterable[Operation], splats: folding.Splats) -> list[Operation]:
-    """Puts reshapes and transpositions after the elementwise ops that read them; returns the new ones."""
-    candidates = {id(op): op for op in ops if _form_of_operands(op, splats) is not None}
+def sink_forms(ops: Iterable[Operation], splats: folding.Splats) -> bool:
+    """Puts reshapes and transpositions after the elementwise ops that read them; returns whether any was."""
+    pending, is_changed = [*ops], False
+    while sunk := [_sunk(op, splats) for op in _candidates(pending, splats)]:
+        users = (use.operation for form in sunk for use in form.results[0].uses)
+        pending, is_changed = [*{id(user): user for user in users}.values()], True
+    return is_changed
+
+
+def _candidates(ops: Iterable[Operation], splats: folding.Splats) -> list[Operation]:
+    """The ops that read all in one form, such that no such form stays behind."""
+    found = {id(op): op for op in ops if _form_of_operands(op, splats) is not None}
     while True:
-        forms = {id(v): v for op in candidates.values() for v in operands_of(op) if _is_form(v)}
+        forms = {id(v): v for op in found.values() for v in operands_of(op) if _is_form(v)}
         users = [[id(use.operation) for use in value.uses] for value in forms.values()]
-        left = {user for own in users if not all(each in candidates for each in own) for user in own}
-        if left.isdisjoint(candidates):
-            break
-        candidates = {key: op for key, op in candidates.items() if key not in left}
-    return [_sunk(op, splats) for op in candidates.values()]
+        left = {user for own in users if not all(each in found for each in own) for user in own}
+        if left.isdisjoint(found):
+            return [*found.values()]
+        found = {key: op for key, op in found.items() if key not in left}
 
 
 def _is_form(value: SSAValue) -> bool:
