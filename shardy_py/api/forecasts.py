@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py.api.program import Program
 from shardy_py.api.remarks import say
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
@@ -19,8 +20,8 @@ from shardy_py.hardware.cost import DEFAULT, CostModel
 from shardy_py.report.communication import CollectiveUse, CommunicationReport, Partitioner
 from shardy_py.report.communication.of_program import communication
 from shardy_py.report.explain import Explainer, WhyNot
+from shardy_py.xla.gspmd.missing import file_of, remarks_on_missing
 from shardy_py.xla.gspmd.understanding import require_reportable
-from shardy_py.xla.prepare.missing import file_of, remarks_on_missing
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.inlined import spmd_program
 from shardy_py.xla.targets.stage import CompileStage
@@ -97,7 +98,18 @@ class Forecasts:
     @cached_property
     def planned_by_xla(self) -> SpmdProgram:
         """The program with the collectives that XLA's partitioner adds."""
-        return spmd_program(self._result.program.module, table=self._result.values.table)
+        module, table = self._result.program.module, self._result.values.table
+        source = self._result.source
+        is_past = source.taken.is_past_steps or source is self._result.program
+        return spmd_program(module, table=table, again=None if is_past else self._changed_first)
+
+    def _changed_first(self, change: Callable[[ModuleOp], None]) -> ModuleOp:
+        """The source propagated after a change of it."""
+        source = self._result.source
+        changed = source.copy()
+        change(changed.module)
+        made = Program(changed.module, source.sources.roots, source.taken)
+        return self._result.again(made, record=False).program.module
 
     @cached_property
     def by_shardy(self) -> SpmdProgram:

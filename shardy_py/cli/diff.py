@@ -9,6 +9,7 @@ Not here: the comparison (`report/difference.py`).
 from __future__ import annotations
 
 import argparse
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from shardy_py.base.progress import progress
@@ -32,9 +33,12 @@ from shardy_py.cli.understood import write_remarks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from xdsl.dialects.builtin import ModuleOp
+
     from shardy_py.mlir.value_table import ValueTable
     from shardy_py.report.communication import Partitioner
     from shardy_py.report.difference import Figures
+    from shardy_py.xla.spmd.from_program import SpmdProgram
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -114,27 +118,39 @@ def _program(
     """The values of a program, propagated if requested, and its costs; calls `begin` for three steps."""
     from shardy_py.api import pipeline
     from shardy_py.indexing.layout.formats import TARGETS
+    from shardy_py.mlir.cloning import clone
     from shardy_py.mlir.movements import recorded
     from shardy_py.mlir.value_table import ValueTable
     from shardy_py.report.communication.of_program import communication, sending_program
     from shardy_py.report.difference import Figures
     from shardy_py.report.memory import memory_report
-    from shardy_py.xla.prepare.missing import remarks_on_missing
+    from shardy_py.xla.gspmd.missing import remarks_on_missing
+    from shardy_py.xla.spmd.inlined import spmd_program
     from shardy_py.xla.targets.stage import model_of, stage_of
 
     begin(f"reading {source.file}")
     program = program_of(source, options, has_steps=options.propagate)
-    module = program.module
+    module, given = program.module, program.copy().module if options.propagate else None
     write_remarks(remarks_on_missing(module), source.file, log)
     begin(f"propagating {source.file}")
     with recorded() as events:
         if options.propagate:
             module = pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
 
+    def again(change: Callable[[ModuleOp], None]) -> ModuleOp:
+        assert given is not None
+        changed = clone(given, {})
+        change(changed)
+        return pipeline.finish(pipeline.propagate(pipeline.prepare(changed)))
+
+    @cache
+    def planned() -> SpmdProgram:
+        return spmd_program(module, again=None if given is None else again)
+
     def costs(partitioner: Partitioner | None) -> Figures:
         begin(f"costs of {source.file}")
         stage = None if options.target in TARGETS else stage_of(options.target)
-        about: Any = {"partitioner": partitioner, "taken": program.taken}
+        about: Any = {"partitioner": partitioner, "taken": program.taken, "spmd": planned}
         model = model_of(options.model, stage)
         with argument("--model", options.model or options.target, parts_only=True):
             bill = communication(module, model, events, **about, stage=stage)[1]

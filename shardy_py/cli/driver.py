@@ -42,8 +42,8 @@ from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
 from shardy_py.passes import PassCall
 from shardy_py.passes.partitioned import Before
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
+from shardy_py.xla.gspmd.missing import remarks_on_missing
 from shardy_py.xla.gspmd.understanding import foreign_shardings, require_understood, split_imports
-from shardy_py.xla.prepare.missing import remarks_on_missing
 from shardy_py.xla.prepare.taken import Taken, how_taken, run_steps
 
 _RULE = f"===-{'-' * 73}-==="

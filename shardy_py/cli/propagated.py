@@ -5,7 +5,7 @@ Not here: the run (`driver.py`), the reports (`reports.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import field
 from typing import TYPE_CHECKING
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
     from shardy_py.api import Program, Result
     from shardy_py.cli.reports import Evidence
+    from shardy_py.hardware import AxisPlacement
     from shardy_py.passes import PassCall
     from shardy_py.passes.runner import Record
     from shardy_py.report.communication import CommunicationReport
     from shardy_py.report.compiled import CompiledReport
     from shardy_py.report.verdict import Verdict
     from shardy_py.xla.prepare.taken import Taken
+    from shardy_py.xla.spmd.from_program import SpmdProgram
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,36 @@ def communication_of(evidence: Evidence, model: str) -> CommunicationReport:
     record = () if evidence.record is None else evidence.record.events
     stage = stage_of(evidence.target)
     by, taken, priced = evidence.partitioner, evidence.taken, model_of(model or None, stage)
-    return communication(evidence.after, priced, record, partitioner=by, taken=taken, stage=stage)[1]
+    spmd, after = _planned(evidence), evidence.after
+    return communication(after, priced, record, partitioner=by, taken=taken, stage=stage, spmd=spmd)[1]
+
+
+def sending(
+    evidence: Evidence, placement: AxisPlacement | None = None, *, has_stage: bool = False
+) -> tuple[SpmdProgram, CommunicationReport]:
+    """Returns the program with the collectives that the report on communication has, and that report."""
+    from shardy_py.hardware.cost import DEFAULT, CostModel
+    from shardy_py.report.communication.of_program import sending_program
+
+    record = () if evidence.record is None else evidence.record.events
+    model = DEFAULT if placement is None else CostModel.of(placement)
+    return sending_program(
+        evidence.after,
+        record,
+        partitioner=evidence.partitioner,
+        taken=evidence.taken,
+        model=model,
+        by_xla=has_stage,
+        spmd=_planned(evidence),
+    )
+
+
+def _planned(evidence: Evidence) -> Callable[[], SpmdProgram] | None:
+    """Makes the program that XLA partitions, with the one before the passes; None if that is not known."""
+    if evidence.before is None:
+        return None
+    result = result_of(evidence.after, evidence.before, evidence.record, evidence.taken)
+    return lambda: result.forecasts.planned_by_xla
 
 
 def compiled_for(evidence: Evidence, target: str) -> CompiledReport:

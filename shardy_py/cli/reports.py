@@ -25,15 +25,13 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from shardy_py.cli.propagated import BeforePasses
-    from shardy_py.hardware import AxisPlacement
     from shardy_py.passes.partitioned import Partitioned
     from shardy_py.passes.runner import Record
-    from shardy_py.report.communication import CommunicationReport, Partitioner
+    from shardy_py.report.communication import Partitioner
     from shardy_py.report.explain import Explainer
     from shardy_py.report.time import TimeReport
     from shardy_py.run.proof import Shapes
     from shardy_py.xla.prepare.taken import Taken
-    from shardy_py.xla.spmd.from_program import SpmdProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ class ReportRow:
     is_repeatable: whether the flag may be given several times, with different arguments.
     has_rows: whether it can be CSV.
     check: raises `ShardyError` for an argument that is invalid for any program.
-    tries: whether its text tries changes of the program before the passes.
+    tries: whether it propagates the program before the passes again: changed, or as a compiler simplifies it.
     needs_shardings: whether it says little about a program without shardings and the lines of its source.
     """
 
@@ -163,12 +161,13 @@ def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, 
 
 
 def _memory(evidence: Evidence, target: str) -> FlagReport:
+    from shardy_py.cli.propagated import sending
     from shardy_py.report.memory import memory_json, memory_report
     from shardy_py.xla.gspmd.understanding import require_reportable
 
     require_reportable(evidence.after)
     report = memory_report(
-        evidence.after, target or evidence.target or _DEFAULT_LAYOUTS, lambda: _sending(evidence)[0]
+        evidence.after, target or evidence.target or _DEFAULT_LAYOUTS, lambda: sending(evidence)[0]
     )
     return FlagReport(lambda: str(report), lambda: memory_json(report), report.to_csv)
 
@@ -218,6 +217,7 @@ def _chakra(evidence: Evidence, argument: str) -> FlagReport:
 
 
 def _time_report(evidence: Evidence, hardware: str) -> TimeReport:
+    from shardy_py.cli.propagated import sending
     from shardy_py.hardware import placement_of
     from shardy_py.report.time import time_report
     from shardy_py.xla.gspmd.understanding import require_reportable
@@ -228,21 +228,8 @@ def _time_report(evidence: Evidence, hardware: str) -> TimeReport:
     placement = stage.placement if stage and not hardware else placement_of(hardware or DEFAULT_HARDWARE)
     if stage is not None:
         stage = CompileStage(placement)
-    program, bill = _sending(evidence, placement, has_stage=stage is not None)
+    program, bill = sending(evidence, placement, has_stage=stage is not None)
     return time_report(program, placement, bill=bill if bill.partitioner == "shardy" else None, stage=stage)
-
-
-def _sending(
-    evidence: Evidence, placement: AxisPlacement | None = None, *, has_stage: bool = False
-) -> tuple[SpmdProgram, CommunicationReport]:
-    """The program with the collectives that the report on communication has, and that report."""
-    from shardy_py.hardware.cost import DEFAULT, CostModel
-    from shardy_py.report.communication.of_program import sending_program
-
-    record = () if evidence.record is None else evidence.record.events
-    model = DEFAULT if placement is None else CostModel.of(placement)
-    by, taken, after = evidence.partitioner, evidence.taken, evidence.after
-    return sending_program(after, record, partitioner=by, taken=taken, model=model, by_xla=has_stage)
 
 
 def _explanation(evidence: Evidence, value: str) -> FlagReport:
@@ -327,6 +314,7 @@ REPORTS: tuple[ReportRow, ...] = (
         check=_check_target,
         needs_record=True,
         has_rows=True,
+        tries=True,
     ),
     ReportRow(
         *("verdict", "verdict", _verdict, "MODEL", ""),
@@ -352,6 +340,7 @@ REPORTS: tuple[ReportRow, ...] = (
         check=_check_hardware,
         needs_record=True,
         has_rows=True,
+        tries=True,
     ),
     ReportRow(
         *("compile", "compiled", _compiled, "HARDWARE", None),
@@ -367,12 +356,14 @@ REPORTS: tuple[ReportRow, ...] = (
         "Write a trace of a step on one device, which Perfetto opens (default hardware: tpu-v5p)",
         check=_check_file_and_hardware,
         needs_record=True,
+        tries=True,
     ),
     ReportRow(
         *("chakra", "chakra", _chakra, "DIR[,HARDWARE]", None),
         "Write a Chakra execution trace of a step for each device, which ASTRA-sim reads",
         check=_check_file_and_hardware,
         needs_record=True,
+        tries=True,
     ),
     ReportRow(
         *("explain", "explanations", _explanation, "VALUE", None),

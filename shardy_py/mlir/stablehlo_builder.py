@@ -77,8 +77,7 @@ class StablehloBuilder:
         **attributes: object,
     ) -> Operation:
         """Inserts `stablehlo.<name>` with those result types; attributes are Python values, None: absent."""
-        kinds = _kinds(name)
-        properties = {key: kinds[key].encode(value) for key, value in attributes.items() if value is not None}
+        properties = encoded(name, **attributes)
         op_class = OPS.op_class(name)
         op = ir.build_operation(op_class, operands, types, properties, {}, self.location, None, regions)
         ir.place_before(op, self.anchor)
@@ -228,6 +227,12 @@ class StablehloBuilder:
         results = body(StablehloBuilder(end, location=self.location), arguments)
         ir.attach_operands(end, results)
         return Region(block)
+
+
+def encoded(name: str, **attributes: object) -> dict[str, Attribute]:
+    """The attributes of `stablehlo.<name>` from Python values, None: absent."""
+    kinds = _kinds(name)
+    return {key: kinds[key].encode(value) for key, value in attributes.items() if value is not None}
 
 
 def with_shardings(op: Operation, shardings: Sequence[TensorSharding]) -> None:

@@ -123,7 +123,8 @@ def tried(
 def report_like(report: CommunicationReport, result: Result) -> CommunicationReport:
     """Returns the report on another result by the partitioner, links and target of a report."""
     module, by, stage = result.program.module, report.partitioner, report.stage
-    return communication(module, report.model, partitioner=by, stage=stage)[1]
+    planned = None if stage is None else lambda: result.forecasts.planned_by_xla
+    return communication(module, report.model, partitioner=by, stage=stage, spmd=planned)[1]
 
 
 def outcome_of(result: Result, report: CommunicationReport) -> Outcome:

@@ -108,7 +108,6 @@ class PlannedUses:
         self.model = model
         self.meshes = program.meshes
         self.originals = program.originals
-        self.entries = program.values.by_value
         self.runs = program.runs
         self.shardings = ShardingReader()
         self._known_axes: dict[tuple[int, bool, tuple[str, ...]], tuple[tuple[int, ...], Axes | None]] = {}
@@ -170,7 +169,7 @@ class PlannedUses:
         op = source_op(sent.step)
         end = of_kind(next(iter(blocks_of(function))).last_op, Operation)
         axes = self._axes(sent.collective, op or end)
-        entry = None if op is None or not op.results else self.entries.get(id(op.results[0]))
+        entry = None if op is None else program.entry(op)
         is_sum = sent.collective.kind == "all_reduce" and sent.step is not None and op is not None
         result = program.result_sharding(sent.step) if is_sum and sent.step and sent.step.results else None
         names = ("", "") if entry is None else (entry.name, entry.function)

@@ -120,16 +120,20 @@ def sending_program(
     taken: Taken | None = None,
     model: CostModel = DEFAULT,
     by_xla: bool = False,
+    spmd: Callable[[], SpmdProgram] | None = None,
 ) -> tuple[SpmdProgram, CommunicationReport]:
     """Returns a finished program with its collectives, as reports on time and memory read it.
 
     With the report on the collectives, which is that of `communication` for these arguments.
     by_xla: whether they are those of XLA's partitioner if none is given, for a compiler that goes on with it.
+    spmd: as for `communication`.
     """
     if by_xla and partitioner is None:
         try:
-            return sending_program(module, record, partitioner="xla", taken=taken, model=model)
+            return sending_program(module, record, partitioner="xla", taken=taken, model=model, spmd=spmd)
         except ShardyError:
             partitioner = "shardy"
-    made, report = communication(module, model, record, partitioner=partitioner, taken=taken)
+    made, report = communication(module, model, record, partitioner=partitioner, taken=taken, spmd=spmd)
+    if report.partitioner == "xla" and spmd is not None:
+        return spmd(), report
     return spmd_program(made, is_planned=report.partitioner == "xla"), report

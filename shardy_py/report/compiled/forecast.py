@@ -53,10 +53,11 @@ def forecast_values(program: SpmdProgram, compiler: Compiler, model: CostModel) 
     Raises:
         ShardyError: a mesh has too many devices to list them, or a tensor has a dynamic shape.
     """
-    made, uses = CompiledProgram(program, compiler), IssuedUses(program, model)
+    made = CompiledProgram(program, compiler)
+    uses = IssuedUses(made.program, model)
     found: list[ForecastValue] = []
     issue = 0
-    for function in program.entries:
+    for function in made.program.entries:
         plan = made.plan(function)
         places = places_of(plan.body)
         for each in plan.issued:

@@ -245,8 +245,7 @@ def time_report(
     hardware, meshes = placement.hardware, [m for m in program.meshes.values() if not m.is_maximal]
     links = axis_links(placement, meshes) if model is None else ()
     model = (CostModel.of(placement) if model is None else model).on(meshes)
-    entries = program.entries
-    bill = bill if len(entries) == 1 else None  # whose collectives are not known by entry function
+    bill = bill if len(program.entries) == 1 else None  # whose collectives are not known by entry function
     mesh = max(meshes, key=lambda mesh: mesh.device_count, default=Mesh(()))
     compiler = None if stage is None or not program.is_planned else stage.compiler
     made = None if compiler is None else CompiledProgram.of(program, compiler)
@@ -260,7 +259,7 @@ def time_report(
             stage=words,
             reached=REACHED if has_kernels(hardware, made) else 1.0,
         )
-        for function in entries
+        for function in program.entries
     ]
     if not reports:
         raise ShardyError("the module has no function with a body: its time cannot be estimated")

@@ -125,6 +125,7 @@ def _estimated(
 ) -> MemoryEstimate:
     on_chip = None if chip is None else _compiled(program, chip)
     program = program if on_chip is None else on_chip.program
+    function = program.own(function)
     block, plan = program.planned(function)
     made_of: Mapping[int, Issued] = {}
     if on_chip is not None and program.is_planned:

@@ -15,7 +15,7 @@ XLA does this function by function, before calls are inlined. Not here: which va
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
@@ -30,7 +30,7 @@ from shardy_py.mlir.nesting import innermost_first
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.ops import TABLE
 from shardy_py.propagation.graph.liveness import dead_ops, is_dead
-from shardy_py.xla.prepare.folding import Splats, constant_before, narrowed
+from shardy_py.xla.prepare.folding import Fold, Splats, constant_before, narrowed
 from shardy_py.xla.prepare.folds import FOLDS
 
 
@@ -43,13 +43,13 @@ def fold(module: ModuleOp) -> None:
     splats = Splats()
     known = (name for name, row in TABLE.items() if row.is_folded or row.moves_elements)
     has_cases = CaseOp.name in ir.op_names(module)
-    _fold_each(ir.find_ops(module, *FOLDS, *known), splats)
+    fold_each(ir.find_ops(module, *FOLDS, *known), splats)
     while has_cases and (
         users := [
             u for op in innermost_first(ir.find_ops(module, CaseOp.name)) for u in _choose_branch(op, splats)
         ]
     ):
-        _fold_each(users, splats)
+        fold_each(users, splats)
     sorts_and_reduces = ir.find_ops(module, SortOp.name, ReduceOp.name)
     for sort in sorts_and_reduces:
         if isinstance(sort, SortOp):
@@ -59,18 +59,21 @@ def fold(module: ModuleOp) -> None:
             _narrow_reduce(reduce)
 
 
-def _fold_each(pending: Iterable[Operation], splats: Splats) -> None:
-    """Folds these ops, then the users of what has changed, until nothing changes."""
-    is_first = True
+def fold_each(
+    pending: Iterable[Operation], splats: Splats, folds: Mapping[str, Sequence[Fold]] = FOLDS
+) -> bool:
+    """Folds these ops, then the users of what has changed, until nothing changes; returns whether any did."""
+    is_first, is_changed = True, False
     while pending:
         following: dict[int, Operation] = {}
         for op in pending:
             if op.parent is None or SHARDING in op.attributes:
                 continue
-            for apply in FOLDS.get(op.name, ()):
+            for apply in folds.get(op.name, ()):
                 value = apply(op, splats)
                 if value is not None:
                     _replace(op, value)
+                    is_changed = True
                     break
             else:
                 value = next(iter(op.results))  # faster than an index: xDSL's tuple has its own `__getitem__`
@@ -81,6 +84,7 @@ def _fold_each(pending: Iterable[Operation], splats: Splats) -> None:
                     splats.forget(user.results[0])
                     following[id(user)] = user
         pending, is_first = following.values(), False
+    return is_changed
 
 
 def _replace(op: Operation, value: SSAValue) -> None:

@@ -33,7 +33,7 @@ from shardy_py.mlir.scalars import Scalars
 from shardy_py.mlir.symbols import MAIN, Symbols, function_name, functions_of
 from shardy_py.mlir.typed import of_kind
 from shardy_py.mlir.value_shardings import ShardingReader
-from shardy_py.mlir.value_table import ValueTable
+from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.ops import TABLE, Control, OpRecord, TensorType
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
@@ -68,6 +68,9 @@ def entered_operand(step: PlannedOp, operand: int) -> int:
     return name[1] if isinstance(name, tuple) and isinstance(name[1], int) else operand
 
 
+Again = Callable[[Callable[[ModuleOp], None]], ModuleOp]
+
+
 @releases.following
 @dataclass(eq=False)
 class SpmdProgram:
@@ -75,7 +78,8 @@ class SpmdProgram:
 
     originals: for ops of inlined functions, those of the program with calls. is_planned: whether collectives
     are planned; otherwise the program has them all. table: the values, for those who have them; see `values`.
-    release: whose XLA partitions it.
+    release: whose XLA partitions it. again: propagates the program that it was made from as another function
+    changes that first, in place, and returns the propagated module; None: that program is not known.
     The module must not change while this is in use.
     """
 
@@ -84,6 +88,7 @@ class SpmdProgram:
     is_planned: bool = True
     table: ValueTable | None = None
     release: releases.Release = field(default_factory=releases.current)
+    again: Again | None = None
 
     @cached_property
     def meshes(self) -> dict[str, Mesh]:
@@ -127,6 +132,14 @@ class SpmdProgram:
         if function not in self._blocks:
             self._blocks[function] = block_of(function, self.meshes)
         return self._blocks[function]
+
+    def own(self, function: FuncOp) -> FuncOp:
+        """The function of this program that a function of the one that it was made from became."""
+        return function
+
+    def entry(self, op: Operation) -> ValueEntry | None:
+        """The first result of an op, with its name in the program that reports are on; None without one."""
+        return self.values.by_value.get(id(op.results[0])) if op.results else None
 
     def result_sharding(self, step: PlannedOp) -> TensorSharding | None:
         """Returns the sharding of the first result of a step that an op of the program is."""

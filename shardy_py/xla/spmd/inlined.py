@@ -15,19 +15,19 @@ from shardy_py.mlir.movements import Copies, recorded
 from shardy_py.mlir.value_table import ValueTable
 from shardy_py.passes import pipelines
 from shardy_py.passes.runner import run_passes
-from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.spmd.from_program import Again, SpmdProgram
 
 
 def spmd_program(
-    module: ModuleOp, *, is_planned: bool = True, table: ValueTable | None = None
+    module: ModuleOp, *, is_planned: bool = True, table: ValueTable | None = None, again: Again | None = None
 ) -> SpmdProgram:
     """Returns a propagated program as XLA partitions it, with its calls inlined.
 
     The module itself if it has no calls. is_planned: whether XLA's partitioner adds collectives to it. table:
-    of the module, for those who have it.
+    of the module, for those who have it. again: as of `SpmdProgram`.
     """
     if not find_ops(module, CallOp.name):
-        return SpmdProgram(module, is_planned=is_planned, table=table)
+        return SpmdProgram(module, is_planned=is_planned, table=table, again=again)
     copy = clone(module, {})
     sources = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
     with recorded() as events:
@@ -36,4 +36,4 @@ def spmd_program(
         for old, new in event.values.items() if isinstance(event, Copies) else ():
             if isinstance(old, OpResult) and isinstance(new, OpResult) and old.op in sources:
                 sources[new.op] = sources[old.op]
-    return SpmdProgram(copy, sources, is_planned)
+    return SpmdProgram(copy, sources, is_planned, again=again)

@@ -24,31 +24,11 @@ from shardy_py.mlir.dialects.stablehlo import (
     TransposeOp,
 )
 from shardy_py.ops import OpRecord, TensorType
+from shardy_py.xla.prepare.cumulative_rows import cumulative_along
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 
 _ROW: Final = 128
-
-
-def cumulative_along(record: OpRecord) -> int | None:
-    """Returns the dimension along which windows begin at the first element and end at each; None for others.
-
-    >>> x, zero = TensorType((4, 8), "f32"), TensorType((), "f32")
-    >>> windows = {"window_dimensions": (1, 8), "padding": ((0, 0), (7, 0))}
-    >>> cumulative_along(OpRecord(ReduceWindowOp.name, (x, zero), (x,), windows))
-    1
-    """
-    types, windows = record.operands[:1], record.attributes.get("window_dimensions") or ()
-    if len(record.results) != 1 or types[0] is None or record.results != types:
-        return None
-    along = [i for i, size in enumerate(windows) if size > 1]
-    dilated = ("window_strides", "base_dilations", "window_dilations")
-    if len(along) != 1 or any(set(record.attributes.get(name) or (1,)) != {1} for name in dilated):
-        return None
-    size = types[0].shape[along[0]] or 0
-    padding = [(size - 1, 0) if i == along[0] else (0, 0) for i in range(len(windows))]
-    is_whole = windows[along[0]] == size and [*record.attributes.get("padding", ())] == padding
-    return along[0] if is_whole else None
 
 
 def in_rows(step: PlannedOp, combiner: str | None) -> Sequence[PlannedOp]:

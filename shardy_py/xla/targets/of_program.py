@@ -5,21 +5,80 @@ Not here: the passes (`compiled.py`), reports (`report/`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
+from shardy_py.base import releases
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
+from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.spmd.inlined import spmd_program
 from shardy_py.xla.spmd.walk import Block, ProgramPlan, plan_program
 
 if TYPE_CHECKING:
     from shardy_py.xla.targets.combining import Issued
     from shardy_py.xla.targets.compiled import CompiledPlan, Compiler
+
+
+class RepropagatedProgram(SpmdProgram):
+    """A program that was propagated again, as a compiler simplifies it before that.
+
+    base: the one that reports are on. Functions and ops of the latter stand for those at the same locations.
+    """
+
+    def __init__(self, base: SpmdProgram, made: SpmdProgram) -> None:
+        super().__init__(made.module, _Originals(base, made), made.is_planned, made.table, base.release)
+        self.base = base
+        self._own = dict(zip(base.entries, self.entries, strict=True))
+
+    @override
+    def own(self, function: FuncOp) -> FuncOp:
+        return self._own.get(function, function)
+
+    @override
+    def entry(self, op: Operation) -> ValueEntry | None:
+        original = self.originals.get(op)
+        return None if original is None else self.base.entry(original)
+
+
+class _Originals(Mapping[Operation, Operation]):
+    """By op that of the program that reports are on, at its location, if possible of its name."""
+
+    def __init__(self, base: SpmdProgram, made: SpmdProgram) -> None:
+        self._base, self._made = base, made
+
+    @cached_property
+    def _found(self) -> dict[Operation, Operation]:
+        places: dict[tuple[int, str], Operation] = {}
+        for op in walk_pre_order(self._base.module):
+            for name in (op.name, ""):
+                places.setdefault((id(op.location), name), op)
+        pairs = (
+            (op, places.get((id(op.location), op.name)) or places.get((id(op.location), "")))
+            for op in walk_pre_order(self._made.module)
+        )
+        return {op: self._base.originals.get(old, old) for op, old in pairs if old is not None}
+
+    @override
+    def __getitem__(self, op: Operation) -> Operation:
+        return self._found[op]
+
+    @override
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(self._found)
+
+    @override
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 class SimplifiedProgram(SpmdProgram):
@@ -37,8 +96,18 @@ class SimplifiedProgram(SpmdProgram):
         self.result_sharding = base.result_sharding
         self._made: dict[FuncOp, tuple[Block, ProgramPlan]] = {}
 
+    @override
+    def own(self, function: FuncOp) -> FuncOp:
+        return self.base.own(function)
+
+    @override
+    def entry(self, op: Operation) -> ValueEntry | None:
+        return self.base.entry(op)
+
+    @override
     def planned(self, function: FuncOp) -> tuple[Block, ProgramPlan]:
         """The block of a function as simplified, and what is sent for it."""
+        function = self.own(function)
         if function not in self._made:
             block = self.base.block(function)
             simple = self.simplify(block)
@@ -48,6 +117,7 @@ class SimplifiedProgram(SpmdProgram):
             self._made[function] = simple, plan
         return self._made[function]
 
+    @override
     def block(self, function: FuncOp) -> Block:
         """The block of a function as simplified."""
         return self.planned(function)[0]
@@ -65,6 +135,10 @@ class CompiledProgram:
     _known: dict[FuncOp, CompiledPlan] = field(default_factory=dict[FuncOp, "CompiledPlan"], init=False)
 
     def __post_init__(self) -> None:
+        again, rewrite = self.program.again, self.compiler.rewrite
+        if self.program.is_planned and again is not None and rewrite is not None:
+            with releases.of(self.program.release), without_collection():
+                self.program = RepropagatedProgram(self.program, spmd_program(again(rewrite)))
         if self.program.is_planned and self.compiler.simplify is not None:
             self.program = SimplifiedProgram(self.program, self.compiler.simplify, self.compiler.loops)
 
@@ -84,6 +158,7 @@ class CompiledProgram:
         """
         from shardy_py.xla.targets.compiled import compiled
 
+        function = self.program.own(function)
         if function not in self._known:
             with without_collection():  # all of it is kept
                 self._known[function] = compiled(*self.program.planned(function), self.compiler)

@@ -23,6 +23,7 @@ from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.xla.prepare.selection_sorts import selects_few
 from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, edited, used
 from shardy_py.xla.spmd.tiling import Tiling
@@ -31,7 +32,7 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.padded_joins import with_padded_joins
 from shardy_py.xla.targets.repeated import without_repetition
 from shardy_py.xla.targets.reversed_kernels import with_reversed_window
-from shardy_py.xla.targets.selections import called, selects_few, sorted_selection
+from shardy_py.xla.targets.selections import called, sorted_selection
 from shardy_py.xla.targets.stable_sorts import sorted_with_places
 
 _NUMBERS = "dot_dimension_numbers"
@@ -130,7 +131,7 @@ class _Simplifier:
         return (edited(step, made, operands=inner.operands),)
 
     def unfolded(self, step: PlannedOp) -> Sequence[PlannedOp]:
-        """A product of what its operands transpose; their free dimensions keep their order."""
+        """A product of matrices that its operands transpose."""
         if len(step.operands) != len(step.record.operands):
             return ()
         found = [self._untransposed(name) for name in step.operands]
@@ -278,7 +279,7 @@ def _swapped(product: OpRecord, order: tuple[int, ...], transpose: OpRecord) -> 
 def _folded(
     product: OpRecord, orders: tuple[tuple[int, ...] | None, ...], types: tuple[TensorType | None, ...]
 ) -> OpRecord | None:
-    """The product of operands before they were transposed; None if its result would be transposed.
+    """The product of operands before they were transposed; None if one is not a matrix, in batches that stay.
 
     orders: by operand the permutation of its dimensions, None for those that are not transposed.
     """
@@ -288,8 +289,10 @@ def _folded(
         ("lhs", "rhs"), orders, types, numbers.batching, numbers.contracting, strict=True
     ):
         before = order or tuple(range(len(_shape(type_))))
-        free = [at for i, at in enumerate(before) if i not in batch and i not in contracting]
-        if free != sorted(free):
+        free = [i for i in range(len(before)) if i not in batch and i not in contracting]
+        if order is not None and not (
+            len(free) == len(contracting) == 1 and all(before[i] == i for i in batch)
+        ):
             return None
         attributes[f"{side}_batching_dimensions"] = tuple(before[i] for i in batch)
         attributes[f"{side}_contracting_dimensions"] = tuple(before[i] for i in contracting)

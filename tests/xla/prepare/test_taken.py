@@ -10,7 +10,7 @@ import pytest
 
 from shardy_py.api import Options, Program, Result, propagate
 from shardy_py.base.releases import NEWEST
-from shardy_py.xla.prepare.missing import remarks_on_missing
+from shardy_py.xla.gspmd.missing import remarks_on_missing
 from shardy_py.xla.prepare.taken import IN_SHELL, MARK, how_taken
 from shardy_py.xla.prepare.written_by_jax import TRACES, verdict
 

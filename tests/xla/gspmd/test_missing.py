@@ -9,7 +9,7 @@ import pytest
 from shardy_py import P, Program, propagate
 from shardy_py.cli.opt import main
 from shardy_py.mlir.dialects import parse_module
-from shardy_py.xla.prepare.missing import remarks_on_missing
+from shardy_py.xla.gspmd.missing import remarks_on_missing
 
 PLAIN = """
 func.func @main(%a: tensor<8x16xf32>) -> tensor<8x16xf32> {

@@ -2,7 +2,7 @@
 
     for remark in remarks_on_missing(module): ...
 
-Not here: shardings that are there in another form (`xla/gspmd/understanding.py`).
+Not here: shardings that are there in another form (`understanding.py`).
 """
 
 from __future__ import annotations

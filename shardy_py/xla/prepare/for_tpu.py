@@ -1,0 +1,50 @@
+"""The program as XLA:TPU simplifies it before it propagates shardings, unlike XLA:CPU and XLA:GPU.
+
+    simplify_for_tpu(module)        in place, after `xla-before-propagation-pipeline`
+
+What it sends follows from the shardings of that program: a table that is read as it is, not transposed first,
+gets another one. Known from dumps of XLA:TPU's passes: simplification-1 (cse, algsimp, dce),
+simplification-2 (reshape-mover), then xla-partitioner (shardy-xla, tpu-spmd-partitioning).
+
+Not here: the simplifications (`tpu_folds.py`, `sunk_forms.py`, `equal_ops.py`), those whose shardings do not
+depend on them (`xla/targets/simplified.py`).
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.mlir import ir
+from shardy_py.mlir.dialects.chlo import TopKOp
+from shardy_py.ops import TABLE
+from shardy_py.xla.prepare.equal_ops import merge_equal_ops
+from shardy_py.xla.prepare.fold import erase_dead_ops, fold_each
+from shardy_py.xla.prepare.folding import Splats
+from shardy_py.xla.prepare.folds import FOLDS
+from shardy_py.xla.prepare.selection_sorts import sorted_selection
+from shardy_py.xla.prepare.sunk_forms import sink_forms
+from shardy_py.xla.prepare.tpu_folds import TPU_FOLDS
+
+_ROUNDS = 8
+"""XLA repeats a pipeline until nothing changes, too; real programs need two or three rounds."""
+_FOLDS = {name: (*FOLDS.get(name, ()), *TPU_FOLDS.get(name, ())) for name in {*FOLDS, *TPU_FOLDS}}
+
+
+def simplify_for_tpu(module: ModuleOp) -> None:
+    """Simplifies a program without calls in place."""
+    for op in ir.find_ops(module, TopKOp.name):
+        found = sorted_selection(op)
+        for old, new in zip(op.results, found or op.results, strict=True):
+            ir.replace_uses(old, new)
+    splats = Splats()
+    for _ in range(_ROUNDS):
+        erase_dead_ops(module)
+        is_changed = False
+        for block in ir.blocks_of(module):
+            is_changed |= merge_equal_ops(block)
+        known = (name for name, row in TABLE.items() if row.is_folded or row.moves_elements)
+        is_changed |= fold_each(ir.find_ops(module, *_FOLDS, *known), splats, _FOLDS)
+        is_changed |= sink_forms(list(ir.walk_pre_order(module, include_root=False)), splats)
+        if not is_changed:
+            break
+    erase_dead_ops(module)

@@ -1,0 +1,105 @@
+"""Reshapes and transpositions after elementwise ops instead of before them, as XLA:TPU puts them.
+
+    add(reshape(a), reshape(b))                  ->  reshape(add(a, b))
+    multiply(transpose(a), broadcast of scalar)  ->  transpose(multiply(a, broadcast of scalar))
+
+Only if no reshape stays behind: all users of each are such ops. Source: openxla/xla,
+xla/hlo/transforms/simplifiers/reshape_mover.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from shardy_py.mlir import ir
+from shardy_py.mlir.dialects.traits import is_dead_when_unused
+from shardy_py.mlir.holders import SHARDING
+from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.plain import plain
+from shardy_py.mlir.stablehlo_builder import resized
+from shardy_py.ops import TABLE
+from shardy_py.xla.prepare import folding
+from shardy_py.xla.prepare.folds import RESHAPE, TRANSPOSE
+from shardy_py.xla.prepare.spread_forms import OtherForm
+
+_FORMS = (RESHAPE, TRANSPOSE)
+
+
+def sink_forms(ops: Iterable[Operation], splats: folding.Splats) -> bool:
+    """Puts reshapes and transpositions after the elementwise ops that read them; returns whether any was."""
+    pending, is_changed = [*ops], False
+    while sunk := [_sunk(op, splats) for op in _candidates(pending, splats)]:
+        users = (use.operation for form in sunk for use in form.results[0].uses)
+        pending, is_changed = [*{id(user): user for user in users}.values()], True
+    return is_changed
+
+
+def _candidates(ops: Iterable[Operation], splats: folding.Splats) -> list[Operation]:
+    """The ops that read all in one form, such that no such form stays behind."""
+    found = {id(op): op for op in ops if _form_of_operands(op, splats) is not None}
+    while True:
+        forms = {id(v): v for op in found.values() for v in operands_of(op) if _is_form(v)}
+        users = [[id(use.operation) for use in value.uses] for value in forms.values()]
+        left = {user for own in users if not all(each in found for each in own) for user in own}
+        if left.isdisjoint(found):
+            return [*found.values()]
+        found = {key: op for key, op in found.items() if key not in left}
+
+
+def _is_form(value: SSAValue) -> bool:
+    """True for a reshape or transposition: those that can be computed in another form are folded before."""
+    op = value.op if isinstance(value, OpResult) else None
+    if op is None or op.name not in _FORMS or SHARDING in op.attributes:
+        return False
+    return folding.is_static(value, *operands_of(op))
+
+
+def _form_of_operands(op: Operation, splats: folding.Splats) -> Operation | None:
+    """The form in which an elementwise op reads all that has a shape of its own; None: not in one form."""
+    if len(op.results) != 1 or op.regions or SHARDING in op.attributes:
+        return None
+    if not TABLE[op.name].is_elementwise or not is_dead_when_unused(op) or not folding.is_static(*op.results):
+        return None
+    operands = operands_of(op)
+    forms = [maker for value in operands if _is_form(value) and (maker := ir.owning_op(value)) is not None]
+    sizes = folding.sizes_of(op.results[0])
+    if not forms or any(folding.sizes_of(form.results[0]) != sizes for form in forms):
+        return None
+    first = forms[0]
+    if not all(_is_alike(first, form) for form in forms[1:]):
+        return None
+    before = OtherForm.of(first, splats, is_inverse=True)
+    return first if all(_is_form(value) or before.is_free(value) for value in operands) else None
+
+
+def _is_alike(form: Operation, other: Operation) -> bool:
+    """True if both make the same of values of one shape."""
+    shapes = [folding.sizes_of(operands_of(each)[0]) for each in (form, other)]
+    if form.name != other.name or shapes[0] != shapes[1]:
+        return False
+    orders = [plain(each.properties["permutation"]) for each in (form, other) if each.name == TRANSPOSE]
+    return not orders or orders[0] == orders[1]
+
+
+def _sunk(op: Operation, splats: folding.Splats) -> Operation:
+    """Replaces an op by one on values before their form, and that form of its result, which it returns."""
+    form = _form_of_operands(op, splats)
+    assert form is not None
+    before = OtherForm.of(form, splats, is_inverse=True)
+    operands = [
+        operands_of(maker)[0]
+        if _is_form(value) and (maker := ir.owning_op(value)) is not None
+        else before.made_of(value, op)
+        for value in operands_of(op)
+    ]
+    type_ = resized(op.results[0], before.made)
+    made = folding.make(op, op.name.removeprefix("stablehlo."), operands, dict(op.properties), type_)
+    properties: dict[str, Attribute] = dict(form.properties)
+    new = folding.make(op, form.name.removeprefix("stablehlo."), [made], properties)
+    ir.replace_uses(op.results[0], new)
+    ir.erase(op)
+    maker = ir.owning_op(new)
+    assert maker is not None
+    return maker

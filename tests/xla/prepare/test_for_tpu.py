@@ -1,0 +1,257 @@
+"""Programs as XLA:TPU simplifies them before it propagates: its ops, and the same values.
+
+The ops are those in XLA:TPU's dumps before Shardy, of jax 0.10.2. Nothing is compiled here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shardy_py import Program
+from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.xla.prepare.for_tpu import simplify_for_tpu
+
+_F = "tensor<{}xf32>"
+
+
+def _text(arguments: str, body: str, result: str) -> str:
+    """arguments: shapes of f32, %0, %1, ...; a type that begins with i is one of integers."""
+    given = ", ".join(
+        f"%a{i}: tensor<{shape.replace('i:', '')}x{'i32' if shape.startswith('i:') else 'f32'}>"
+        for i, shape in enumerate(arguments.split())
+    )
+    return f"func.func @main({given}) -> {result} {{\n{body}\n  return %r : {result}\n}}"
+
+
+def _product(operands: str, left: str, right: str, result: str, numbers: str) -> str:
+    types = f"(tensor<{left}xf32>, tensor<{right}xf32>) -> tensor<{result}xf32>"
+    return f"stablehlo.dot_general {operands}, {numbers} : {types}"
+
+
+def _transposed(value: str, name: str, held: str, made: str, order: str) -> str:
+    types = f"(tensor<{held}xf32>) -> tensor<{made}xf32>"
+    return f"  %{name} = stablehlo.transpose %{value}, dims = [{order}] : {types}\n"
+
+
+_ZERO = "  %z = stablehlo.constant dense<0.0> : tensor<f32>"
+_ADD = """({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %sum = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %sum : tensor<f32>
+    })"""
+_SCATTER = "indices_are_sorted = false, unique_indices = false, scatter_dimension_numbers"
+_ROWS = f"""<{{{_SCATTER} = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0],
+      scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}}>"""
+_TABLE = f"""<{{{_SCATTER} = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}>"""
+_INTO = "(tensor<32x8xf32>, tensor<4x1xi32>, tensor<4x8xf32>) -> tensor<32x8xf32>"
+_BOTH = "batching_dims = [0] x [0], contracting_dims = [1] x [1]"
+_FIRST, _LAST = "contracting_dims = [0] x [0]", "contracting_dims = [1] x [0]"
+
+CASES: dict[str, tuple[str, list[str]]] = {
+    "a matrix in batches is read as it is": (
+        _text(
+            "2x16x8 2x8x32",
+            _transposed("a0", "l", "2x16x8", "2x8x16", "0, 2, 1")
+            + f"  %r = {_product('%l, %a1', '2x8x16', '2x8x32', '2x16x32', _BOTH)}",
+            _F.format("2x16x32"),
+        ),
+        ["dot_general"],
+    ),
+    "another transposition stays": (
+        _text(
+            "4x8x16 16x32",
+            _transposed("a0", "l", "4x8x16", "16x4x8", "2, 0, 1")
+            + f"  %r = {_product('%l, %a1', '16x4x8', '16x32', '4x8x32', _FIRST)}",
+            _F.format("4x8x32"),
+        ),
+        ["transpose", "dot_general"],
+    ),
+    "sides are exchanged": (
+        _text(
+            "8x16 16x32",
+            f"  %p = {_product('%a0, %a1', '8x16', '16x32', '8x32', _LAST)}\n"
+            + _transposed("p", "r", "8x32", "32x8", "1, 0"),
+            _F.format("32x8"),
+        ),
+        ["dot_general"],
+    ),
+    "a vector is multiplied": (
+        _text("8x16 16", f"  %r = {_product('%a0, %a1', '8x16', '16', '8', _LAST)}", _F.format("8")),
+        ["broadcast_in_dim", "multiply", "constant", "reduce", "add"],
+    ),
+    "a row is a vector": (
+        _text("1x16 16x8", f"  %r = {_product('%a0, %a1', '1x16', '16x8', '1x8', _LAST)}", _F.format("1x8")),
+        ["reshape", "broadcast_in_dim", "multiply", "constant", "reduce", "add", "reshape"],
+    ),
+    "a scatter of one element to each row chooses": (
+        _text(
+            "4x8 i:4x1 4",
+            f'  %r = "stablehlo.scatter"(%a0, %a1, %a2) {_ROWS} {_ADD}\n'
+            "      : (tensor<4x8xf32>, tensor<4x1xi32>, tensor<4xf32>) -> tensor<4x8xf32>",
+            _F.format("4x8"),
+        ),
+        ["reshape", "broadcast_in_dim", "iota", "compare", "broadcast_in_dim", "add", "select"],
+    ),
+    "sums are added to the operand of a scatter": (
+        _text(
+            "i:4x1 4x8 32x8",
+            f"{_ZERO}\n  %b = stablehlo.broadcast_in_dim %z, dims = [] : (tensor<f32>) -> tensor<32x8xf32>\n"
+            f'  %s = "stablehlo.scatter"(%b, %a0, %a1) {_TABLE} {_ADD} : {_INTO}\n'
+            "  %r = stablehlo.add %s, %a2 : tensor<32x8xf32>",
+            _F.format("32x8"),
+        ),
+        ["scatter", "add"],
+    ),
+    "scatters are one": (
+        _text(
+            "32x8 i:4x1 4x8 i:4x1 4x8",
+            f'  %s = "stablehlo.scatter"(%a0, %a1, %a2) {_TABLE} {_ADD} : {_INTO}\n'
+            f'  %r = "stablehlo.scatter"(%s, %a3, %a4) {_TABLE} {_ADD} : {_INTO}',
+            _F.format("32x8"),
+        ),
+        ["concatenate", "concatenate", "scatter", "add"],
+    ),
+    "a reduction goes before a reshape": (
+        _text(
+            "32x8",
+            f"{_ZERO}\n  %s = stablehlo.reshape %a0 : (tensor<32x8xf32>) -> tensor<16x2x8xf32>\n"
+            "  %r = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [2]\n"
+            "      : (tensor<16x2x8xf32>, tensor<f32>) -> tensor<16x2xf32>",
+            _F.format("16x2"),
+        ),
+        ["constant", "reduce", "add", "reshape"],
+    ),
+    "reductions are one": (
+        _text(
+            "4x6x8",
+            f"{_ZERO}\n  %s = stablehlo.reduce(%a0 init: %z) applies stablehlo.add across dimensions = [0]\n"
+            "      : (tensor<4x6x8xf32>, tensor<f32>) -> tensor<6x8xf32>\n"
+            "  %r = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [1]\n"
+            "      : (tensor<6x8xf32>, tensor<f32>) -> tensor<6xf32>",
+            _F.format("6"),
+        ),
+        ["constant", "reduce", "add"],
+    ),
+    "a sum of what is broadcast is a product": (
+        _text(
+            "16x32",
+            f"{_ZERO}\n  %s = stablehlo.broadcast_in_dim %a0, dims = [0, 2]"
+            " : (tensor<16x32xf32>) -> tensor<16x4x32xf32>\n"
+            "  %r = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [1]\n"
+            "      : (tensor<16x4x32xf32>, tensor<f32>) -> tensor<16x32xf32>",
+            _F.format("16x32"),
+        ),
+        ["constant", "broadcast_in_dim", "multiply"],
+    ),
+    "rows of a cumulative sum": (
+        _text(
+            "2x256",
+            f'{_ZERO}\n  %r = "stablehlo.reduce_window"(%a0, %z) <{{window_dimensions = array<i64: 1, 256>,'
+            f" padding = dense<[[0, 0], [255, 0]]> : tensor<2x2xi64>}}> {_ADD}\n"
+            "      : (tensor<2x256xf32>, tensor<f32>) -> tensor<2x256xf32>",
+            _F.format("2x256"),
+        ),
+        [
+            *("constant", "reshape", "reduce_window", "add", "slice", "reshape", "reduce_window", "add"),
+            *("slice", "broadcast_in_dim", "add", "reshape"),
+        ],
+    ),
+    "the first of a reshape": (
+        _text(
+            "1x16x4",
+            "  %s = stablehlo.reshape %a0 : (tensor<1x16x4xf32>) -> tensor<16x4xf32>\n"
+            "  %r = stablehlo.slice %s [0:5, 0:4] : (tensor<16x4xf32>) -> tensor<5x4xf32>",
+            _F.format("5x4"),
+        ),
+        ["slice", "reshape"],
+    ),
+    "reshapes go after elementwise ops": (
+        _text(
+            "8x4 8x4",
+            "  %s = stablehlo.reshape %a0 : (tensor<8x4xf32>) -> tensor<32xf32>\n"
+            "  %t = stablehlo.reshape %a1 : (tensor<8x4xf32>) -> tensor<32xf32>\n"
+            "  %r = stablehlo.add %s, %t : tensor<32xf32>",
+            _F.format("32"),
+        ),
+        ["add", "reshape"],
+    ),
+    "one-hot matrices are made in the form in which they are read": (
+        _text(
+            "i:8 32x4",
+            "  %i = stablehlo.iota dim = 1 : tensor<8x16xi32>\n"
+            "  %b = stablehlo.broadcast_in_dim %a0, dims = [0] : (tensor<8xi32>) -> tensor<8x16xi32>\n"
+            "  %c = stablehlo.compare EQ, %b, %i : (tensor<8x16xi32>, tensor<8x16xi32>) -> tensor<8x16xi1>\n"
+            "  %f = stablehlo.convert %c : (tensor<8x16xi1>) -> tensor<8x16xf32>\n"
+            "  %s = stablehlo.reshape %f : (tensor<8x16xf32>) -> tensor<4x2x16xf32>\n"
+            "  %t = stablehlo.reshape %a1 : (tensor<32x4xf32>) -> tensor<4x2x16xf32>\n"
+            "  %r = stablehlo.multiply %s, %t : tensor<4x2x16xf32>",
+            _F.format("4x2x16"),
+        ),
+        [
+            *("reshape", "broadcast_in_dim", "iota", "compare"),
+            *("reshape", "constant", "broadcast_in_dim", "select"),
+        ],
+    ),
+    "a large kernel is an image": (
+        _text(
+            "2x4x4x3 2x7x7x5",
+            "  %r = stablehlo.convolution(%a0, %a1) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f],"
+            " window = {pad = [[1, 1], [1, 1]], lhs_dilate = [2, 2]}"
+            " {batch_group_count = 1 : i64, feature_group_count = 1 : i64}"
+            " : (tensor<2x4x4x3xf32>, tensor<2x7x7x5xf32>) -> tensor<3x3x3x5xf32>",
+            _F.format("3x3x3x5"),
+        ),
+        ["reverse", "convolution"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_ops_are_those_of_the_compiler_and_values_stay(case: str) -> None:
+    text, ops = CASES[case]
+    program, simple = Program.parse(text, as_compiled=False), Program.parse(text, as_compiled=False)
+    simplify_for_tpu(simple.module)
+    names = [op.name for op in walk_pre_order(simple.module) if op.name.startswith("stablehlo.")]
+    made = [name.removeprefix("stablehlo.") for name in names if name != "stablehlo.return"]
+    assert sorted(made) == sorted(ops)
+    rng = np.random.default_rng(0)
+    inputs = [
+        rng.integers(0, 4, value.shape, np.int32)
+        if "i32" in str(value.entry.type)
+        else rng.integers(-8, 8, value.shape).astype(np.float32)
+        for value in program.values.arguments("main")
+    ]
+    again = Program.parse(simple.text(), as_compiled=False)
+    before, after = (each.run(inputs)["result 0"] for each in (program, again))
+    np.testing.assert_allclose(np.asarray(before), np.asarray(after), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "count"), [("FFT", 3), ("RFFT", 2)])
+def test_fourier_transforms_are_products(kind: str, count: int) -> None:
+    """Of real values, zeros are no product."""
+    held, made = ("complex<f32>", 64) if kind == "FFT" else ("f32", 33)
+    text = f"""
+func.func @main(%x: tensor<8x64x{held}>) -> tensor<8x{made}xcomplex<f32>> {{
+  %0 = stablehlo.fft %x, type = {kind}, length = [64] : (tensor<8x64x{held}>) -> tensor<8x{made}xcomplex<f32>>
+  return %0 : tensor<8x{made}xcomplex<f32>>
+}}"""
+    program = Program.parse(text, as_compiled=False)
+    simplify_for_tpu(program.module)
+    names = [op.name for op in walk_pre_order(program.module)]
+    assert names.count("stablehlo.dot_general") == count
+    assert "stablehlo.fft" not in names
+
+
+@pytest.mark.parametrize(("experts", "name"), [(8, "stablehlo.sort"), (32768, "chlo.top_k")])
+def test_few_of_many_are_selected_by_a_call(experts: int, name: str) -> None:
+    type_ = f"tensor<16x{experts}xf32>"
+    text = f"""
+func.func @main(%x: {type_}) -> (tensor<16x2xf32>, tensor<16x2xi32>) {{
+  %0, %1 = chlo.top_k(%x, k = 2) : {type_} -> (tensor<16x2xf32>, tensor<16x2xi32>)
+  return %0, %1 : tensor<16x2xf32>, tensor<16x2xi32>
+}}"""
+    program = Program.parse(text, as_compiled=False)
+    simplify_for_tpu(program.module)
+    assert name in [op.name for op in walk_pre_order(program.module)]
