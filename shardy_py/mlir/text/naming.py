@@ -79,7 +79,8 @@ class ValueNames:
                     if len(results) == 1 and op.__class__ in plain:  # nearly all
                         name = f"%{self._number}"
                         self._number += 1
-                        names[id(results[0])] = name
+                        (result,) = results  # faster than by its index
+                        names[id(result)] = name
                         prefixes[id(op)] = name + " = "
                     else:
                         self._number_operation(op)
@@ -130,7 +131,8 @@ class ValueNames:
         elif len(results) == 1:
             name = f"%{self._number}"
             self._number += 1
-            self.of[id(results[0])] = name
+            (result,) = results
+            self.of[id(result)] = name
             self.prefix[id(op)] = name + " = "
         elif results:
             self._number_groups(op, ())

@@ -266,7 +266,7 @@ class _Reader:
             operands = self._named(operands_of(op))
         signature = signature_of(op)
         if len(results) == 1:
-            result = results[0]
+            (result,) = results  # faster than by its index
             key = (*signature, id(op.attributes.get(SHARDING)))
             known = self.equal.get(key)
             made = (names.setdefault(id(result), len(names)),)
