@@ -29,7 +29,7 @@ from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.xla.buffers.settings import CompileSetting
-from shardy_py.xla.buffers.storing import StoringKinds
+from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
 from shardy_py.xla.buffers.vmem import in_vmem
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.tiling import Tiling
@@ -79,8 +79,12 @@ class StoredBlock:
     _layouts: InferredLayouts = field(init=False)
     _reordered: list[PlannedOp] = field(default_factory=list[PlannedOp], init=False)
     """Steps whose operands are in other orders; kept, since names of values have their identities."""
-    _known_reads: dict[int, list[Name]] = field(default_factory=dict[int, "list[Name]"], init=False)
-    """By the identity of a step that reads values under other names, or in its regions."""
+    _known_reads: dict[int, Sequence[Name]] = field(default_factory=dict[int, "Sequence[Name]"], init=False)
+    """By the identity of a step the stored names of what it reads."""
+    _plain: dict[int, tuple[StoringKind, TensorType | None, int] | tuple[()]] = field(
+        default_factory=dict[int, "tuple[StoringKind, TensorType | None, int] | tuple[()]"], init=False
+    )
+    """By the identity of the key of a step's plan, its kind and what a device holds of its one result."""
     _insides: dict[int, StoredBlock] = field(default_factory=dict[int, "StoredBlock"], init=False)
     """The regions of steps, by their identities."""
     _program: HostProgram | None = field(default=None, init=False)
@@ -103,7 +107,26 @@ class StoredBlock:
         """Lists steps; regions that always run once are part of the block around them."""
         on_host, kinds, note, listed = self.setting.on_host, self.kinds.of, self._note, self.steps.append
         in_any_order, is_rounded = self.setting.on_tpu, bool(self.rounded.made)
+        plain, rounded, layouts = self._plain, self.rounded.made, self._layouts
+        sizes, types = self.sizes, self.types
         for step in block.steps:
+            # Keys of plans are those of steps of the block, so that their identities are their own.
+            known = plain.get(id(step.plan_key))
+            if known is None:
+                known = plain[id(step.plan_key)] = self._stored_as_made(step)
+            if known:  # nearly all
+                kind, local, size = known
+                (name,) = step.results
+                if name in rounded:
+                    note(name, step.record.results[0], step.targets[0])
+                else:
+                    sizes[name] = size
+                    if local is not None:
+                        types[name] = local
+                if not in_any_order and kind.row.keeps_layout_of is not None:
+                    layouts.note(step, kind)
+                listed(step)
+                continue
             kind = kinds(step.record)
             if not in_any_order and (kind.is_transpose or kind.row.keeps_layout_of is not None):
                 self._layouts.note(step, kind)
@@ -136,6 +159,19 @@ class StoredBlock:
                 self._list_with_copies(step)
             else:
                 listed(step)
+
+    def _stored_as_made(
+        self, step: PlannedOp
+    ) -> tuple[StoringKind, TensorType | None, int] | tuple[()]:
+        """The kind of a step that is listed as it is, with what a device holds of its one result; () for others."""
+        kind = self.kinds.of(step.record)
+        row = kind.row
+        is_renamed = kind.is_alias or (row.is_free and not self.setting.on_host)
+        is_changed = not self.setting.on_tpu and (kind.is_transpose or row.is_rewritten)
+        is_converted = kind.is_conversion and bool(self.rounded.made)
+        if is_renamed or is_changed or is_converted or kind.is_to_host or step.blocks or len(step.results) != 1:
+            return ()
+        return kind, *self.measure.of(step.record.results[0], step.targets[0])
 
     def _is_of_one_type(self, step: PlannedOp) -> bool:
         """True if a conversion converts nothing: its operand is stored rounded to what it makes."""
@@ -219,7 +255,8 @@ class StoredBlock:
 
     def sent_for(self, step: PlannedOp) -> Sequence[Sent]:
         """The collectives of a step."""
-        return self.sent.get(self.originals.get(id(step), id(step)), ())
+        originals = self.originals
+        return self.sent.get(originals.get(id(step), id(step)) if originals else id(step), ())
 
     def _is_alias(self, step: PlannedOp) -> bool:
         """True if each result has the size of its operand, and nothing is sent."""
@@ -239,8 +276,7 @@ class StoredBlock:
     @cached_property
     def _fusion(self) -> Fusion:
         """The fusion of the steps that are needed, on chips."""
-        live, makes = self._live(), self.makes
-        steps = [step for step in self.steps if not step.results or not live.isdisjoint(makes(step))]
+        steps = [*reversed(self._needed()[1])]
         reads, on_tpu = self._reads, self.setting.on_tpu
         return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, reads, on_tpu)
 
@@ -291,7 +327,7 @@ class StoredBlock:
         measure = partial(measured, target=self.setting.target)
         program = HostProgram(self.types, self.sizes, self.alias, measure, barriers=self._barriers)
         steps = HostSteps(program, self.sent, self.merged, self.originals)
-        live = self._live()
+        live, _ = self._needed()
         for step in self.steps:
             if not step.results or not live.isdisjoint(step.results):
                 captured = dict.fromkeys(name for inner in step.blocks for name in used(inner))
@@ -329,27 +365,31 @@ class StoredBlock:
             return breadth_first_combined(events)
         return least_memory(events, self.sizes, self.types if self.setting.on_tpu else None)
 
-    def _live(self) -> set[Name]:
+    def _needed(self) -> tuple[set[Name], list[PlannedOp]]:
+        """The values that something needs, and the steps that make them or have effects, last ones first."""
         live, reads, passed = set[Name](self.results), self._reads, self._passed
+        steps: list[PlannedOp] = []
         for step in reversed(self.steps):
             made = self.makes(step) if passed else step.results
             if not made or not live.isdisjoint(made):
                 live.update(reads(step))
-        return live
+                steps.append(step)
+        return live, steps
 
     def _reads(self, step: PlannedOp) -> Sequence[Name]:
         """The stored names of what a step reads: known once all steps are listed."""
+        known = self._known_reads.get(id(step))
+        if known is not None:
+            return known
         names, alias = step.operands, self.alias
-        if not step.blocks and alias.keys().isdisjoint(names):
-            return names
-        found = self._known_reads.get(id(step))
-        if found is None:
+        found: Sequence[Name] = names
+        if step.blocks or not alias.keys().isdisjoint(names):
             if step.blocks:
                 names = (*names, *(name for inner in step.blocks for name in used(inner)))
             found = [self.stored_name(name) if name in alias else name for name in names]
             if self._passed:
                 found += self._waited_for(names)
-            self._known_reads[id(step)] = found
+        self._known_reads[id(step)] = found
         return found
 
     def _waited_for(self, names: Iterable[Name]) -> Iterable[Name]:
