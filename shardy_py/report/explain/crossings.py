@@ -235,15 +235,12 @@ class Stopping:
         lone = [op for key, op in unruled.items() if key in self._without_rule or key not in self._with_step]
         beside = {id(value) for op in lone for value in (*operands_of(op), *op.results)}
         found: set[int] = set()
-        owners, values, is_itself = (
-            self._view.propagation.edge_owners,
-            self._program.slots.values,
-            names.themselves,
-        )
+        owners, values = self._view.propagation.edge_owners, self._program.slots.values
+        become = names.becoming(beside) if beside else {}
         for slot in range(1, len(values)) if beside else ():
             value = values[slot]
-            if value is not None and slot not in owners and is_itself(id(value)):  # nearly all
-                if id(value) in beside:
+            if value is not None and slot not in owners and (is_one := become.get(id(value))) is not None:
+                if is_one:  # nearly all are known
                     found.add(slot)
                 continue
             entries = map(names.entry, spots_of(self._view.propagation, slot))
