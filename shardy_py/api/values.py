@@ -238,7 +238,7 @@ class Values(Sequence[Value]):
     def where(self, is_wanted: Callable[[Value], object]) -> Iterator[Value]:
         """Returns the values of which `is_wanted` holds, in program order: it is asked once for those alike.
 
-        is_wanted: of the class and manual axes of the op, the type, the sharding, the role and the index only.
+        is_wanted: of the op's class and manual axes, the type, the sharding, the role and the index only.
         """
         return map(self._wrap, self._classes.where(lambda entry: is_wanted(self._wrap(entry))))
 

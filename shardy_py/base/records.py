@@ -169,7 +169,7 @@ def _initializer(owner: type) -> FunctionType:
 
 
 def _slots(owner: type) -> dict[str, object]:
-    """The functions that set slots, each by its name in an initializer: twice as fast as by names of fields."""
+    """The functions that set slots, by names in an initializer: twice as fast as by those of fields."""
     found = ((field.name, getattr(owner, field.name, None)) for field in _fields(owner))
     return {f"_set_{name}": slot.__set__ for name, slot in found if isinstance(slot, MemberDescriptorType)}
 

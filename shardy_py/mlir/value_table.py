@@ -292,11 +292,9 @@ class ValueTable:
                 arguments, results = known.get(id(op)) or (_arguments(op, names), _results(op))
                 found += arguments
                 continue
-            index = 0
-            for result in op.results:
+            for index, result in enumerate(op.results):
                 name = names.get(id(result), "")
                 add(ValueEntry(name, symbol, "intermediate", type_of(result), op, index, result))
-                index += 1
             if op.regions:
                 for block in blocks_of(op):
                     for index, argument in enumerate(block.args):

@@ -183,7 +183,7 @@ class Ways:
 
 
 def _joined(root: Root, states: Sequence[State], moves: Sequence[Transition]) -> Way:
-    """Returns the way from `root`, at the last of the states, to the first by moves from each to the one before."""
+    """Returns the way from `root`, at the last state, to the first, by moves to each from the next one."""
     way = Way(0, root, states[-1])
     for state, move in zip(states[-2::-1], reversed(moves), strict=True):
         is_same = move.arrival is None and move.movement is None

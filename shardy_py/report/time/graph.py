@@ -240,7 +240,7 @@ class OpTimer:
         """The bytes that a group reads and writes: of what it reads in part, that part."""
         step = members[-1]
         parts: dict[Name, float] = {}
-        if any([self._facts_of(each.record).is_read_in_part for each in members]):
+        if any(self._facts_of(each.record).is_read_in_part for each in members):
             shares = [read_shares(each.record) for each in members]
             for each, own in zip(members, shares, strict=True):
                 for name, share in zip(each.operands, own, strict=False):

@@ -34,7 +34,6 @@ from shardy_py.xla.buffers.settings import CompileSetting
 from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.program import Block, Name
-from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.model import RoundedValues
 from shardy_py.xla.targets.of_program import CompiledProgram
 

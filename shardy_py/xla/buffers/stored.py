@@ -13,10 +13,10 @@ from dataclasses import field, replace
 from functools import cached_property, partial
 
 from shardy_py.base.records import dataclass
-from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, Control, TensorType
+from shardy_py.xla.buffers.as_made import MadeResults
 from shardy_py.xla.buffers.assignment import Assignment
-from shardy_py.xla.buffers.canonical import Added, canonical, is_narrowed_after
+from shardy_py.xla.buffers.canonical import canonical, is_narrowed_after
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies, with_copies_for_loops
 from shardy_py.xla.buffers.events import events_of
 from shardy_py.xla.buffers.fusion import Fusion
@@ -29,7 +29,7 @@ from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.xla.buffers.settings import CompileSetting
-from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
+from shardy_py.xla.buffers.storing import StoringKinds
 from shardy_py.xla.buffers.vmem import in_vmem
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.tiling import Tiling
@@ -81,10 +81,6 @@ class StoredBlock:
     """Steps whose operands are in other orders; kept, since names of values have their identities."""
     _known_reads: dict[int, Sequence[Name]] = field(default_factory=dict[int, "Sequence[Name]"], init=False)
     """By the identity of a step the stored names of what it reads."""
-    _plain: dict[int, tuple[StoringKind, TensorType | None, int] | tuple[()]] = field(
-        default_factory=dict[int, "tuple[StoringKind, TensorType | None, int] | tuple[()]"], init=False
-    )
-    """By the identity of the key of a step's plan, its kind and what a device holds of its one result."""
     _insides: dict[int, StoredBlock] = field(default_factory=dict[int, "StoredBlock"], init=False)
     """The regions of steps, by their identities."""
     _program: HostProgram | None = field(default=None, init=False)
@@ -107,24 +103,11 @@ class StoredBlock:
         """Lists steps; regions that always run once are part of the block around them."""
         on_host, kinds, note, listed = self.setting.on_host, self.kinds.of, self._note, self.steps.append
         in_any_order, is_rounded = self.setting.on_tpu, bool(self.rounded.made)
-        plain, rounded, layouts = self._plain, self.rounded.made, self._layouts
-        sizes, types = self.sizes, self.types
+        made = MadeResults(self.setting, self.kinds, self.measure, self.rounded.made)
         for step in block.steps:
-            # Keys of plans are those of steps of the block, so that their identities are their own.
-            known = plain.get(id(step.plan_key))
-            if known is None:
-                known = plain[id(step.plan_key)] = self._stored_as_made(step)
-            if known:  # nearly all
-                kind, local, size = known
-                (name,) = step.results
-                if name in rounded:
-                    note(name, step.record.results[0], step.targets[0])
-                else:
-                    sizes[name] = size
-                    if local is not None:
-                        types[name] = local
-                if not in_any_order and kind.row.keeps_layout_of is not None:
-                    layouts.note(step, kind)
+            if (own := made.note(step, self.types, self.sizes)) is not None:  # nearly all
+                if not in_any_order and own.row.keeps_layout_of is not None:
+                    self._layouts.note(step, own)
                 listed(step)
                 continue
             kind = kinds(step.record)
@@ -160,19 +143,6 @@ class StoredBlock:
             else:
                 listed(step)
 
-    def _stored_as_made(
-        self, step: PlannedOp
-    ) -> tuple[StoringKind, TensorType | None, int] | tuple[()]:
-        """The kind of a step that is listed as it is, with what a device holds of its one result; () for others."""
-        kind = self.kinds.of(step.record)
-        row = kind.row
-        is_renamed = kind.is_alias or (row.is_free and not self.setting.on_host)
-        is_changed = not self.setting.on_tpu and (kind.is_transpose or row.is_rewritten)
-        is_converted = kind.is_conversion and bool(self.rounded.made)
-        if is_renamed or is_changed or is_converted or kind.is_to_host or step.blocks or len(step.results) != 1:
-            return ()
-        return kind, *self.measure.of(step.record.results[0], step.targets[0])
-
     def _is_of_one_type(self, step: PlannedOp) -> bool:
         """True if a conversion converts nothing: its operand is stored rounded to what it makes."""
         own = self.types.get(self.stored_name(step.operands[0])), self.types.get(step.results[0])
@@ -207,7 +177,8 @@ class StoredBlock:
         for added in (*found.before, *found.after):
             size = int(self.sizes.get(added.like, 0) * added.scale)
             self.sizes |= dict.fromkeys(added.step.results, size)
-            self._note_added(added, size)
+            if (like := self.types.get(added.like)) is not None:
+                self.types |= dict.fromkeys(added.step.results, added.type_of(like, size))
         self._list_once(each.step for each in found.before)
         self.steps += [found.step, *(each.step for each in found.after)]
         if found.step is not step:
@@ -240,18 +211,6 @@ class StoredBlock:
             local = replace(local, element="bf16")
             self.sizes[name] = measured(local, self.setting.target)
         self.types[name] = local
-
-    def _note_added(self, added: Added, size: int) -> None:
-        """Notes what a device holds of what an added step makes."""
-        record, like = added.step.record, self.types.get(added.like)
-        if like is None:
-            return
-        element = record.results[0].element if record.results and record.results[0] else "i32"
-        order: Sequence[int] | None = record.attributes.get("permutation")
-        shape = tuple(like.shape[i] for i in order) if order is not None else like.shape
-        if not record.results:  # indices, together with values
-            shape = (size * 8 // element_type(element).bits,)
-        self.types |= dict.fromkeys(added.step.results, TensorType(shape, element))
 
     def sent_for(self, step: PlannedOp) -> Sequence[Sent]:
         """The collectives of a step."""

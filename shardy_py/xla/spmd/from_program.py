@@ -204,7 +204,7 @@ class _Reader:
     equal: dict[tuple[Hashable, ...], PlannedOp] = field(
         default_factory=dict[tuple[Hashable, ...], PlannedOp]
     )
-    """The first of the steps of a tensor that have equal facts, by signatures and the identity of a sharding."""
+    """The first of the steps of one tensor with equal facts, by signatures and identities of shardings."""
     names: dict[int, int] = field(default_factory=dict[int, int])
     """The numbers of values, by their identities."""
 

@@ -67,7 +67,7 @@ class PlannedOp:
 def alike(
     step: PlannedOp, operands: tuple[Name, ...], results: tuple[Name, ...], source: object
 ) -> PlannedOp:
-    """Returns a step with the facts of an equal one, as fast as possible: most steps of a program equal others.
+    """Returns a step with the facts of an equal one; fast, as most steps of a program equal others.
 
     Both make the same number of tensors, and nothing else.
     """

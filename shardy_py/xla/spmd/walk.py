@@ -134,7 +134,7 @@ class _Walk:
     known: dict[tuple[Hashable, ...], tuple[tuple[Planned, ...], object, object]] = field(
         default_factory=dict[tuple[Hashable, ...], "tuple[tuple[Planned, ...], object, object]"]
     )
-    """The plans of steps of different operands, by the identities of their facts, which are kept with them."""
+    """The plans of steps of different operands, by the identities of their facts, which are kept."""
 
     def bind(self, arguments: Iterable[TiledValue]) -> None:
         for value in arguments:
