@@ -14,7 +14,7 @@ from shardy_py.api import Result
 from shardy_py.check.finding import Finding
 from shardy_py.check.rule import Limits, listed, rule
 from shardy_py.mlir.holders import RULE
-from shardy_py.mlir.ir import operands_of, ops_in, written_name
+from shardy_py.mlir.ir import operands_of, written_name
 from shardy_py.mlir.location_names import location_text, name_stack
 from shardy_py.mlir.movements import DroppedRules
 from shardy_py.mlir.plain import plain, tensor_type
@@ -121,7 +121,7 @@ class _CustomRules(list[tuple[Operation, ShardingRule]]):
 
 def _custom_rules(result: Result) -> Iterator[tuple[Operation, ShardingRule]]:
     given: dict[Operation, Any] = {}
-    for op in ops_in(result.program.module):
+    for op in result.values.table.ops:
         if RULE in op.attributes:
             given[op] = op.attributes[RULE]
     for event in () if result.record is None else result.record.events:

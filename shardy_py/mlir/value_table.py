@@ -111,6 +111,16 @@ class ValueTable:
     module: ModuleOp
 
     @cached_property
+    def ops(self) -> Sequence[Operation]:
+        """All operations in the module, in program order, each before its nested operations."""
+        return ops_in(self.module)
+
+    @cached_property
+    def op_classes(self) -> frozenset[type[Operation]]:
+        """The classes of the operations in the module."""
+        return frozenset(map(type, self.ops))
+
+    @cached_property
     def entries(self) -> tuple[ValueEntry, ...]:
         """All values: for each function its arguments, then the values inside, then its results."""
         return tuple(self._collected())
@@ -183,15 +193,11 @@ class ValueTable:
     def of_op(self, name: str) -> Sequence[ValueEntry]:
         """The results of all ops of that name, with or without dialect."""
         name = name.strip()
-        classes = {op_class for op_class in self._op_classes if name in _spellings(op_class)}
+        classes = {op_class for op_class in self.op_classes if name in _spellings(op_class)}
         if not classes:
             return ()
         entries = (entry for entry in self.entries if entry.op.__class__ in classes)
         return [entry for entry in entries if isinstance(entry.value, OpResult)]
-
-    @cached_property
-    def _op_classes(self) -> frozenset[type[Operation]]:
-        return frozenset(map(type, ops_in(self.module)))
 
     def find(self, key: str) -> ValueEntry:
         """The value named `key`; raises `ShardyError` if there is none or several."""
@@ -285,7 +291,7 @@ class ValueTable:
         add = found.append
         results: Iterable[ValueEntry] = ()
         symbol = ""
-        for op in ops_in(self.module):
+        for op in self.ops:
             if op.__class__ is FuncOp:
                 found += results
                 symbol = function_name(op)

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 
@@ -99,7 +99,8 @@ class SpmdProgram:
     @cached_property
     def runs(self) -> Callable[[Operation], tuple[int, bool]]:
         """How often an op runs, and whether that is certain; see `run_counts`."""
-        return run_counts(self.module)
+        has_calls = self.table is None or CallOp in self.table.op_classes
+        return run_counts(self.module, has_calls=has_calls)
 
     @cached_property
     def entries(self) -> tuple[FuncOp, ...]:
