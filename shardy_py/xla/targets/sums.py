@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import count
 from math import inf, prod
 
@@ -317,7 +318,7 @@ def _is_own_part(transfer: Transfer, sliced: DeviceNode) -> bool:
         return True
     if any(whole % size for whole, size in zip(held, made, strict=True)):
         return False
-    return _numbers(tiling, held, made, collective.group) == [*range(collective.group_size)]
+    return _numbers(tiling, held, made, collective.group) == tuple(range(collective.group_size))
 
 
 def _is_large(transfer: Transfer, sliced: DeviceNode, most: float) -> bool:
@@ -326,21 +327,29 @@ def _is_large(transfer: Transfer, sliced: DeviceNode, most: float) -> bool:
     return size > most and sliced.tiling is not None and size == sliced.tiling.device_count
 
 
-def _numbers(tiling: Tiling, held: Shape, made: Shape, group: tuple[int, ...]) -> list[int]:
+def _numbers(tiling: Tiling, held: Shape, made: Shape, group: tuple[int, ...]) -> tuple[int, ...]:
     """The number of the part that each device of a group keeps, in row-major order of the parts."""
     if tiling.names or max(group) >= tiling.device_count:
-        return [*range(len(group))]
-    places = {device: place // tiling.replicas for place, device in enumerate(tiling.devices)}
-    counts = [whole // size for whole, size in zip(held, made, strict=True)]
+        return tuple(range(len(group)))
+    counts = tuple(whole // size for whole, size in zip(held, made, strict=True))
+    return _parts_kept(tiling.devices, tiling.replicas, tiling.dimensions, counts, group)
+
+
+@lru_cache(maxsize=256)
+def _parts_kept(
+    devices: tuple[int, ...], replicas: int, tiles: tuple[int, ...], counts: Shape, group: tuple[int, ...]
+) -> tuple[int, ...]:
+    """The parts that the devices of a group keep. counts: of parts along each dimension."""
+    places = {device: place // replicas for place, device in enumerate(devices)}
     found: list[int] = []
     for device in group:
         tile, number, stride = places[device], 0, 1
-        for tiles, parts in zip(reversed(tiling.dimensions), reversed(counts), strict=True):
-            tile, at = divmod(tile, tiles)
+        for size, parts in zip(reversed(tiles), reversed(counts), strict=True):
+            tile, at = divmod(tile, size)
             number += at % parts * stride
             stride *= parts
         found.append(number)
-    return found
+    return tuple(found)
 
 
 def _scattered_shape(held: Shape, made: Shape) -> Shape:
