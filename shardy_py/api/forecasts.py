@@ -115,6 +115,10 @@ class Forecasts:
         self._with_verdict.append((report, advised))
         return advised
 
+    def bare(self, report: CommunicationReport) -> CommunicationReport:
+        """Returns the report that one with a verdict was made of."""
+        return next((known for known, advised in self._with_verdict if advised is report), report)
+
     def report_of(self, use: CollectiveUse) -> CommunicationReport | None:
         """Returns the report with a verdict that a collective is of; None: of none.
 

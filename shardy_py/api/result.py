@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shardy_py.api.arguments import expect, expect_each, expect_one_of
+from shardy_py.api.arguments import expect, expect_each, expect_integer, expect_one_of
 from shardy_py.api.comparison import ComparedResults, Comparison
 from shardy_py.api.foreign import MeshLike
 from shardy_py.api.program import Edits, Program
@@ -213,19 +213,24 @@ class Result(TimedResult):
         *,
         target: AxisPlacement | Hardware | str | None = None,
         partitioner: Partitioner | None = None,
+        tries: int | None = None,
     ) -> Verdict:
         """Returns what costs most, where it comes from, what to change, and what that saves.
 
         Changes of collectives by XLA are tried: each is propagated and planned, on top of those before.
 
-        model, target, partitioner: as for `communication`.
+        model, target, partitioner: as for `communication`. tries: the changes that are tried alone; None: by
+        the size of the program, and none above 20,000 values.
 
         Raises:
-            ShardyError: as `communication`; propagation was not recorded.
+            ShardyError: as `communication`; propagation was not recorded; tries is negative.
         """
         report = self.communication(model, target=target, partitioner=partitioner)
         if report.verdict is None:
             raise ShardyError("propagation was not recorded; use propagate(program, options, record=True)")
+        if tries is not None:
+            expect_integer("tries", tries)
+        self.kept(extension("verdict").ResultVerdicts).ask(report, tries)
         return report.verdict()
 
     @without_collection()

@@ -19,6 +19,7 @@ from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.source import position_of
 from shardy_py.report.communication import CollectiveUse, CommunicationReport, Partitioner
 from shardy_py.report.verdict import SuggestedSharding, TriedChange, Verdict
+from shardy_py.search.verdicts import ResultVerdicts
 from shardy_py.xla.targets.stage import CompileStage
 
 
@@ -27,7 +28,8 @@ class Limits:
     """Minimum bytes for findings, of the global tensor or received per device; the costs of links.
 
     partitioner: whose collectives, as for `Result.communication`. padding_bytes: on each device. stage: the
-    device whose compiler's collectives they are; None: they are as partitioned.
+    device whose compiler's collectives they are; None: they are as partitioned. tries: the changes that are
+    tried alone; None: by the size of the program.
     """
 
     replicated_bytes: int = 64 << 20
@@ -36,16 +38,20 @@ class Limits:
     partitioner: Partitioner | None = None
     padding_bytes: int = 1 << 20
     stage: CompileStage | None = None
+    tries: int | None = None
 
     def communication(self, result: Result) -> CommunicationReport:
         """Returns the collectives that are checked."""
         target = None if self.stage is None else self.stage.placement
-        return result.communication(self.model, target=target, partitioner=self.partitioner)
+        report = result.communication(self.model, target=target, partitioner=self.partitioner)
+        if self.tries is not None and result.record is not None:
+            result.kept(ResultVerdicts).ask(report, self.tries)
+        return report
 
     def verdict(self, result: Result) -> Verdict:
         """Returns the verdict on these collectives."""
         target = None if self.stage is None else self.stage.placement
-        return result.verdict(self.model, target=target, partitioner=self.partitioner)
+        return result.verdict(self.model, target=target, partitioner=self.partitioner, tries=self.tries)
 
 
 Find = Callable[[Result, Limits], Iterator[Finding]]

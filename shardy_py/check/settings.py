@@ -51,6 +51,7 @@ class CheckSettings:
     as_compiled: how a program is taken; None: by rule. propagate: whether it is propagated.
     source_roots: the folders below which source files are read; None: the default ones.
     baseline: the file of known findings; None: none. verdict: whether the verdict is shown.
+    tries: the changes that are tried for it alone; None: by the size of the program.
     files: the programs that are checked if none is named. exclude: patterns of those that are not.
     folder: that of the file with these settings, to which patterns are relative; "": the working directory.
     """
@@ -74,6 +75,7 @@ class CheckSettings:
     expect: tuple[str, ...] = ()
     baseline: str | None = None
     verdict: bool = True
+    tries: int | None = None
     files: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     folder: str = ""
@@ -93,7 +95,7 @@ class CheckSettings:
         return Limits(
             *(self.replicated_bytes, self.reshard_bytes),
             None if self.model is None else cost_model(self.model),
-            *(self.partitioner, self.padding_bytes, stage_of(self.target)),
+            *(self.partitioner, self.padding_bytes, stage_of(self.target), self.tries),
         )
 
     def excludes(self, program: str) -> bool:
@@ -261,6 +263,12 @@ class _Entry:
                 return self.value
             raise self.unexpected("true or false")
 
+    def count(self) -> int:
+        with self.placed():
+            if isinstance(self.value, int) and not isinstance(self.value, bool) and 0 <= self.value < 1000:
+                return self.value
+            raise self.unexpected("a number from 0 to 999")
+
     def size(self) -> int:
         with self.placed():
             return byte_size(self.value)
@@ -356,6 +364,7 @@ _ROWS: Mapping[str, Callable[[_Entry, CheckSettings], CheckSettings]] = {
     ),
     "baseline": lambda entry, settings: replace(settings, baseline=entry.path_text()),
     "verdict": lambda entry, settings: replace(settings, verdict=entry.flag()),
+    "tries": lambda entry, settings: replace(settings, tries=entry.count()),
     "files": lambda entry, settings: replace(settings, files=entry.texts("a list of programs")),
     "exclude": lambda entry, settings: replace(settings, exclude=entry.texts("a list of patterns")),
 }

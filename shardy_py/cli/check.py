@@ -110,6 +110,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--fix-baseline", action="store_true", help=fix)
     quiet = "leave out the verdict: what costs most and what to change, for which changes are tried"
     _add_switch(parser, "--verdict", "show the verdict (default)", "--no-verdict", quiet)
+    asked = "changes that are tried for the verdict alone (default: by the size of the program, none above "
+    add("--tries", type=_tries, metavar="N", help=f"{asked}20,000 values)")
     add("--help-uri", default="", metavar="URI", help="where docs/check.md is published, for SARIF")
     add("--config", metavar="FILE", help="a pyproject.toml whose [tool.sdy-check] is used for all programs")
     add("--isolated", action="store_true", help="use no pyproject.toml")
@@ -251,7 +253,11 @@ def _level(text: str) -> tuple[str, str]:
     return code, level
 
 
-def _count(text: str) -> int:
+def _tries(text: str) -> int:
+    return 0 if text == "0" else _count(text, least=0)
+
+
+def _count(text: str, least: int = 1) -> int:
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 4 and int(text)):
-        raise ShardyError.unexpected("", expected="a number from 1 to 999", got=f"'{text[:60]}'")
+        raise ShardyError.unexpected("", expected=f"a number from {least} to 999", got=f"'{text[:60]}'")
     return int(text)

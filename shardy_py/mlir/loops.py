@@ -45,6 +45,7 @@ def run_counts(module: ModuleOp, *, has_calls: bool = True) -> Callable[[Operati
     for op in find_ops(module, CallOp.name) if has_calls else ():
         callers.setdefault(callee_name(op), []).append(op)
     counts: dict[int, Runs] = {}
+    loops: dict[Operation, Runs] = {}
     scalars = Scalars()
 
     def of(op: Operation) -> Runs:
@@ -56,7 +57,9 @@ def run_counts(module: ModuleOp, *, has_calls: bool = True) -> Callable[[Operati
                 outer, is_outer_known = counts.get(id(around), (1, True))
                 return outer * times, is_known and is_outer_known
             if TABLE[around.name].control is Control.LOOP:
-                count, is_count_known = iterations(around, scalars)
+                if around not in loops:
+                    loops[around] = iterations(around, scalars)
+                count, is_count_known = loops[around]
                 is_condition = block.parent is around.regions[0]
                 times *= count + (is_condition and is_count_known)
                 is_known = is_known and is_count_known
@@ -165,17 +168,20 @@ def _step(value: SSAValue, index: int, loop: Operation, scalars: Scalars) -> Num
 
 
 def _followed(test: SSAValue, loop: Operation, scalars: Scalars) -> int | None:
-    """Returns the number of iterations, computed one by one; None if that needs more than scalars."""
+    """Returns the number of iterations, computed one by one; None: no end, or more than scalars."""
     end = terminator_of(loop.regions[1])
     needed = None if end is None else _needed(test, loop, operands_of(end))
     if end is None or needed is None:
         return None
     blocks = [region.blocks[0] for region in loop.regions]
     numbers = {index: scalars.of(operands_of(loop)[index]) for index in needed}
+    states = set[tuple[Number, ...]]()
     for count in range(_MOST_FOLLOWED):
         state = {index: number for index, number in numbers.items() if number is not None}
-        if len(state) < len(numbers):
+        key = tuple(state.values())
+        if len(state) < len(numbers) or key in states:
             return None
+        states.add(key)
         inside: list[dict[SSAValue, Number]] = [
             {block.args[i]: number for i, number in state.items()} for block in blocks
         ]

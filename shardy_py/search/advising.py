@@ -44,8 +44,8 @@ class ResultAdvice:
 
     def __init__(self, result: Result) -> None:
         self._result = result
-        self._advisers: dict[int, tuple[CommunicationReport, Adviser | None]] = {}
-        """By the identity of a report, which is kept alive with it."""
+        self._advisers: dict[tuple[int, int | None], tuple[CommunicationReport, Adviser | None]] = {}
+        """By the identity of a report, which is kept alive with it, and the tries that are asked for."""
 
     @cached_property
     def sources(self) -> Sources | None:
@@ -57,15 +57,17 @@ class ResultAdvice:
         adviser = self.adviser(report) if tries is None else self._adviser(report, tries)
         return NO_ADVICE if adviser is None else adviser.advice(use)
 
-    def adviser(self, report: CommunicationReport) -> Adviser | None:
-        """Returns the adviser on the collectives of a report, the same one for the same report.
+    def adviser(self, report: CommunicationReport, tries: int | None = None) -> Adviser | None:
+        """Returns the adviser on the collectives of a report, the same one for the same report and tries.
 
-        None for programs without exactly one mesh, and for those with more than `MOST_VALUES`.
+        None for programs without exactly one mesh, and, unless a number of tries is asked for, for those
+        with more than `MOST_VALUES`.
         """
-        if id(report) not in self._advisers:
-            is_large = len(self._result.values) > MOST_VALUES
-            self._advisers[id(report)] = report, None if is_large else self._adviser(report, None)
-        return self._advisers[id(report)][1]
+        key = id(report), tries
+        if key not in self._advisers:
+            is_large = tries is None and len(self._result.values) > MOST_VALUES
+            self._advisers[key] = report, None if is_large else self._adviser(report, tries)
+        return self._advisers[key][1]
 
     def _adviser(self, report: CommunicationReport, tries: int | None) -> Adviser | None:
         sources, result = self.sources, self._result

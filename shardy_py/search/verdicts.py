@@ -67,6 +67,7 @@ _LEAST_SHARE = 0.03
 """Causes of a smaller part of the time get no tries."""
 _VALUES_TRIED, _FEWEST_TRIES, _MOST_TRIES = 40_000, 12, 32
 """The values of all programs that are propagated for the first change, within so many tries: 4 s of a CPU."""
+_ASK = "; sdy-check --tries N, result.verdict(tries=N) try N"
 _VALUES_OF_A_TRY = 500
 """The passes of a try take as long as so many values, however small the program is."""
 _PARTS = 3
@@ -82,14 +83,21 @@ class ResultVerdicts:
     def __init__(self, result: Result) -> None:
         self._result = result
         self.release = result.release
-        self._known: dict[int, tuple[CommunicationReport, Verdict]] = {}
+        self._known: dict[tuple[int, int | None], tuple[CommunicationReport, Verdict]] = {}
         self._tried: dict[int, frozenset[GroupKey]] = {}
+        self._asked: dict[int, int | None] = {}
+
+    def ask(self, report: CommunicationReport, tries: int | None) -> None:
+        """Sets the number of changes that are tried for a report; None: by the size of the program."""
+        self._asked[id(self._result.forecasts.bare(report))] = tries
 
     def of(self, report: CommunicationReport) -> Verdict:
-        """Returns the verdict on the collectives of a report; the same one for the same report."""
-        if id(report) not in self._known:
-            self._known[id(report)] = report, verdict_of(self._result, report)
-        return self._known[id(report)][1]
+        """Returns the verdict on the collectives of a report; the same one for the same report and tries."""
+        tries = self._asked.get(id(report))
+        key = id(report), tries
+        if key not in self._known:
+            self._known[key] = report, verdict_of(self._result, report, tries=tries)
+        return self._known[key][1]
 
     def change_for(self, use: CollectiveUse) -> TriedChange | None:
         """Returns the best change for a collective of a report, and those alike, of all that were tried.
@@ -99,8 +107,7 @@ class ResultVerdicts:
         report = self._result.forecasts.report_of(use)
         if report is None or not self._tries(report):
             return None
-        advice = self._result.kept(ResultAdvice)
-        adviser = advice.adviser(report)
+        adviser = self._result.kept(ResultAdvice).adviser(report, self._asked.get(id(report)))
         found = None if adviser is None else adviser.best_for((use,))
         if adviser is None or found is None:
             return None
@@ -118,26 +125,32 @@ class ResultVerdicts:
 
     def _tries(self, report: CommunicationReport) -> bool:
         """True if changes are tried for a report, once they were; where none is, no verdict is made."""
-        reason = _not_tried(self._result, report, self._result.kept(ResultAdvice))
+        advice = self._result.kept(ResultAdvice)
+        reason = _not_tried(self._result, report, advice, self._asked.get(id(report)))
         return not reason and not self.of(report).not_tried
 
 
 @without_collection()
-def verdict_of(result: Result, report: CommunicationReport, not_tried: str = "") -> Verdict:
+def verdict_of(
+    result: Result, report: CommunicationReport, not_tried: str = "", *, tries: int | None = None
+) -> Verdict:
     """Returns the verdict on the collectives of a report on a result.
 
-    not_tried: why no changes are tried, if the caller wants none.
+    not_tried: why no changes are tried, if the caller wants none. tries: the changes that are tried alone;
+    None: by the size of the program.
     """
     figures, groups = figures_of(result, report), cost_groups(report)
     passes = passes_of_program(result.program.module)
     described = tuple(_described(result, report, group, passes) for group in groups[:CAUSES])
     bare = Verdict(figures, report.model.name, described, len(groups) - len(described))
     advice = result.kept(ResultAdvice)
-    reason = not_tried or _not_tried(result, report, advice)
-    adviser = None if reason else advice.adviser(report)
+    reason = not_tried or _not_tried(result, report, advice, tries)
+    adviser = None if reason else advice.adviser(report, tries)
     if adviser is None or advice.sources is None:
         return replace(bare, not_tried=reason)
-    tries = min(_MOST_TRIES, max(_FEWEST_TRIES, _VALUES_TRIED // (len(result.values) + _VALUES_OF_A_TRY)))
+    if tries is None:
+        by_size = _VALUES_TRIED // (len(result.values) + _VALUES_OF_A_TRY)
+        tries = min(_MOST_TRIES, max(_FEWEST_TRIES, by_size))
     for number, group in enumerate(tried_groups(report)):
         adviser.explore(group.first, -(-(tries - adviser.tried) // max(1, _PARTS - number)))
     planner = _Planner(result, report, advice.sources, figures)
@@ -174,14 +187,17 @@ def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcom
     return TriedChange(words, *figures, kept, fixes, code, annotations_of(proposal), effects)
 
 
-def _not_tried(result: Result, report: CommunicationReport, advice: ResultAdvice) -> str:
+def _not_tried(result: Result, report: CommunicationReport, advice: ResultAdvice, tries: int | None) -> str:
     """The reason why changes are not tried; "" if they are."""
     if report.partitioner != "xla" and not result.source.is_by_torch:
         return "they are for collectives of XLA's partitioner (--partitioner=xla)"
     if advice.sources is None:
         return "they are for programs with one mesh"
+    if tries is not None:
+        return "" if tries else "none were asked for"
     values = len(result.values)
-    return f"the program has {values:,} values, more than {MOST_VALUES:,}" if values > MOST_VALUES else ""
+    is_large = values > MOST_VALUES
+    return f"the program has {values:,} values, more than {MOST_VALUES:,}{_ASK}" if is_large else ""
 
 
 def _described(

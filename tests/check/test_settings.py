@@ -34,6 +34,7 @@ source-root = ["src"]
 expect = ["all_gather:fsdp"]
 baseline = "known.json"
 verdict = false
+tries = 7
 files = ["models/*.mlir"]
 exclude = ["models/old"]
 level.SDY002 = "error"
@@ -62,6 +63,7 @@ def test_every_key_is_a_setting() -> None:
         expect=("all_gather:fsdp",),
         baseline="/p/known.json",
         verdict=False,
+        tries=7,
         files=("models/*.mlir",),
         exclude=("models/old",),
         folder="/p",

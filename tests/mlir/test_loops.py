@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from xdsl.ir import Operation
 
 from shardy_py.api import Program
 from shardy_py.base.errors import ShardyError
 from shardy_py.cli.opt import main
+from shardy_py.mlir import scalars
 from shardy_py.mlir.loops import iterations, run_counts
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
 
@@ -106,6 +109,7 @@ UNKNOWN = {
     "a bound that is an argument": Loop(compared("LT", "%i", "%x")),
     "a step that is an argument": Loop(compared("LT"), "%n = stablehlo.add %i, %x : tensor<i32>"),
     "without end": Loop(compared("LT", "%c0", "%c10")),
+    "back to the start": Loop(compared("LT"), "%n = stablehlo.xor %i, %c1 : tensor<i32>"),
 }
 
 
@@ -128,6 +132,24 @@ def test_unknown_until_given(name: str) -> None:
     assert iterations(loop) == (50, True)
     set_trip_counts(program.module, TripCounts.parse(["model.py:12=60"]))
     assert iterations(loop) == (60, True)
+
+
+def test_a_loop_is_followed_once_and_until_its_numbers_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Program.parse(UNKNOWN["back to the start"].text)
+    seen: list[str] = []
+    computed = scalars.computed
+
+    def counted(op: Operation, numbers: Sequence[scalars.Number]) -> scalars.Number | None:
+        seen.append(op.name)
+        return computed(op, numbers)
+
+    monkeypatch.setattr(scalars, "computed", counted)
+    runs = run_counts(program.module)
+    inside = [op for op in program.module.walk() if op.parent_op() is not None]
+    assert {runs(op) for op in inside if op.name == "stablehlo.xor"} == {(1, False)}
+    before = len(seen)
+    assert all(runs(op) for op in inside)
+    assert len(seen) == before < 10
 
 
 def test_a_count_that_is_known_stays() -> None:

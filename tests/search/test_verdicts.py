@@ -10,7 +10,7 @@ import pytest
 
 from shardy_py import Program, Result, ShardyError, propagate
 from shardy_py.report.verdict import verdict_json
-from shardy_py.search import verdicts
+from shardy_py.search import advising, verdicts
 from shardy_py.search.verdicts import ResultVerdicts, verdict_of
 
 TWO = """
@@ -97,8 +97,22 @@ def test_why_nothing_is_tried() -> None:
     assert found.verdict(partitioner="shardy").not_tried.startswith("they are for collectives of XLA")
     report = found.communication()
     assert verdict_of(found, report, "no time").not_tried == "no time"
+    assert found.verdict(tries=0).not_tried == "none were asked for"
     with pytest.raises(ShardyError, match="was not recorded"):
         propagate(Program.parse(TWO), record=False, progress=False).verdict()
+
+
+def test_tries_of_a_large_program_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = propagate(Program.parse(TWO), progress=False)
+    monkeypatch.setattr(verdicts, "MOST_VALUES", 1)
+    monkeypatch.setattr(advising, "MOST_VALUES", 1)
+    assert "--tries N" in found.verdict().not_tried
+    few, more = found.verdict(tries=1), found.verdict(tries=32)
+    assert 0 < few.tried < more.tried
+    assert more.changes == result().verdict().changes
+    assert found.verdict(tries=1) is few
+    with pytest.raises(ShardyError, match="tries"):
+        found.verdict(tries=-1)
 
 
 def test_no_verdict_is_made_for_a_finding_where_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 // RUN: sdy-opt %s --split-input-file --verify-diagnostics
 
-// Elementwise ops of CHLO, ragged_dot and top_k.
+// Elementwise ops of CHLO, and top_k.
 
 func.func @main(%arg0: tensor<8xi32>) {
   // expected-error @+1 {{'chlo._asin_acos_kernel' op operand #0 must be tensor of complex type with 32/64-bit float elements values, but got 'tensor<8xi32>'}}

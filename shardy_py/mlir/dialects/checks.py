@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.definition import Infer, OpRow
-from shardy_py.mlir.dialects.faults import NOT_INFERRED, Check, Fault, inferred_fault
+from shardy_py.mlir.dialects.faults import NOT_INFERRED, Check, Fault, check_terminators, inferred_fault
 from shardy_py.mlir.dialects.op_table import OpTable
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor, read_tensor
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
@@ -45,8 +45,8 @@ def checks_of(tables: Iterable[OpTable]) -> Checks:
                 checks.structure[name] = _placed(row)
             else:
                 checks.signature[name] = rules_check(row)
-                if row.infer is not None:
-                    checks.results[name] = results_check(row.infer)
+                if row.infer is not None or row.ends_with:
+                    checks.results[name] = _results_check(row)
             if row.verify_symbols is not None:
                 checks.symbols[name] = row.verify_symbols
     return checks
@@ -67,11 +67,24 @@ def rules_check(row: OpRow) -> Check:
 
 
 def _placed(row: OpRow) -> PlacedCheck:
-    checks = [rules_check(row), *([results_check(row.infer)] if row.infer else ())]
+    checks = rules_check(row), _results_check(row)
 
     def check(op: Operation, scope: Scope) -> None:
         for part in checks:
             part(op)
+
+    return check
+
+
+def _results_check(row: OpRow) -> Check:
+    """Checks how regions end, and that the results have the types that are inferred."""
+    infer = None if row.infer is None else results_check(row.infer)
+
+    def check(op: Operation) -> None:
+        if row.ends_with:
+            check_terminators(op, row.ends_with)
+        if infer is not None:
+            infer(op)
 
     return check
 

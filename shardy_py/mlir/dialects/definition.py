@@ -139,6 +139,7 @@ class OpRow:
     name: without the dialect's. form: its assembly form; None if it prints generically.
     verify: rules checked before the ops in its regions, in C++'s order.
     infer: the types of its results, compared with the given ones once the op's regions are verified.
+    ends_with: the full name of the op that ends its regions; "" if any terminator does.
     verify_symbols: checks the symbols that the op refers to, at the end of the module.
     result_names: hints for the names of its results; by default, names of slots if there are several.
     argument_names: hints for the names of the block arguments of a region.
@@ -154,6 +155,7 @@ class OpRow:
     form: Template | AssemblyForm | None = None
     verify: tuple[Rule, ...] = ()
     infer: Infer | None = None
+    ends_with: str = ""
     verify_symbols: PlacedCheck | None = None
     result_names: ResultNames | None = None
     argument_names: ArgumentNames | None = None

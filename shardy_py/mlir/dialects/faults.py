@@ -68,6 +68,16 @@ def inferred_fault(inferred: Iterable[str], given: Iterable[str]) -> Fault:
     )
 
 
+def check_terminators(op: Operation, name: str) -> None:
+    """Each region of an op ends with a terminator of that name, which its assembly form may leave out."""
+    for region in op.regions:
+        last = None if region.first_block is None else region.first_block.last_op
+        if last is not None and last.name != name:
+            implied = f"in custom textual format, the absence of terminator implies '{name}'"
+            message = f"expects regions to end with '{name}', found '{written_name(last)}'"
+            raise Fault(message, note(implied, op.location))
+
+
 def note(message: str, location: Attribute) -> Diagnostic:
     """A remark under a fault."""
     return Diagnostic(message, position_of(location), "note")

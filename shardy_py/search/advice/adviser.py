@@ -26,7 +26,7 @@ _MOST_TRIES = 32
 """For one group of collectives."""
 _VALUES_TRIED = 40_000
 """The values of all programs that are propagated for one report; at least `_FEWEST` edits are tried."""
-_FEWEST = 3
+_FEWEST, _FEWEST_OF_A_GROUP = 6, 3
 MOST_VALUES = 20_000
 """Values of a program for which no edits are tried unless a number is asked for: a try takes seconds."""
 _GROUPS = 3
@@ -58,7 +58,7 @@ class Adviser:
         """Sets the number of tries from the size of the program."""
         if self.tries is None:
             values = max(1, len(self.program.table.entries))
-            self.tries = 0 if values > MOST_VALUES else max(_FEWEST, _VALUES_TRIED // values)
+            self.tries = max(_FEWEST, _VALUES_TRIED // values)
 
     @property
     def tried(self) -> int:
@@ -69,7 +69,7 @@ class Adviser:
         """Returns the best remedies for a collective and those alike."""
         key = group_key(use)
         if key not in self._advice:
-            share = max(_FEWEST, -(-(self.tries or 0) // _GROUPS))
+            share = max(_FEWEST_OF_A_GROUP, -(-(self.tries or 0) // _GROUPS))
             self._advice[key] = self._advise(key, min(share, _MOST_TRIES))
         found = self._advice[key]
         return Advice(found.remedies[:most], found.tried)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
@@ -78,7 +78,20 @@ class AdvisedProgram:
 
     def family(self, entry: ValueEntry) -> tuple[ValueEntry, ...]:
         """Returns the arguments and results to change with one: its gradient, those of other layers."""
-        return (entry, *(each for each in self.boundary if each is not entry and _is_related(entry, each)))
+        return (entry, *(e for e in self.alike(entry) if e is not entry and _is_related(entry, e)))
+
+    def alike(self, entry: ValueEntry) -> Iterator[ValueEntry]:
+        """Returns the arguments and results of its type whose paths end like its own."""
+        own = family_tail(entry)
+        return (e for e, tail in self._boundary_of_type.get(entry.type, ()) if named_alike(own, tail))
+
+    @cached_property
+    def _boundary_of_type(self) -> dict[Attribute, list[tuple[ValueEntry, str]]]:
+        """The arguments and results with their `family_tail`, by type."""
+        found: dict[Attribute, list[tuple[ValueEntry, str]]] = {}
+        for entry in self.boundary:
+            found.setdefault(entry.type, []).append((entry, family_tail(entry)))
+        return found
 
     def sharding(self, entry: ValueEntry) -> TensorSharding | None:
         """Returns its annotation, or that nothing shards it; None if it cannot have another one."""
@@ -111,10 +124,9 @@ class AdvisedProgram:
 
 
 def _is_related(entry: ValueEntry, other: ValueEntry) -> bool:
-    own, tail = family_tail(entry), family_tail(other)
-    is_alike = other.type == entry.type and other.sharding == entry.sharding
+    """Returns whether the sharding of one of the same family changes with that of a value."""
     is_given = other.sharding is not None or other.role == entry.role
-    return is_alike and is_given and named_alike(own, tail)
+    return is_given and other.sharding == entry.sharding
 
 
 def named_alike(first: str, second: str) -> bool:

@@ -113,22 +113,22 @@ def canonical(
     after: list[Added] = []
     for index, (order, type_) in enumerate(zip(orders, step.record.operands, strict=False)):
         if type_ is not None and order is not None and index not in sent:
-            operands[index] = (id(step), "copy", index)
+            operands[index] = (step.results[0], "copy", index)
             copy = _copy(type_, step.operands[index], operands[index], order)
             before.append(Added(copy, step.operands[index]))
     for index, name in enumerate(operands if on_host and is_widened(step, held) else ()):
         type_ = step.record.operands[index]
         if type_ is not None and index not in sent:
-            operands[index] = (id(step), "wide", index)
+            operands[index] = (step.results[0], "wide", index)
             before.append(Added(_converted(type_, name, operands[index], to="f32"), name, 2))
     type_ = step.record.results[0] if step.record.results else None
     order = orders[-1] if len(orders) > len(operands) else None
     if type_ is not None and on_host and is_narrowed_after(step, held):
-        results[0] = (id(step), "wide")
+        results[0] = (step.results[0], "wide")
         wide = replace(type_, element="f32")
         after.append(Added(_converted(wide, results[0], step.results[0], to=type_.element), step.results[0]))
     elif type_ is not None and order is not None:
-        results[0] = (id(step), "canonical")
+        results[0] = (step.results[0], "canonical")
         after.append(Added(_copy(type_, results[0], step.results[0], order), step.results[0]))
     if operands != [*step.operands] or after:
         step = replace(step, operands=tuple(operands), results=tuple(results))
@@ -167,8 +167,8 @@ def _expanded(step: PlannedOp) -> Canonical:
     rank = 0 if type_ is None else type_.rank
     integer = 32 / (32 if type_ is None else element_type(type_.element).bits)
     bare = OpRecord(ReduceWindowOp.name, (), ())
-    numbers = tuple((id(step), "index", i) for i in range(rank))
-    chosen, places, start = ((id(step), name) for name in ("chosen", "places", "start"))
+    numbers = tuple((step.results[0], "index", i) for i in range(rank))
+    chosen, places, start = ((step.results[0], name) for name in ("chosen", "places", "start"))
     indices = (
         Added(PlannedOp(OpRecord(IotaOp.name, (), ()), (), (name,), (None,)), operand, integer)
         for name in numbers

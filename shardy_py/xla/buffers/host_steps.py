@@ -13,6 +13,7 @@ from typing import cast
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
+from shardy_py.mlir.dialects.stablehlo import DotGeneralOp
 from shardy_py.ops import TABLE, Storage, TensorType
 from shardy_py.xla.buffers.canonical import is_narrowed_after, is_widened
 from shardy_py.xla.buffers.facet import STORED, host_row
@@ -83,11 +84,12 @@ class HostSteps:
         after: list[PlannedCollective] = []
         result = self.program.types.get(step.results[0]) if len(step.results) == 1 else None
         is_written = TABLE[step.record.name].collective is not None
+        is_product = step.record.name == DotGeneralOp.name
         last = moved[-1] if moved and not is_written else None
         if (
             result is not None
             and last is not None
-            and _large(last.collective.made_shape) == _large(result.shape)
+            and (is_product or _large(last.collective.made_shape) == _large(result.shape))
         ):
             while before and before[-1].operand < 0:
                 after.insert(0, before.pop().collective)
@@ -246,7 +248,8 @@ class HostSteps:
                 program.add("convert", summed, target, step)
             made = target
         for number, collective in enumerate(after, 1):
-            into = step.results[0] if number == len(after) else None
+            is_whole = _large(collective.made_shape) == _large(program.types[step.results[0]].shape)
+            into = step.results[0] if number == len(after) and is_whole else None
             made = [sent(program, collective, made[0], step, into=into)]
         if made != [*step.results]:
             for source, name in zip(made, step.results, strict=True):

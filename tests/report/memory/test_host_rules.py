@@ -267,3 +267,19 @@ def test_a_library_is_chosen_for_the_rows_of_a_device(rows: int, temporaries: in
       return %0 : tensor<{rows}x4096xf32>
     }}"""
     assert estimate(text).temporaries == temporaries
+
+
+def test_a_product_whose_result_is_gathered_is_summed_gathered_and_cut() -> None:
+    text = """
+    sdy.mesh @mesh = <["data"=4, "expert"=4]>
+    func.func @main(
+        %x: tensor<16x64x16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}, {"expert"}, {}]>},
+        %y: tensor<16x16x16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"expert"}, {"data"}, {}, {}]>})
+        -> (tensor<16x64x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data", "expert"}, {}, {}]>}) {
+      %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [1], contracting_dims = [3, 2] x [2, 0]
+          : (tensor<16x64x16x16xf32>, tensor<16x16x16x32xf32>) -> tensor<16x64x32xf32>
+      return %0 : tensor<16x64x32xf32>
+    }"""
+    found = propagate(Program.parse(text)).memory(partitioner="xla").estimate
+    # The sum of one device's products and what is gathered of it; XLA: 163,844, with the index of the part.
+    assert found.temporaries == 4 * 64 * 32 * 4 + 16 * 64 * 32 * 4

@@ -883,7 +883,7 @@ if TYPE_CHECKING:
             is_reverse: IntegerAttr[IntegerType] | bool | None = None,
             is_associative: IntegerAttr[IntegerType] | bool | None = None,
             body: Region,
-            result_types: Sequence[Sequence[Attribute]],
+            result_types: Sequence[Sequence[Attribute]] | None = None,
             attributes: Mapping[str, Attribute] | None = None,
         ) -> None: ...
 

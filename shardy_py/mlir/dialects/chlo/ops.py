@@ -18,6 +18,7 @@ from shardy_py.mlir.dialects.chlo.broadcasting import (
     infer_constant,
 )
 from shardy_py.mlir.dialects.chlo.forms import CONSTANT_FORM, SCAN_FORM, scan_names
+from shardy_py.mlir.dialects.chlo.verify import check_ragged_dot, check_scan, infer_scan
 from shardy_py.mlir.dialects.definition import (
     COMMUTATIVE,
     CONSTANT,
@@ -170,6 +171,7 @@ ROWS = (
         attributes=slots(ragged_dot_dimension_numbers=_RAGGED_DOT, precision_config=optional(_PRECISIONS)),
         results=slots(result=t.ANY),
         traits=(PURE,),
+        verify=(check_ragged_dot,),
     ),
     OpRow(
         "scan",
@@ -189,6 +191,8 @@ ROWS = (
         ),
         form=SCAN_FORM,
         argument_names=scan_names,
+        verify=(check_scan,),
+        infer=infer_scan,
     ),
     OpRow(
         "top_k",

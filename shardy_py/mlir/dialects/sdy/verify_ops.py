@@ -22,7 +22,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from shardy_py.base.behaviours import Behaviour
-from shardy_py.mlir.dialects.faults import Fault, inferred_fault, note, prefixed
+from shardy_py.mlir.dialects.faults import Fault, check_terminators, inferred_fault, note, prefixed
 from shardy_py.mlir.dialects.sdy import ops, verify_types
 from shardy_py.mlir.dialects.sdy.ops import ManualComputationOp
 from shardy_py.mlir.dialects.sdy.verify_sharding import (
@@ -251,14 +251,18 @@ def _quoted(type_: Attribute) -> str:
     return f"'{attribute_text(type_)}'"
 
 
+def _check_return(op: ops.ManualComputationOp | ops.NamedComputationOp) -> None:
+    check_terminators(op, ops.ReturnOp.name)
+
+
 def _check_named_results(op: ops.NamedComputationOp) -> None:
     """The body of a named computation returns its results."""
+    _check_return(op)
     last = op.body.block.last_op
-    if isinstance(last, ops.ReturnOp):
-        returned = [value.type for value in last.operands]
-        given = [result.type for result in op.results]
-        if returned != given:
-            raise inferred_fault(map(_quoted, returned), map(_quoted, given))
+    returned = [] if last is None else [value.type for value in last.operands]
+    given = [result.type for result in op.results]
+    if returned != given:
+        raise inferred_fault(map(_quoted, returned), map(_quoted, given))
 
 
 def _check_named_computation(op: ops.NamedComputationOp, scope: Scope) -> None:
@@ -296,7 +300,10 @@ CHECKS = {
 }
 """Checks of an op by itself."""
 
-RESULTS = {"sdy.named_computation": _check_named_results}
+RESULTS = {
+    "sdy.manual_computation": _check_return,
+    "sdy.named_computation": _check_named_results,
+}
 """Checks of an op's results, once its regions are verified."""
 
 STRUCTURE = {"sdy.mesh": _check_mesh, "sdy.manual_computation": check_manual_axes}

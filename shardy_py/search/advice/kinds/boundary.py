@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.search.advice.program import (
     AdvisedProgram,
-    family_tail,
-    named_alike,
     of_role,
     shape_of,
 )
@@ -52,12 +50,11 @@ def results(question: Question) -> Iterator[Proposal]:
 
 def results_like_arguments(question: Question) -> Iterator[Proposal]:
     """Returns results without a sharding, with that of the arguments that they are new values of."""
-    boundary = question.program.boundary
-    annotated = [e for e in of_role(boundary, "argument") if e.sharding is not None]
+    program = question.program
     by_sharding: dict[TensorSharding, list[ValueEntry]] = {}
-    for result in of_role(boundary, "result"):
-        tail = "" if result.sharding is not None else family_tail(result)
-        alike = (a for a in annotated if a.type == result.type and named_alike(tail, family_tail(a)))
-        if (argument := next(alike, None)) is not None and argument.sharding is not None:
-            by_sharding.setdefault(argument.sharding, []).append(result)
+    for result in of_role(program.boundary, "result"):
+        alike = program.alike(result) if result.sharding is None else ()
+        given = (each.sharding for each in alike if each.role == "argument" and each.sharding is not None)
+        if (sharding := next(given, None)) is not None:
+            by_sharding.setdefault(sharding, []).append(result)
     yield tuple(Edit("result", tuple(values), key) for key, values in by_sharding.items())

@@ -23,7 +23,7 @@ from shardy_py.mlir.dialects.stablehlo.verify import collectives as rules
 from shardy_py.mlir.dialects.stablehlo.verify import control, host
 from shardy_py.mlir.dialects.stablehlo.verify.elementwise import infer_most_specific
 from shardy_py.mlir.dialects.stablehlo.verify.movement import infer_operand
-from shardy_py.mlir.dialects.stablehlo.verify.traits import COMPATIBLE, PAIRWISE_ELEMENT, SAME_ELEMENT
+from shardy_py.mlir.dialects.stablehlo.verify.traits import COMPATIBLE, PAIRWISE_ELEMENT, RETURN, SAME_ELEMENT
 from shardy_py.mlir.dialects.template import Template
 from shardy_py.mlir.dialects.type_tails import RESULT
 
@@ -58,6 +58,7 @@ COLLECTIVES = (
         traits=(ASYNC,),
         verify=(rules.check_all_reduce,),
         infer=rules.infer_reduced,
+        ends_with=RETURN,
     ),
     _grouped(
         "all_to_all",
@@ -81,6 +82,7 @@ COLLECTIVES = (
         results=slots(result=t.FUTURE),
         traits=(ISOLATED,),
         infer=control.infer_async_start,
+        ends_with=RETURN,
     ),
     _grouped(
         "collective_broadcast",
@@ -109,6 +111,7 @@ COLLECTIVES = (
         traits=(ASYNC,),
         verify=(rules.check_collective_reduce,),
         infer=rules.infer_reduced,
+        ends_with=RETURN,
     ),
     OpRow(
         "cross-replica-sum",

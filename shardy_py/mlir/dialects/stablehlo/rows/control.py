@@ -28,7 +28,7 @@ from shardy_py.mlir.dialects.stablehlo import forms
 from shardy_py.mlir.dialects.stablehlo import type_kinds as t
 from shardy_py.mlir.dialects.stablehlo.verify import control as rules
 from shardy_py.mlir.dialects.stablehlo.verify import dynamic, host
-from shardy_py.mlir.dialects.stablehlo.verify.traits import PAIRWISE, follows_name, match
+from shardy_py.mlir.dialects.stablehlo.verify.traits import PAIRWISE, RETURN, follows_name, match
 from shardy_py.mlir.dialects.template import Template, typed
 from shardy_py.mlir.dialects.type_tails import RESULT, SAME, TUPLE
 
@@ -50,6 +50,7 @@ CONTROL = (
             BRANCH_FLOW,
         ),
         infer=rules.infer_branches,
+        ends_with=RETURN,
     ),
     OpRow(
         "composite",
@@ -104,6 +105,7 @@ CONTROL = (
             CONDITIONAL_FLOW,
         ),
         infer=rules.infer_branches,
+        ends_with=RETURN,
     ),
     OpRow(
         "optimization_barrier",
@@ -165,6 +167,7 @@ CONTROL = (
         verify=(rules.check_while,),
         infer=rules.infer_operand_types,
         argument_names=forms.while_names,
+        ends_with=RETURN,
     ),
 )
 """The rows."""

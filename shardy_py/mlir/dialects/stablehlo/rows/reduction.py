@@ -16,7 +16,12 @@ from shardy_py.mlir.dialects.definition import (
 from shardy_py.mlir.dialects.stablehlo import type_kinds as t
 from shardy_py.mlir.dialects.stablehlo.reduce_form import REDUCE_FORM
 from shardy_py.mlir.dialects.stablehlo.verify import reduction as rules
-from shardy_py.mlir.dialects.stablehlo.verify.traits import AT_LEAST_ONE, COMPATIBLE_ELEMENTS, SAME_SHAPE
+from shardy_py.mlir.dialects.stablehlo.verify.traits import (
+    AT_LEAST_ONE,
+    COMPATIBLE_ELEMENTS,
+    RETURN,
+    SAME_SHAPE,
+)
 
 _BATCH_NORM = {"epsilon": k.F32, "feature_index": k.INDEX}
 
@@ -61,6 +66,7 @@ REDUCTION = (
         traits=(RECURSIVE,),
         verify=(AT_LEAST_ONE, SAME_SHAPE),
         infer=rules.infer_map,
+        ends_with=RETURN,
     ),
     OpRow(
         "reduce",
@@ -75,6 +81,7 @@ REDUCTION = (
         form=REDUCE_FORM,
         verify=(rules.check_reduce,),
         infer=rules.infer_reduce,
+        ends_with=RETURN,
     ),
     OpRow(
         "reduce_window",
@@ -94,6 +101,7 @@ REDUCTION = (
         ),
         verify=(rules.check_reduce_window,),
         infer=rules.infer_reduce_window,
+        ends_with=RETURN,
     ),
     OpRow(
         "select_and_scatter",

@@ -66,7 +66,7 @@ def dot_general_sizes(view: View) -> Sizes:
     """The sizes of the result, which follow from the operands; its element type does not."""
     numbers: DotDimensionNumbers = view.value("dot_dimension_numbers")
     lhs, rhs = view.operands
-    _check_dimensions(numbers, lhs, rhs)
+    check_products(numbers, lhs, rhs)
     return _dot_shape(numbers, lhs, rhs)
 
 
@@ -111,7 +111,8 @@ def _is_known(algorithm: DotAlgorithm, lhs: str, rhs: str, accumulator: str) -> 
     return is_listed and not algorithm.allow_imprecise_accumulation
 
 
-def _check_dimensions(numbers: DotDimensionNumbers, lhs: RankedTensor, rhs: RankedTensor) -> None:
+def check_products(numbers: object, lhs: RankedTensor, rhs: RankedTensor) -> None:
+    """Pairs of batch and contracting dimensions, each there and only once, with sizes that agree."""
     lists: dict[str, tuple[int, ...]] = vars(numbers)
     kinds, sides = ("batching", "contracting"), (("lhs", lhs), ("rhs", rhs))
     for kind in kinds:

@@ -15,6 +15,9 @@ from shardy_py.mlir.dialects.faults import Fault
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor, read_tensor, same_element
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 
+RETURN = "stablehlo.return"
+"""The op that ends regions whose forms may leave it out."""
+
 
 def _trait(holds: Callable[[View], bool], message: str) -> Rule:
     def rule(view: View) -> None:
