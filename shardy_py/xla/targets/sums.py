@@ -97,16 +97,17 @@ def reassociated(body: DeviceBody, numbers: count[int]) -> DeviceBody:
 
 def _sums_of_sums(body: DeviceBody) -> Iterator[int]:
     """The nodes with two inputs each of which is an all-reduce, or one in another form."""
-    near: set[int] = set()
-    nodes = body.nodes
-    for number in body.order:
+    nodes, users = body.nodes, body.users
+    near = {number for number in body.sent if _is_sum(body, number)}
+    left = {user for number in near for user in users.get(number, ())}
+    for number in body.order if left else ():
+        if number not in left or nodes[number].transfer is not None:
+            continue
         node = nodes[number]
-        if node.transfer is not None:
-            if node.transfer.kind == _REDUCE:
-                near.add(number)
-        elif near and node.inputs and node.inputs[0] in near:
+        if node.inputs[0] in near:
             if node.role is NodeRole.SLICE or body.form(number) in _LOOKED_THROUGH:
                 near.add(number)
+                left.update(users.get(number, ()))
             elif len(node.inputs) == 2 and node.inputs[1] in near:
                 yield number
 
