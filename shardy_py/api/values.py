@@ -8,7 +8,7 @@ Not here: how names are made (`mlir/value_table.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import overload
@@ -25,6 +25,7 @@ from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.attribute_writer import attribute_text
+from shardy_py.mlir.value_classes import ValueClasses
 from shardy_py.mlir.value_table import Role, ValueEntry, ValueTable
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
@@ -233,6 +234,22 @@ class Values(Sequence[Value]):
         if function not in functions:
             raise ShardyError.unknown("function", f"@{function}", [f"@{name}" for name in functions])
         return [value for value in self if value.role == role and value.function == function]
+
+    def where(self, is_wanted: Callable[[Value], object]) -> Iterator[Value]:
+        """Returns the values of which `is_wanted` holds, in program order: it is asked once for those alike.
+
+        is_wanted: of the op's class and manual axes, the type, the sharding, the role and the index only.
+        """
+        return map(self._wrap, self._classes.where(lambda entry: is_wanted(self._wrap(entry))))
+
+    @property
+    def samples(self) -> Iterator[Value]:
+        """One value of each class of ops, type, sharding, role and index."""
+        return (self._wrap(each.first) for each in self._classes.each)
+
+    @cached_property
+    def _classes(self) -> ValueClasses:
+        return ValueClasses(self.table.entries)
 
     @cached_property
     def _all(self) -> tuple[Value, ...]:

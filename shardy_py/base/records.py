@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields, is_dataclass, replace
 from dataclasses import dataclass as _standard
 from reprlib import recursive_repr
-from types import FunctionType
+from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -141,8 +141,8 @@ def _compiled(
 
 def _initializer(owner: type) -> FunctionType:
     is_frozen = owner.__dataclass_params__.frozen  # pyright: ignore
-    store = "_set(self, {0!r}, {1})" if is_frozen else "self.{0} = {1}"
-    names: dict[str, object] = {"_set": object.__setattr__, "_not_given": _NOT_GIVEN}
+    slots = _slots(owner) if is_frozen else {}
+    names: dict[str, object] = {"_set": object.__setattr__, "_not_given": _NOT_GIVEN, **slots}
     positional, named, lines = ["self"], ["*"], list[str]()
     for field in _fields(owner):
         name, value, default = field.name, field.name, ""
@@ -157,12 +157,21 @@ def _initializer(owner: type) -> FunctionType:
             continue
         if field.init:
             (named if field.kw_only else positional).append(name + default)
-        lines.append(store.format(name, value))
+        if f"_set_{name}" in slots:
+            lines.append(f"_set_{name}(self, {value})")
+        else:
+            lines.append(f"_set(self, {name!r}, {value})" if is_frozen else f"self.{name} = {value}")
     if hasattr(owner, "__post_init__"):
         lines.append("self.__post_init__()")
     method = _compiled("__init__", positional + named if named[1:] else positional, lines or ["pass"], names)
     method.__annotations__ = {f.name: f.type for f in _fields(owner) if f.init} | {"return": None}
     return method
+
+
+def _slots(owner: type) -> dict[str, object]:
+    """The functions that set slots, by names in an initializer: twice as fast as by those of fields."""
+    found = ((field.name, getattr(owner, field.name, None)) for field in _fields(owner))
+    return {f"_set_{name}": slot.__set__ for name, slot in found if isinstance(slot, MemberDescriptorType)}
 
 
 def _tuple_of(names: Sequence[str], instance: str) -> str:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from xdsl.ir import SSAValue
 
-from shardy_py.api import Result, Value
+from shardy_py.api import Result, Sharding, Value
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ShardingGroupOp
 from shardy_py.mlir.ir import find_ops, operands_of
@@ -46,8 +46,17 @@ class CheckedBoundaries:
         sharding = None if found is None else found.sharding
         if sharding is None or sharding.mesh.is_maximal:
             return None
-        closed = tuple(replace(each, is_closed=True, priority=None) for each in sharding.value.dimensions)
-        return replace(sharding.value, dimensions=closed)
+        known = self._closed.get(id(sharding))
+        if known is None:
+            dimensions = sharding.value.dimensions
+            closed = tuple(replace(each, is_closed=True, priority=None) for each in dimensions)
+            known = self._closed[id(sharding)] = sharding, replace(sharding.value, dimensions=closed)
+        return known[1]
+
+    @cached_property
+    def _closed(self) -> dict[int, tuple[Sharding, TensorSharding]]:
+        """By the identity of a sharding, which values share, this and what it is with closed dimensions."""
+        return {}
 
     def remedy(self, value: Value, propagated: TensorSharding) -> str:
         """Returns how to keep the sharding that a value was propagated to."""

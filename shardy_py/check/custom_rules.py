@@ -14,7 +14,7 @@ from shardy_py.api import Result
 from shardy_py.check.finding import Finding
 from shardy_py.check.rule import Limits, listed, rule
 from shardy_py.mlir.holders import RULE
-from shardy_py.mlir.ir import operands_of, ops_in, written_name
+from shardy_py.mlir.ir import operands_of, written_name
 from shardy_py.mlir.location_names import location_text, name_stack
 from shardy_py.mlir.movements import DroppedRules
 from shardy_py.mlir.plain import plain, tensor_type
@@ -35,7 +35,7 @@ from shardy_py.sharding.rule import factor_symbol
 )
 def _find_unaligned_operands(result: Result, limits: Limits) -> Iterator[Finding]:
     reader, meshes = ShardingReader(), Symbols(result.program.module).meshes()
-    for op, custom in _custom_rules(result):
+    for op, custom in result.kept(_CustomRules):
         values = (*operands_of(op), *op.results)
         known = [reader.of(value) for value in values]
         for index, factor, own, other in _unaligned(custom, known):
@@ -59,7 +59,7 @@ def _find_unaligned_operands(result: Result, limits: Limits) -> Iterator[Finding
 )
 def _find_factors_of_two_sizes(result: Result, limits: Limits) -> Iterator[Finding]:
     reader = ShardingReader()
-    for op, custom in _custom_rules(result):
+    for op, custom in result.kept(_CustomRules):
         values = (*operands_of(op), *op.results)
         shardings = [reader.of(value) for value in values]
         for factor, (place, size), (other, wrong) in _two_sizes(op, custom, shardings):
@@ -112,10 +112,16 @@ def _called(op: Operation) -> str:
     return written_name(op) + (f" @{target}" if target else "")
 
 
+class _CustomRules(list[tuple[Operation, ShardingRule]]):
+    """The ops of a result with rules that users wrote, also where the passes have removed them."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(_custom_rules(result))
+
+
 def _custom_rules(result: Result) -> Iterator[tuple[Operation, ShardingRule]]:
-    """The ops with rules that users wrote, also where the passes have removed them."""
     given: dict[Operation, Any] = {}
-    for op in ops_in(result.program.module):
+    for op in result.values.table.ops:
         if RULE in op.attributes:
             given[op] = op.attributes[RULE]
     for event in () if result.record is None else result.record.events:

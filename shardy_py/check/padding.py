@@ -119,17 +119,8 @@ def _uneven(value: Value) -> Iterator[Uneven]:
 
 def _by_cause(result: Result) -> Iterator[tuple[Uneven, list[Uneven]]]:
     """The uneven dimensions of each cause, after the one that stands for it."""
-    known: dict[tuple[int, int], bool] = {}
-    """By the identities of a type and a sharding, which the values keep, whether a dimension is uneven."""
-    found: list[Uneven] = []
-    for value in result.values:
-        if value.entry.value is None or value.sharding is None:
-            continue
-        key = id(value.entry.type), id(value.sharding)
-        if known.get(key, True):
-            own = [*_uneven(value)]
-            known[key] = bool(own)
-            found += own
+    uneven = result.values.where(lambda value: value.entry.value is not None and any(_uneven(value)))
+    found = [each for value in uneven for each in _uneven(value)]
     slices = _Slices()
     lines: dict[object, tuple[Uneven, list[Uneven]]] = {}
     for group in _connected(found):

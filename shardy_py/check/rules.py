@@ -10,7 +10,7 @@ from typing import Any
 
 from xdsl.dialects.func import FuncOp
 
-from shardy_py.api import Result
+from shardy_py.api import Result, Value
 from shardy_py.check import communication_rules as communication_rules  # adds its rules
 from shardy_py.check import compiler_faults as compiler_faults  # adds its rule
 from shardy_py.check import custom_rules as custom_rules  # adds its rules
@@ -44,11 +44,14 @@ _GSPMD = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"})
 )
 def _find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
     explained = 0
-    for value in result.values:
-        size = tensors.global_bytes(value)
-        if size < limits.replicated_bytes or is_constant(value.entry.op) or tensors.is_forwarded(value):
-            continue
-        place = None if tensors.is_partitioned(value) else tensors.best_place(value)
+
+    def is_replicated(value: Value) -> bool:
+        if tensors.global_bytes(value) < limits.replicated_bytes or is_constant(value.entry.op):
+            return False
+        return not (tensors.is_forwarded(value) or tensors.is_partitioned(value))
+
+    for value in result.values.where(is_replicated):
+        place, size = tensors.best_place(value), tensors.global_bytes(value)
         if place is None or tensors.is_intended(result, value):
             continue
         dimension, axis = place
@@ -68,17 +71,12 @@ def _find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
 )
 def _find_unused_axes(result: Result, limits: Limits) -> Iterator[Finding]:
     used: dict[str, set[str]] = {}
-    seen: set[tuple[int, tuple[str, ...]]] = set()
-    for value in result.values:
+    for value in result.values.samples:
         sharding = value.sharding
         if sharding is not None and not sharding.mesh.is_maximal:
-            manual = manual_axes(value.entry.op)
-            if (id(sharding), manual) in seen:  # values keep their shardings, which are few
-                continue
-            seen.add((id(sharding), manual))
             axes = used.setdefault(str(sharding.value.mesh), set())
             axes.update(axis.name for axis in tensors.used_axes(sharding))
-            axes.update(manual)
+            axes.update(manual_axes(value.entry.op))
     for name, mesh in result.program.meshes.items():
         if used and name not in used:
             continue  # the program uses another mesh: no device is idle because of this one
@@ -98,10 +96,13 @@ def _find_unused_axes(result: Result, limits: Limits) -> Iterator[Finding]:
     help="Add a sharding rule.",
 )
 def _find_calls_withoutrule(result: Result, limits: Limits) -> Iterator[Finding]:
-    for value in result.values:
-        op, entry = value.entry.op, value.entry
-        if op.name != CALL or entry.index or entry.role != "intermediate" or tensors.is_forwarded(value):
-            continue
+    def is_call(value: Value) -> bool:
+        entry = value.entry
+        is_first = not entry.index and entry.role == "intermediate"
+        return entry.op.name == CALL and is_first and not tensors.is_forwarded(value)
+
+    for value in result.values.where(is_call):
+        op = value.entry.op
         if (target := call_target(record_of(op))) is None or RULE in op.attributes:
             continue
         if not tensors.relates_dimensions(value) or derive_rule(record_of(op)) is not None:

@@ -35,14 +35,14 @@ Runs = tuple[int, bool]
 """A number of runs, and whether it is known; otherwise it is a bound, or 1 without one."""
 
 
-def run_counts(module: ModuleOp) -> Callable[[Operation], Runs]:
+def run_counts(module: ModuleOp, *, has_calls: bool = True) -> Callable[[Operation], Runs]:
     """Returns a function from an op of the module to its number of runs in one run of the program.
 
     Every branch counts as taken; a condition runs once more than its loop body; recursive calls and functions
-    that nothing calls run once.
+    that nothing calls run once. has_calls: False if it is known that there are no calls.
     """
     callers: dict[str, list[Operation]] = {}
-    for op in find_ops(module, CallOp.name):
+    for op in find_ops(module, CallOp.name) if has_calls else ():
         callers.setdefault(callee_name(op), []).append(op)
     counts: dict[int, Runs] = {}
     loops: dict[Operation, Runs] = {}
@@ -66,7 +66,7 @@ def run_counts(module: ModuleOp) -> Callable[[Operation], Runs]:
             block = around.parent
         return times, is_known
 
-    for function in functions_top_down(module):
+    for function in functions_top_down(module) if callers else ():
         calls = [of(call) for call in callers.get(function_name(function), ())]
         times = sum(times for times, _ in calls) if calls else 1
         counts[id(function)] = times, all(is_known for _, is_known in calls)

@@ -8,7 +8,8 @@ Not here: attributes as plain values (`plain.py`), whole ops (`record.py`).
 
 from __future__ import annotations
 
-from typing import TypeVar
+from functools import lru_cache
+from typing import TypeGuard, TypeVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -28,9 +29,19 @@ Kind = TypeVar("Kind")
 
 def of_kind(thing: object, kind: type[Kind]) -> Kind:
     """Returns the thing, which has that class. Raises `InternalError` if it does not."""
-    if not isinstance(thing, kind):
+    if not _is_of_kind(thing, kind):
         raise InternalError(f"expected {kind.__name__}, got {type(thing).__name__}")
     return thing
+
+
+def _is_of_kind(thing: object, kind: type[Kind]) -> TypeGuard[Kind]:
+    return _is_subclass(thing.__class__, kind)
+
+
+@lru_cache(maxsize=4096)
+def _is_subclass(own: type, kind: type) -> bool:
+    """The answer of `issubclass`, which takes longer for xDSL's classes, as those have abstract methods."""
+    return issubclass(own, kind)
 
 
 def property_of(op: Operation, name: str, kind: type[Kind]) -> Kind:

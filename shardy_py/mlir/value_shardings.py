@@ -40,7 +40,7 @@ Shardings = tuple[TensorSharding, ...]
 
 def sharding_of(value: SSAValue) -> TensorSharding | None:
     """The sharding of `value`; None if it has none or cannot have one."""
-    if type(value) is OpResult and _holds_its_own(value.op.__class__):  # nearly all: without holders
+    if type(value) is OpResult and holds_its_own(value.op.__class__):  # nearly all: without holders
         given = value.op.attributes.get(SHARDING)
         data = given.data if isinstance(given, TensorShardingPerValueAttr) else ()
         return data[value.index] if value.index < len(data) else None
@@ -119,8 +119,8 @@ def before_barriers(value: SSAValue, known: Mapping[SSAValue, SSAValue] = Mappin
 
 
 @lru_cache(maxsize=4096)
-def _holds_its_own(op_class: type[Operation]) -> bool:
-    """True if ops of a class hold the shardings of their results in `sdy.sharding`."""
+def holds_its_own(op_class: type[Operation]) -> bool:
+    """Returns whether ops of a class hold the shardings of their results in `sdy.sharding`."""
     return data_flow_trait(op_class) is None and not sharding_attributes(op_class)
 
 
@@ -138,7 +138,7 @@ class ShardingReader:
         """The sharding of `value`, as `sharding_of`."""
         if type(value) is OpResult:  # faster than isinstance: an ABC
             op = value.op
-            if _holds_its_own(op.__class__):
+            if holds_its_own(op.__class__):
                 given = op.attributes.get(SHARDING)
                 return given.data[value.index] if isinstance(given, TensorShardingPerValueAttr) else None
         elif isinstance(value, BlockArgument):

@@ -19,7 +19,7 @@ from shardy_py.base.errors import Diagnostic, ShardyError, closest
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.holders import Holder, Place, read
-from shardy_py.mlir.ir import blocks_of, file_names, ops_in, walk_pre_order
+from shardy_py.mlir.ir import blocks_of, file_names, ops_in, type_of, walk_pre_order
 from shardy_py.mlir.location_names import location_text, name_in
 from shardy_py.mlir.module_paths import ops_by_module, outputs_of
 from shardy_py.mlir.symbols import function_name, functions_of
@@ -111,9 +111,19 @@ class ValueTable:
     module: ModuleOp
 
     @cached_property
+    def ops(self) -> Sequence[Operation]:
+        """All operations in the module, in program order, each before its nested operations."""
+        return ops_in(self.module)
+
+    @cached_property
+    def op_classes(self) -> frozenset[type[Operation]]:
+        """The classes of the operations in the module."""
+        return frozenset(map(type, self.ops))
+
+    @cached_property
     def entries(self) -> tuple[ValueEntry, ...]:
         """All values: for each function its arguments, then the values inside, then its results."""
-        return tuple(self._collect())
+        return tuple(self._collected())
 
     @cached_property
     def by_value(self) -> dict[int, ValueEntry]:
@@ -182,7 +192,12 @@ class ValueTable:
 
     def of_op(self, name: str) -> Sequence[ValueEntry]:
         """The results of all ops of that name, with or without dialect."""
-        return self._by_op.get(name.strip(), ())
+        name = name.strip()
+        classes = {op_class for op_class in self.op_classes if name in _spellings(op_class)}
+        if not classes:
+            return ()
+        entries = (entry for entry in self.entries if entry.op.__class__ in classes)
+        return [entry for entry in entries if isinstance(entry.value, OpResult)]
 
     def find(self, key: str) -> ValueEntry:
         """The value named `key`; raises `ShardyError` if there is none or several."""
@@ -214,8 +229,8 @@ class ValueTable:
     def _similar(self, key: str) -> list[str]:
         """At most three keys: with all words of `key` (`up`: `params['up']`), else of similar spelling."""
         if key.startswith(_OP):
-            return [f"{_OP}{name}" for name in closest(key.removeprefix(_OP), self._by_op, 3)]
-        if key in self._by_op:
+            return [f"{_OP}{name}" for name in closest(key.removeprefix(_OP), self._op_names, 3)]
+        if key in self._op_names:
             return [f"{_OP}{key}"]
         words = set(_WORD.findall(key))
         names = dict.fromkeys((*self._by_file_name, *self._by_name))
@@ -223,9 +238,10 @@ class ValueTable:
         return [*islice(containing, 3)] or closest(key, names, 3)
 
     @cached_property
-    def _by_op(self) -> dict[str, list[ValueEntry]]:
-        results = [entry for entry in self.entries if isinstance(entry.value, OpResult)]
-        return _listed((name, e) for e in results for name in {e.op.name, e.op.name.partition(".")[2]})
+    def _op_names(self) -> dict[str, None]:
+        """The names of ops with results, with and without dialect."""
+        kinds = dict.fromkeys(e.op.__class__ for e in self.entries if isinstance(e.value, OpResult))
+        return dict.fromkeys(name for kind in kinds for name in _spellings(kind))
 
     @cached_property
     def _by_file_name(self) -> dict[str, list[ValueEntry]]:
@@ -268,28 +284,30 @@ class ValueTable:
         """The values of the places asked for so far."""
         return {}
 
-    def _collect(self) -> Iterator[ValueEntry]:
+    def _collected(self) -> list[ValueEntry]:
         names = ValueNames(self.module, syntax_table()).of
         known = self._ends
+        found: list[ValueEntry] = []
+        add = found.append
         results: Iterable[ValueEntry] = ()
         symbol = ""
-        for op in ops_in(self.module):
+        for op in self.ops:
             if op.__class__ is FuncOp:
-                yield from results
+                found += results
                 symbol = function_name(op)
                 arguments, results = known.get(id(op)) or (_arguments(op, names), _results(op))
-                yield from arguments
+                found += arguments
                 continue
             for index, result in enumerate(op.results):
-                yield ValueEntry(
-                    names.get(id(result), ""), symbol, "intermediate", result.type, op, index, result
-                )
+                name = names.get(id(result), "")
+                add(ValueEntry(name, symbol, "intermediate", type_of(result), op, index, result))
             if op.regions:
                 for block in blocks_of(op):
                     for index, argument in enumerate(block.args):
                         name = names.get(id(argument), "")
-                        yield ValueEntry(name, symbol, "intermediate", argument.type, op, index, argument)
-        yield from results
+                        add(ValueEntry(name, symbol, "intermediate", argument.type, op, index, argument))
+        found += results
+        return found
 
 
 def _arguments(function: Operation, names: Mapping[int, str]) -> Iterator[ValueEntry]:
@@ -309,6 +327,11 @@ def _results(function: Operation) -> Iterator[ValueEntry]:
         info = attributes[index].data.get(RESULT_INFO) if attributes else None
         label = info.data if isinstance(info, StringAttr) else ""
         yield ValueEntry(f"result {index}", symbol, "result", type_, function, index, None, label)
+
+
+def _spellings(op_class: type[Operation]) -> set[str]:
+    """The name of a class of ops with its dialect, and without."""
+    return {op_class.name, op_class.name.partition(".")[2]}
 
 
 def _listed(pairs: Iterable[tuple[str, ValueEntry]]) -> dict[str, list[ValueEntry]]:

@@ -132,8 +132,7 @@ class Arrivals:
             known = self._known[slot] = [
                 arrival
                 for index in self._entries_at.get(slot, ())
-                for arrival in self._of_entry(index, entries[index])
-                if arrival.slot == slot
+                for arrival in self._of_entry(slot, index, entries[index])
             ]
         return known
 
@@ -164,20 +163,23 @@ class Arrivals:
                 found.setdefault(slot, []).append(index)
         return found
 
-    def _of_entry(self, index: int, entry: Entry) -> Iterator[Arrival]:
+    def _of_entry(self, slot: int, index: int, entry: Entry) -> list[Arrival]:
+        """The arrivals of an entry at a slot."""
         number, _, _, changes = entry
         slots = self.slots_of(number)
         moves = self._moves_of(entry)
+        found: list[Arrival] = []
         for position, dimension, axis, factor, holders in moves:
-            if (slot := slots[position]) != UNSHARDABLE:
-                sources = tuple(AxisSource(holder, slots[holder], at) for holder, at in holders)
-                yield Arrival(index, slot, dimension, axis, number, position, factor, sources)
-        for changed, _ in changes:
+            if slots[position] == slot != UNSHARDABLE:
+                sources = tuple([AxisSource(holder, slots[holder], at) for holder, at in holders])
+                found.append(Arrival(index, slot, dimension, axis, number, position, factor, sources))
+        for changed, _ in changes if self.program.groups else ():
             for member in self.program.other_members(slots[changed]):
-                for position, dimension, axis, factor, _ in moves:
+                for position, dimension, axis, factor, _ in moves if member.slot == slot else ():
                     if position == changed:
                         source = (AxisSource(position, slots[position], dimension),)
-                        yield Arrival(index, member.slot, dimension, axis, None, position, factor, source)
+                        found.append(Arrival(index, slot, dimension, axis, None, position, factor, source))
+        return found
 
     def _moves_of(self, entry: Entry) -> tuple[_Move, ...]:
         _, numbers, step, changes = entry

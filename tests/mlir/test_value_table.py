@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.mlir.dialects import parse_module
-from shardy_py.mlir.value_table import ValueTable
+from shardy_py.mlir.value_classes import ValueClasses
+from shardy_py.mlir.value_table import ValueEntry, ValueTable
 
 CALLS = """
 func.func @main(%x: tensor<4xf32> loc("x"), %arg1: tensor<4xf32>) -> (tensor<4xf32> {jax.result_info = "y"}) {
@@ -31,3 +32,18 @@ def test_boundaries_are_those_among_all_values(text: str) -> None:
     assert [(str(each), each.label) for each in alone.boundaries.values()] == every
     assert [*among.boundaries.values()] == [each for each in among.entries if each.role != "intermediate"]
     assert {*alone.boundaries.values()} <= {*alone.entries}
+
+
+def test_values_of_a_class_are_asked_for_once() -> None:
+    """`where` gives what a filter does, in program order, by a question for each class."""
+    entries = ValueTable(parse_module(CALLS)).entries
+    asked: list[ValueEntry] = []
+
+    def is_sharded_like(entry: ValueEntry) -> bool:
+        asked.append(entry)
+        return str(entry.type) == "tensor<4xf32>" and entry.role != "result"
+
+    found = [*ValueClasses(entries).where(is_sharded_like)]
+    assert len(asked) < len(entries)
+    assert found == [entry for entry in entries if is_sharded_like(entry)]
+    assert len(found) == 7

@@ -25,6 +25,7 @@ from xdsl.traits import (
     IsTerminator,
     MemoryEffect,
     MemoryEffectKind,
+    NoMemoryEffect,
     OpTrait,
     RecursiveMemoryEffect,
     SymbolOpInterface,
@@ -138,7 +139,16 @@ def is_dead_when_unused(op: Operation) -> bool:
 
     Terminators and symbols stay, and so does what writes, allocates or frees, itself or in its regions.
     """
-    return _is_erasable(op.__class__) and _reads_at_most(op)
+    op_class = op.__class__
+    return _is_effect_free(op_class) or (_is_erasable(op_class) and _reads_at_most(op))
+
+
+@lru_cache(maxsize=4096)
+def _is_effect_free(op_class: type[Operation]) -> bool:
+    """Returns whether no op of a class, which may be erased, has effects."""
+    traits = _memory_effects(op_class)
+    never = all(isinstance(trait, NoMemoryEffect) for trait in traits)
+    return bool(traits) and never and _is_erasable(op_class)
 
 
 @lru_cache(maxsize=4096)

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr, TupleType
 from xdsl.ir import Attribute, Operation, OpResult, Region
 
 from shardy_py.base.records import dataclass
+from shardy_py.mlir.ir import next_op
 from shardy_py.mlir.text.location_syntax import LOCATIONS
 from shardy_py.mlir.text.syntax import OpSyntax, SyntaxTable, operation_name
 
@@ -41,6 +42,8 @@ class ValueNames:
         self._number = self._argument_number = self._conflict = 0
         self._used = _Scope(None)
         self._syntaxes: dict[type[Operation], OpSyntax | None] = {}
+        self._plain: set[type[Operation]] = set()
+        """Classes of ops that suggest no names."""
         self._table = None if generic else syntax
         self._number_operation(root)
         counters = (self._number, self._argument_number, self._conflict)
@@ -60,6 +63,7 @@ class ValueNames:
     def _number_region(self, region: Region) -> list[Region]:
         """Numbers the values of `region` itself; returns the regions of its ops."""
         nested: list[Region] = []
+        names, prefixes, plain = self.of, self.prefix, self._plain
         hints = self._argument_hints(region)
         is_entry = True
         for block in region.blocks:
@@ -70,9 +74,19 @@ class ValueNames:
             while op is not None:
                 if op.regions:
                     nested.extend(op.regions)
-                if op.results:
-                    self._number_operation(op)
-                op = op.next_op
+                results = op.results
+                if results:
+                    if len(results) == 1 and op.__class__ in plain:  # nearly all
+                        name = f"%{self._number}"
+                        self._number += 1
+                        (result,) = results  # faster than by its index
+                        names[id(result)] = name
+                        prefixes[id(op)] = name + " = "
+                    else:
+                        self._number_operation(op)
+                        if self._suggests_no_names(op.__class__):
+                            plain.add(op.__class__)
+                op = next_op(op)
         return nested
 
     def _number_entry(self, region: Region) -> None:
@@ -117,10 +131,15 @@ class ValueNames:
         elif len(results) == 1:
             name = f"%{self._number}"
             self._number += 1
-            self.of[id(results[0])] = name
+            (result,) = results
+            self.of[id(result)] = name
             self.prefix[id(op)] = name + " = "
         elif results:
             self._number_groups(op, ())
+
+    def _suggests_no_names(self, op_class: type[Operation]) -> bool:
+        syntax = self._syntax_of(op_class)
+        return syntax is None or syntax.result_names is None
 
     def _number_groups(self, op: Operation, hints: Sequence[str | None]) -> None:
         """Names results; one without a hint belongs to the group of the one before it."""

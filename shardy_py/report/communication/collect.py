@@ -100,10 +100,16 @@ def collect_collectives(
     meshes: by name. only_written: those of StableHLO only, which list devices. table: of the module, for
     those who have it.
     """
-    if only_written and not any(map(_is_written, op_names(module))):
+    if only_written and not _has_written(module, table):
         return ()
     collector = _CollectiveCollector(module, model, causes, meshes, table)
     return tuple(use for _, use in collector.collectives(only_written=only_written))
+
+
+def _has_written(module: ModuleOp, table: ValueTable | None) -> bool:
+    """Returns whether ops of a module may list their devices. table: of the module, for those who have it."""
+    names = op_names(module) if table is None else {op_class.name for op_class in table.op_classes}
+    return any(map(_is_written, names))
 
 
 def _is_written(op_name: str) -> bool:
@@ -122,7 +128,7 @@ def collectives_by_op(
 ) -> dict[int, list[CollectiveUse]]:
     """Returns the collectives of each op by its identity, without their causes; as `collect_collectives`."""
     found: dict[int, list[CollectiveUse]] = {}
-    if only_written and not any(map(_is_written, op_names(module))):
+    if only_written and not _has_written(module, table):
         return found
     collector = _CollectiveCollector(module, model, Causes(()), meshes, table)
     for op, use in collector.collectives(only_written=only_written):

@@ -14,7 +14,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.mlir.dialects.traits import data_flow
-from shardy_py.mlir.ir import find_ops, operands_of, written_name
+from shardy_py.mlir.ir import operands_of, written_name
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.ops import TensorType
 from shardy_py.propagation.flat import Direction
@@ -230,20 +230,18 @@ class Stopping:
         Of few programs any: found from those ops, as most slots are asked for.
         """
         names, table = self._view.names, self._view.names.table
-        ops = find_ops(table.module, *self._names_without_rule) if self._names_without_rule else []
+        classes = {each for each in table.op_classes if each.name in self._names_without_rule}
+        ops = [op for op in table.ops if op.__class__ in classes] if classes else []
         unruled = {id(op): op for op in (*ops, *(op for op, _ in self._program.without_rule))}
         lone = [op for key, op in unruled.items() if key in self._without_rule or key not in self._with_step]
         beside = {id(value) for op in lone for value in (*operands_of(op), *op.results)}
         found: set[int] = set()
-        owners, values, is_itself = (
-            self._view.propagation.edge_owners,
-            self._program.slots.values,
-            names.themselves,
-        )
+        owners, values = self._view.propagation.edge_owners, self._program.slots.values
+        become = names.becoming(beside) if beside else {}
         for slot in range(1, len(values)) if beside else ():
             value = values[slot]
-            if value is not None and slot not in owners and is_itself(id(value)):  # nearly all
-                if id(value) in beside:
+            if value is not None and slot not in owners and (is_one := become.get(id(value))) is not None:
+                if is_one:  # nearly all are known
                     found.add(slot)
                 continue
             entries = map(names.entry, spots_of(self._view.propagation, slot))

@@ -112,6 +112,8 @@ class Explainer:
 
     def chains(self, spot: Spot, dimension: int, axis: AxisRef, most: int) -> tuple[Chain, ...]:
         """Returns the chains of one axis: those that happened, shortest first, then those that agree."""
+        if most == 1 and (nearest := self.tracer.nearest(spot, dimension, axis)) is not None:
+            return (self._chain(nearest, happened=True),)
         happened = [*islice(self.tracer.paths(spot, dimension, axis), most)]
         chains = [self._chain(path, happened=True) for path in happened]
         seen = {path.root.key for path in happened}

@@ -6,7 +6,7 @@ location. Not here: names of the values of a module as such (`mlir/value_table.p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 
@@ -58,11 +58,26 @@ class Names:
         """Returns a result of a function of the final program."""
         return self._results.get((id(function), index))
 
-    @cached_property
-    def themselves(self) -> Callable[[int], bool]:
-        """Tells by identities whether values are of the final program: `entry` returns them themselves."""
-        known = self.table.by_value
-        return (known.keys() - self._kept.keys() if self._kept else known.keys()).__contains__
+    def becoming(self, wanted: Collection[int]) -> dict[int, bool]:
+        """Returns whether values have become one of these values of the final program, by their identities.
+
+        wanted: identities. Those of the program that it was before, which passes have copied, are among those
+        known; others are not, such as data-flow edges.
+        """
+        found = {identity: identity in wanted for identity in self.table.by_value}
+        seen: set[int] = set()
+        for event in reversed(self._record.events):
+            for old, new in event.values.items() if isinstance(event, Copies) else ():
+                identity = id(old)
+                if old is new or identity in seen:
+                    continue
+                seen.add(identity)
+                known = found.get(id(new)) if identity not in found else None
+                if known is not None and getattr(old.owner, "name", "") not in EDGES:
+                    found[identity] = known
+        for old in self._kept:
+            found.pop(old, None)
+        return found
 
     def entry(self, spot: Spot) -> ValueEntry | None:
         """Returns the value of the final program that `spot` has become; None if it was erased."""

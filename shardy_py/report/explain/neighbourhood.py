@@ -173,7 +173,7 @@ class Neighbourhood:
             return known
         reached: dict[At, None] = {}
         crossed: set[tuple[int, int]] = set()
-        crossing_of, steps_of = self._crossing_of, self._steps
+        crossing_of, steps_of, factors_at = self._crossing_of, self._steps, self._factors_at
         members_of = self.members if self.propagation.program.flat.groups else None
         seen, waiting = {start}, [start]
         while waiting:
@@ -184,17 +184,19 @@ class Neighbourhood:
                     if crossing is None:
                         continue
                     slots, mapping = crossing
-                    factors = self._factors_at(step, slots, mapping, (member, dimension))
-                    for factor in factors:
+                    for factor in factors_at(step, slots, mapping, member, dimension):
                         if (step, factor) in crossed:
                             continue
                         crossed.add((step, factor))
-                        ats = {(slots[position], at): None for position, at in mapping.places[factor]}
-                        found = [at for at in ats if at[0] != UNSHARDABLE]
-                        if len(found) > 1:
+                        places = [(slots[position], at) for position, at in mapping.places[factor]]
+                        found = [at for at in places if at[0] != UNSHARDABLE]
+                        new = [at for at in found if at not in seen]
+                        # Several places may be one dimension of one slot.
+                        if len(found) > 1 and (found[0] != found[1] or len({*found}) > 1):
                             reached.update(dict.fromkeys(found))
-                        waiting += [at for at in found if at not in seen]
-                        seen.update(found)
+                        if new:
+                            waiting += new
+                            seen.update(new)
         numbers = self.propagation.journal.end_numbers
         component = _Component(
             tuple(reached),
@@ -204,9 +206,10 @@ class Neighbourhood:
         self._components.update(dict.fromkeys((start, *reached), component))
         return component
 
-    def _factors_at(self, step: int, slots: Sequence[int], mapping: _Mapping, at: At) -> Iterable[int]:
+    def _factors_at(
+        self, step: int, slots: Sequence[int], mapping: _Mapping, member: int, dimension: int
+    ) -> Iterable[int]:
         """The factors of a dimension of a slot in a step, each once."""
-        member, dimension = at
         tensors = mapping.tensors
         if len(slots) > _FEW_TENSORS:
             return {f for position in self._positions(step)[member] for f in tensors[position][dimension]}

@@ -31,7 +31,7 @@ from shardy_py.report.explain.states import (
     key_of,
     overlapping,
 )
-from shardy_py.report.explain.ways import Causes, Node, Ways
+from shardy_py.report.explain.ways import Causes, Node, Way, Ways
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 
 
@@ -112,9 +112,17 @@ class Tracer:
 
     def paths_from(self, start: State) -> Iterator[Path]:
         """Returns the paths of an axis to a state, shortest first, one a root."""
-        for way in self._ways.to(self._node(start), start):
-            transitions = way.transitions
-            yield Path(self._with_sharding(way.root, transitions), transitions)
+        return map(self._path, self._ways.to(self._node(start), start))
+
+    def nearest(self, spot: Spot, dimension: int, axis: AxisRef) -> Path | None:
+        """Returns the first of the `paths` of an axis; None if there is none."""
+        start = AtSpot(spot, len(self.events), dimension, axis)
+        way = self._ways.nearest(self._node(start), start)
+        return None if way is None else self._path(way)
+
+    def _path(self, way: Way) -> Path:
+        transitions = way.transitions
+        return Path(self._with_sharding(way.root, transitions), transitions)
 
     def _with_sharding(self, root: Root, way: tuple[tuple[State, Transition], ...]) -> Root:
         """Returns a root with its sharding: passes before propagation copy it unchanged."""

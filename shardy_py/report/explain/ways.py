@@ -9,7 +9,7 @@ Not here: the causes of a state (`tracing.py`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from shardy_py.base.records import dataclass
 from shardy_py.report.explain.states import Root, State, Transition
@@ -18,6 +18,8 @@ Node = tuple[int, int]
 """The number of a state, equal for states of one key, and its entry (0 at a spot)."""
 Causes = tuple[tuple[Node, Transition | Root], ...]
 """The moves that led to a state, each with the node of the state before, and its roots."""
+_NEAR = 300
+"""The most states that are searched for the nearest root before all are."""
 _MANY = 16
 """The most roots of a state that are remembered: those that an explanation shows."""
 
@@ -61,6 +63,71 @@ class Ways:
         if nearest is None or len(nearest) == _MANY:
             seen = {way.root.key for way in nearest or ()}
             yield from (way for way in self._search(node, state) if way.root.key not in seen)
+
+    def nearest(self, node: Node, state: State) -> Way | None:
+        """Returns the first of the ways `to` a state; None if there is none.
+
+        A root is often a few states away, of thousands from which others lead to the state.
+        """
+        near = self._near(node, state) if node not in self._nearest else None
+        return near or next(self.to(node, state), None)
+
+    def _near(self, start: Node, state: State) -> Way | None:
+        """Returns the shortest way to a state, the first in order of causes; None if roots are not near."""
+        distances, states, done = {start: 0}, {start: state}, set[Node]()
+        waiting = deque([start])
+        end: int | None = None
+        while waiting:
+            node = waiting.popleft()
+            distance = distances[node]
+            if node in done:
+                continue
+            if end is not None and distance > end:
+                break
+            done.add(node)
+            if len(done) > _NEAR:
+                return None
+            for other, cause in self._causes(node, states[node]):
+                if isinstance(cause, Root):
+                    end = distance
+                    continue
+                is_same = _is_same((other, cause))
+                if other not in distances or distances[other] > distance + (not is_same):
+                    distances[other] = distance + (not is_same)
+                    states[other] = cause.before
+                    (waiting.appendleft if is_same else waiting.append)(other)
+        return None if end is None else self._first_way(start, states, distances, end)
+
+    def _first_way(
+        self, start: Node, states: Mapping[Node, State], distances: Mapping[Node, int], end: int
+    ) -> Way | None:
+        """Returns the first way of the length `end` to a state; distances: of the states from it."""
+
+        def causes(node: Node) -> Iterator[tuple[Node, Transition | Root]]:
+            return iter(sorted(self._causes(node, states[node]), key=_is_same))
+
+        entered = {start}
+        moves: list[Transition] = []
+        stack = [(start, causes(start))]
+        while stack:
+            node, left = stack[-1]
+            distance = distances[node]
+            for other, cause in left:
+                if isinstance(cause, Root):
+                    if distance == end:
+                        return _joined(cause, [states[each] for each, _ in stack], moves)
+                    continue
+                after = distance + (not _is_same((other, cause)))
+                if after <= end and distances.get(other) == after and other not in entered:
+                    entered.add(other)
+                    moves.append(cause)
+                    stack.append((other, causes(other)))
+                    break
+            else:
+                stack.pop()
+                if moves:
+                    moves.pop()
+        return None
 
     def _nearest_known(self, start: Node, state: State) -> tuple[Way, ...] | None:
         """Returns the ways from at most `_MANY` roots to a state; None if a cycle leads to it."""
@@ -113,6 +180,15 @@ class Ways:
                     parents[before[0]] = (node[0], state, cause)
                     add = waiting.appendleft if _is_same((before, cause)) else waiting.append
                     add((before, cause.before))
+
+
+def _joined(root: Root, states: Sequence[State], moves: Sequence[Transition]) -> Way:
+    """Returns the way from `root`, at the last state, to the first, by moves to each from the next one."""
+    way = Way(0, root, states[-1])
+    for state, move in zip(states[-2::-1], reversed(moves), strict=True):
+        is_same = move.arrival is None and move.movement is None
+        way = Way(way.distance + (not is_same), root, state, move, way)
+    return way
 
 
 def _is_same(pair: tuple[Node, Transition | Root]) -> bool:

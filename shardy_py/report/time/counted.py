@@ -17,7 +17,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.mlir.typed import of_kind
-from shardy_py.report.time.local_work import NOTHING, DeviceWork, local_work, whole_work
+from shardy_py.report.time.local_work import NOTHING, DeviceWork, is_idle, local_work, whole_work
 from shardy_py.report.time.program_work import live_steps, steps_work
 from shardy_py.sharding import Mesh
 from shardy_py.xla.buffers.on_chips import by_step
@@ -83,6 +83,8 @@ class PlannedFacts:
 
     def work(self, step: PlannedOp, sent: Sequence[Sent]) -> DeviceWork:
         """Returns the work of a step on each device; sent: what is sent for it."""
+        if is_idle(step.record):
+            return NOTHING
         known = self._works.get(id(step))
         if known is None:
             held = [self.tilings.get(name) for name in step.operands]

@@ -7,7 +7,7 @@ nodes whose values they read. Not here: intervals (`interval.py`), the report (`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import Literal, cast
 
 from xdsl.dialects.func import FuncOp
@@ -17,13 +17,13 @@ from shardy_py.hardware import Hardware
 from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.ir import written_name
 from shardy_py.mlir.location_names import location_text
-from shardy_py.ops import TABLE, Control, Storage, row_of
+from shardy_py.ops import TABLE, Control, OpRecord, Storage, row_of
 from shardy_py.report.communication.as_compiled import IssuedUses
 from shardy_py.report.communication.by_xla import PlannedUses, is_written
 from shardy_py.report.communication.collect import CollectiveUse, collectives_by_op
 from shardy_py.report.time.counted import PlannedFacts
-from shardy_py.report.time.local_work import DeviceWork, read_shares, total_work
-from shardy_py.report.time.roofline import Roofline, roofline
+from shardy_py.report.time.local_work import NOTHING, DeviceWork, read_shares, total_work
+from shardy_py.report.time.roofline import product_rate, slowest
 from shardy_py.xla.buffers.collect import donated_arguments
 from shardy_py.xla.buffers.on_chips import chip_block
 from shardy_py.xla.buffers.schedule import Event
@@ -50,7 +50,7 @@ class TimedNode:
     name: str
     bound: Bound
     seconds: float
-    work: DeviceWork = field(default_factory=DeviceWork)
+    work: DeviceWork = NOTHING
     bytes: float = 0.0
     axes: tuple[str, ...] = ()
     times: float = 1.0
@@ -67,6 +67,20 @@ class TimedBlock:
     """The nodes of a function or region, each after those it needs."""
 
     nodes: tuple[TimedNode, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _TimedRecord:
+    """The facts of a record that decide its time.
+
+    is_in_place: whether a result is its operand, changed. is_read_in_part: whether that is so of an operand.
+    product_rate: flop/s of products of its element type.
+    """
+
+    record: OpRecord
+    is_in_place: bool
+    is_read_in_part: bool
+    product_rate: float
 
 
 @dataclass(frozen=True)
@@ -119,6 +133,8 @@ class OpTimer:
         given = zip(self.main.arguments, donated_arguments(function), strict=True)
         self.kept = frozenset(value.name for value, is_donated in given if not is_donated)
         """The arguments that the caller keeps."""
+        self._records: dict[int, _TimedRecord] = {}
+        """By the identity of a record, which its facts keep."""
 
     def block(self) -> TimedBlock:
         """Returns the nodes."""
@@ -134,11 +150,11 @@ class OpTimer:
         for event in events:
             before = {makers[name] for name in event.reads if name in makers}
             after = tuple(sorted(before) if len(before) > 1 else before)
-            nodes = [*self._event(block, event, members, runs, last)]
+            nodes = [*self._event(block, event, members, runs, last, after)]
             is_of_step = event.step is not None and event.sent is None
             looped = not is_of_step and bool(nodes) and _is_looped(event)
             for node in nodes:
-                found.append(_after(node, after))
+                found.append(node if node.after is after else _after(node, after))
                 after = (len(found) - 1,)
             if looped and event.sent is not None:
                 # The product reads shards as they come: it needs what the permutes do.
@@ -165,13 +181,17 @@ class OpTimer:
         members: Mapping[int, list[PlannedOp]],
         runs: int,
         last: Mapping[Name, object],
+        after: tuple[int, ...],
     ) -> Iterable[TimedNode]:
-        """The nodes of an event. last: by name, the step that reads it last; None: it is kept."""
+        """The nodes of an event, of which most are one.
+
+        last: by name, the step that reads it last; None: it is kept. after: the nodes that one needs.
+        """
         if event.sent is not None:
-            yield self._collective(self.by_collective[id(event.sent)], runs)
+            yield self._collective(self.by_collective[id(event.sent)], runs, after)
         elif event.step is None:
             for each in event.sums:
-                yield self._collective(self.by_collective[id(each)], runs)
+                yield self._collective(self.by_collective[id(each)], runs, after)
         else:
             step, inside = cast("PlannedOp", event.step), members[id(event.step)]
             own = self._written_in(inside) if self.written else []
@@ -179,15 +199,22 @@ class OpTimer:
             if own and not block.sent_for(step):
                 yield from (collective_node(use, 1.0) for use in own)
             if not _is_collective(step):
-                copied = 2.0 * _copied(block, step, last)
+                copied = 2.0 * _copied(block, step, last) if self._facts_of(step.record).is_in_place else 0.0
                 if copied:
                     seconds = copied / self.hardware.memory_bytes_per_second
                     yield TimedNode("copy", "memory", seconds, bytes=copied)
-                yield self._step(block, event, inside, runs)
+                yield self._step(block, event, inside, runs, after)
             elif not own or block.sent_for(step):
                 yield TimedNode(step.record.name, "memory", 0.0)
 
-    def _step(self, block: StoredBlock, event: Event, members: Sequence[PlannedOp], runs: int) -> TimedNode:
+    def _step(
+        self,
+        block: StoredBlock,
+        event: Event,
+        members: Sequence[PlannedOp],
+        runs: int,
+        after: tuple[int, ...] = (),
+    ) -> TimedNode:
         step: PlannedOp = event.step
         op = source_op(step)
         location = "" if op is None else location_text(op.location)
@@ -197,22 +224,24 @@ class OpTimer:
             trips = step.times if is_loop else 1
             inside = tuple(self._nodes(block.inside(each), runs * trips) for each in step.blocks)
             bound: Bound = "loop" if is_loop else "branches"
-            return TimedNode(name, bound, 0.0, inside=inside, trips=trips, location=location)
+            return TimedNode(name, bound, 0.0, inside=inside, trips=trips, location=location, after=after)
         equal, work_of, sent_for = self.equal, self.facts.work, block.sent_for
         work = total_work([work_of(each, sent_for(each)) for each in members if id(each) not in equal])
         # XLA merges equal ops, and absorbs copies for another order of dimensions in layouts.
         is_extra = op is None or id(members[-1]) in self.equal
         size = 0.0 if is_extra else self._bytes(block, event, members)
-        found: Roofline = roofline(self.hardware, step.record, work, size)
-        names = tuple(each.record.name for each in members[:-1])
-        return TimedNode(name, found.bound, found.seconds, work, size, location=location, members=names)
+        found = slowest(self.hardware, self._facts_of(step.record).product_rate, work, size)
+        names = tuple([each.record.name for each in members[:-1]])
+        return TimedNode(
+            *(name, found.bound, found.seconds, work, size), after=after, location=location, members=names
+        )
 
     def _bytes(self, block: StoredBlock, event: Event, members: Sequence[PlannedOp]) -> float:
         """The bytes that a group reads and writes: of what it reads in part, that part."""
         step = members[-1]
         parts: dict[Name, float] = {}
-        shares = [read_shares(each.record) for each in members]
-        if any(own and min(own) < 1.0 for own in shares):  # else all is read as a whole
+        if any(self._facts_of(each.record).is_read_in_part for each in members):
+            shares = [read_shares(each.record) for each in members]
             for each, own in zip(members, shares, strict=True):
                 for name, share in zip(each.operands, own, strict=False):
                     stored = block.stored_name(name)
@@ -223,7 +252,7 @@ class OpTimer:
             if each.operand >= 0 and each.collective.kind not in ("all_reduce", "collective_permute")
         }
         sizes = block.sizes
-        if TABLE[step.record.name].storage is Storage.IN_PLACE:
+        if self._facts_of(step.record).is_in_place:
             changed = len(step.results)
             updates = sum(sizes.get(name, 0) for name in step.operands[changed:])
             replaced = set(_replaced(block, step))
@@ -241,13 +270,25 @@ class OpTimer:
         """The collectives of the program itself that a step is, or that it needs."""
         return self.written.get(id(step.source), ())
 
-    def _collective(self, sent: Sent, runs: int) -> TimedNode:
+    def _facts_of(self, record: OpRecord) -> _TimedRecord:
+        known = self._records.get(id(record))
+        if known is None:
+            shares = read_shares(record)
+            known = self._records[id(record)] = _TimedRecord(
+                record,
+                TABLE[record.name].storage is Storage.IN_PLACE,
+                bool(shares) and min(shares) < 1.0,
+                product_rate(self.hardware, record),
+            )
+        return known
+
+    def _collective(self, sent: Sent, runs: int, after: tuple[int, ...] = ()) -> TimedNode:
         if self.issued is not None:
             return self._compiled(sent, runs, self.issued)
         if is_written(sent) and sent.step is not None and (own := self._written(sent.step)):
-            return collective_node(own[0], sent.collective.times / max(runs, 1))
+            return collective_node(own[0], sent.collective.times / max(runs, 1), after)
         use = self.uses.of(sent, self.function, self.program)
-        node = collective_node(use, sent.collective.times / max(runs, 1))
+        node = collective_node(use, sent.collective.times / max(runs, 1), after)
         if not use.is_scattered:
             return node
         size = self.uses.model.reduce_scatter(use.axes, use.held_bytes).bytes
@@ -284,8 +325,8 @@ def _is_collective(step: PlannedOp) -> bool:
     return row_of(step.record).collective is not None
 
 
-def collective_node(use: CollectiveUse, times: float) -> TimedNode:
-    """Returns the node of a collective that runs so often."""
+def collective_node(use: CollectiveUse, times: float, after: tuple[int, ...] = ()) -> TimedNode:
+    """Returns the node of a collective that runs so often. after: the nodes that it needs."""
     axes = tuple(dict.fromkeys(use.axis_names))
     return TimedNode(
         use.kind,
@@ -294,6 +335,7 @@ def collective_node(use: CollectiveUse, times: float) -> TimedNode:
         bytes=use.cost.bytes,
         axes=axes,
         times=times,
+        after=after,
         location=use.cause.location,
         use=use,
     )

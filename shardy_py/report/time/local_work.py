@@ -90,9 +90,9 @@ def local_work(
     sent: the collectives that the partitioner adds for it. held: the tilings of its operands. is_planned:
     whether sums over sharded dimensions are completed by `sent`, not by the program.
     """
-    work = known_work(step.record)
-    if not (work.flops or work.transcendentals or work.is_masked):
+    if is_idle(step.record):
         return NOTHING
+    work = known_work(step.record)
     if sent or work.is_of_region or step.is_unreduced or not is_planned:
         return _local_work(work, step, sent, held, is_planned=is_planned)
     key = (id(step.record), *map(id, step.targets), None, *map(id, held))
@@ -101,6 +101,13 @@ def local_work(
         made = _local_work(work, step, sent, held, is_planned=is_planned)
         known = _LOCAL.setdefault(key, ((step.record, step.targets, tuple(held)), made))
     return known[1]
+
+
+def is_idle(record: OpRecord) -> bool:
+    """Returns whether ops of a record compute nothing that is counted."""
+    known = _WORK.get(id(record))
+    work = known_work(record) if known is None else known[1]
+    return not (work.flops or work.transcendentals or work.is_masked)
 
 
 def _local_work(

@@ -26,9 +26,19 @@ class Roofline:
 
 def roofline(hardware: Hardware, record: OpRecord, work: DeviceWork, size_bytes: float) -> Roofline:
     """Returns the time of a group; record: of its last op, whose element type products have."""
+    return slowest(hardware, product_rate(hardware, record), work, size_bytes)
+
+
+def product_rate(hardware: Hardware, record: OpRecord) -> float:
+    """Returns the flop/s of products of the element type of an op."""
     operand = next((type_ for type_ in record.operands if type_ is not None), None)
     element = "f32" if operand is None else operand.element
-    products = work.product_flops / hardware.flops_per_second(element, precision_of(record))
+    return hardware.flops_per_second(element, precision_of(record))
+
+
+def slowest(hardware: Hardware, rate: float, work: DeviceWork, size_bytes: float) -> Roofline:
+    """Returns the time of the unit that takes longest. rate: flop/s of products."""
+    products = work.product_flops / rate
     others = (work.flops + FUNCTION_FLOPS * work.transcendentals) / hardware.vector_flops
     compute, memory = max(products, others), size_bytes / hardware.memory_bytes_per_second
     return Roofline(compute, "compute") if compute > memory else Roofline(memory, "memory")

@@ -169,7 +169,8 @@ class _Holding:
     ) -> list[HeldMemory]:
         """Gives memory to what an event makes: that of the result or of an operand, or new."""
         event, sizes, moment = block.of.events[number], block.of.sizes, block.moments[number]
-        dying = [n for n in dict.fromkeys(event.reads) if block.last[n] == moment and n in holders]
+        reads = dict.fromkeys(event.reads) if event.is_update else ()
+        dying = [name for name in reads if block.last[name] == moment and name in holders]
         found: list[HeldMemory] = []
         is_part = len(event.makes) > 1
         for position, made in enumerate(event.makes):

@@ -69,6 +69,15 @@ class Added:
     like: Name
     scale: float = 1
 
+    def type_of(self, like: TensorType, size: int) -> TensorType:
+        """Returns the type of its results on a device. like: of that value; size: bytes of a result."""
+        record = self.step.record
+        element = record.results[0].element if record.results and record.results[0] else "i32"
+        if not record.results:  # indices, together with values
+            return TensorType((size * 8 // element_type(element).bits,), element)
+        order: Sequence[int] | None = record.attributes.get("permutation")
+        return TensorType(tuple(like.shape[i] for i in order) if order is not None else like.shape, element)
+
 
 @dataclass(frozen=True, slots=True)
 class Canonical:

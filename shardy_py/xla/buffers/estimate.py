@@ -34,7 +34,6 @@ from shardy_py.xla.buffers.settings import CompileSetting
 from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.program import Block, Name
-from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.model import RoundedValues
 from shardy_py.xla.targets.of_program import CompiledProgram
 
@@ -133,7 +132,8 @@ def _estimated(
     if on_chip is None and not setting.on_host:
         stored = chip_block(program, function, setting.target)
     else:
-        sent = by_step(each for each in plan.sent if not _is_elsewhere(each, made_of))
+        elsewhere = _elsewhere(made_of) if made_of else set[int]()
+        sent = by_step(each for each in plan.sent if id(each) not in elsewhere)
         again = {each.collective.key: id(each.step) for each in plan.merged}
         joined = {number: id(op) for number, op in made_of.items() if len(op.parts) > 1}
         measure, merged = LocalSizes(setting.target), by_step(plan.merged)
@@ -143,7 +143,7 @@ def _estimated(
             from shardy_py.xla.targets.rounding import rounded_values
 
             rounded = rounded_values(on_chip.plan(function).body, block)
-            narrowed = _narrowed(made_of.values())
+            narrowed = _narrowed(_distinct(made_of))
         stored = StoredBlock(
             *(block, sent, again, setting, measure, merged),
             joined=joined,
@@ -210,18 +210,28 @@ def _compiled(program: SpmdProgram, chip: Hardware) -> CompiledProgram | None:
     return None if compiler is None else CompiledProgram.of(program, compiler)
 
 
-def _is_elsewhere(sent: Sent, made_of: Mapping[int, Issued]) -> bool:
-    """True if another op does its work: of a sum over what is added up, of a gather together with others."""
-    op = made_of.get(id(sent.collective))
-    if op is None:
-        return False
-    if sent.collective.kind == "all_gather":
-        return any(sent in part.members and part.members[-1] is not sent for part in op.parts)
-    if sent.collective.kind != "all_reduce":
-        return False
+def _elsewhere(made_of: Mapping[int, Issued]) -> set[int]:
+    """The planned collectives whose work another op does, by their identities.
+
+    That is of a sum over what is added up, and of a gather together with others. made_of: the op of each.
+    """
     from shardy_py.xla.targets.compiled import ADDED_FIRST
 
-    return any(change.made_by in ADDED_FIRST for part in op.parts for change in part.changes)
+    found: set[int] = set()
+    for op in _distinct(made_of):
+        added = any(change.made_by in ADDED_FIRST for part in op.parts for change in part.changes)
+        for part in op.parts:
+            for each in part.members:
+                kind = each.collective.kind
+                is_other = kind == "all_gather" and each is not part.members[-1]
+                if (is_other or (added and kind == "all_reduce")) and made_of.get(id(each.collective)) is op:
+                    found.add(id(each))
+    return found
+
+
+def _distinct(made_of: Mapping[int, Issued]) -> Iterable[Issued]:
+    """The ops, each once."""
+    return {id(op): op for op in made_of.values()}.values()
 
 
 def _narrowed(issued: Iterable[Issued]) -> dict[int, str]:

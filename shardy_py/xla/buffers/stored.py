@@ -13,10 +13,10 @@ from dataclasses import field, replace
 from functools import cached_property, partial
 
 from shardy_py.base.records import dataclass
-from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, Control, TensorType
+from shardy_py.xla.buffers.as_made import MadeResults
 from shardy_py.xla.buffers.assignment import Assignment
-from shardy_py.xla.buffers.canonical import Added, canonical, is_narrowed_after
+from shardy_py.xla.buffers.canonical import canonical, is_narrowed_after
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies, with_copies_for_loops
 from shardy_py.xla.buffers.events import events_of
 from shardy_py.xla.buffers.fusion import Fusion
@@ -79,8 +79,8 @@ class StoredBlock:
     _layouts: InferredLayouts = field(init=False)
     _reordered: list[PlannedOp] = field(default_factory=list[PlannedOp], init=False)
     """Steps whose operands are in other orders; kept, since names of values have their identities."""
-    _known_reads: dict[int, list[Name]] = field(default_factory=dict[int, "list[Name]"], init=False)
-    """By the identity of a step that reads values under other names, or in its regions."""
+    _known_reads: dict[int, Sequence[Name]] = field(default_factory=dict[int, "Sequence[Name]"], init=False)
+    """By the identity of a step the stored names of what it reads."""
     _insides: dict[int, StoredBlock] = field(default_factory=dict[int, "StoredBlock"], init=False)
     """The regions of steps, by their identities."""
     _program: HostProgram | None = field(default=None, init=False)
@@ -103,7 +103,13 @@ class StoredBlock:
         """Lists steps; regions that always run once are part of the block around them."""
         on_host, kinds, note, listed = self.setting.on_host, self.kinds.of, self._note, self.steps.append
         in_any_order, is_rounded = self.setting.on_tpu, bool(self.rounded.made)
+        made = MadeResults(self.setting, self.kinds, self.measure, self.rounded.made)
         for step in block.steps:
+            if (own := made.note(step, self.types, self.sizes)) is not None:  # nearly all
+                if not in_any_order and own.row.keeps_layout_of is not None:
+                    self._layouts.note(step, own)
+                listed(step)
+                continue
             kind = kinds(step.record)
             if not in_any_order and (kind.is_transpose or kind.row.keeps_layout_of is not None):
                 self._layouts.note(step, kind)
@@ -171,7 +177,8 @@ class StoredBlock:
         for added in (*found.before, *found.after):
             size = int(self.sizes.get(added.like, 0) * added.scale)
             self.sizes |= dict.fromkeys(added.step.results, size)
-            self._note_added(added, size)
+            if (like := self.types.get(added.like)) is not None:
+                self.types |= dict.fromkeys(added.step.results, added.type_of(like, size))
         self._list_once(each.step for each in found.before)
         self.steps += [found.step, *(each.step for each in found.after)]
         if found.step is not step:
@@ -205,21 +212,10 @@ class StoredBlock:
             self.sizes[name] = measured(local, self.setting.target)
         self.types[name] = local
 
-    def _note_added(self, added: Added, size: int) -> None:
-        """Notes what a device holds of what an added step makes."""
-        record, like = added.step.record, self.types.get(added.like)
-        if like is None:
-            return
-        element = record.results[0].element if record.results and record.results[0] else "i32"
-        order: Sequence[int] | None = record.attributes.get("permutation")
-        shape = tuple(like.shape[i] for i in order) if order is not None else like.shape
-        if not record.results:  # indices, together with values
-            shape = (size * 8 // element_type(element).bits,)
-        self.types |= dict.fromkeys(added.step.results, TensorType(shape, element))
-
     def sent_for(self, step: PlannedOp) -> Sequence[Sent]:
         """The collectives of a step."""
-        return self.sent.get(self.originals.get(id(step), id(step)), ())
+        originals = self.originals
+        return self.sent.get(originals.get(id(step), id(step)) if originals else id(step), ())
 
     def _is_alias(self, step: PlannedOp) -> bool:
         """True if each result has the size of its operand, and nothing is sent."""
@@ -239,8 +235,7 @@ class StoredBlock:
     @cached_property
     def _fusion(self) -> Fusion:
         """The fusion of the steps that are needed, on chips."""
-        live, makes = self._live(), self.makes
-        steps = [step for step in self.steps if not step.results or not live.isdisjoint(makes(step))]
+        steps = [*reversed(self._needed()[1])]
         reads, on_tpu = self._reads, self.setting.on_tpu
         return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, reads, on_tpu)
 
@@ -291,7 +286,7 @@ class StoredBlock:
         measure = partial(measured, target=self.setting.target)
         program = HostProgram(self.types, self.sizes, self.alias, measure, barriers=self._barriers)
         steps = HostSteps(program, self.sent, self.merged, self.originals)
-        live = self._live()
+        live, _ = self._needed()
         for step in self.steps:
             if not step.results or not live.isdisjoint(step.results):
                 captured = dict.fromkeys(name for inner in step.blocks for name in used(inner))
@@ -329,27 +324,31 @@ class StoredBlock:
             return breadth_first_combined(events)
         return least_memory(events, self.sizes, self.types if self.setting.on_tpu else None)
 
-    def _live(self) -> set[Name]:
+    def _needed(self) -> tuple[set[Name], list[PlannedOp]]:
+        """The values that something needs, and the steps that make them or have effects, last ones first."""
         live, reads, passed = set[Name](self.results), self._reads, self._passed
+        steps: list[PlannedOp] = []
         for step in reversed(self.steps):
             made = self.makes(step) if passed else step.results
             if not made or not live.isdisjoint(made):
                 live.update(reads(step))
-        return live
+                steps.append(step)
+        return live, steps
 
     def _reads(self, step: PlannedOp) -> Sequence[Name]:
         """The stored names of what a step reads: known once all steps are listed."""
+        known = self._known_reads.get(id(step))
+        if known is not None:
+            return known
         names, alias = step.operands, self.alias
-        if not step.blocks and alias.keys().isdisjoint(names):
-            return names
-        found = self._known_reads.get(id(step))
-        if found is None:
+        found: Sequence[Name] = names
+        if step.blocks or not alias.keys().isdisjoint(names):
             if step.blocks:
                 names = (*names, *(name for inner in step.blocks for name in used(inner)))
             found = [self.stored_name(name) if name in alias else name for name in names]
             if self._passed:
                 found += self._waited_for(names)
-            self._known_reads[id(step)] = found
+        self._known_reads[id(step)] = found
         return found
 
     def _waited_for(self, names: Iterable[Name]) -> Iterable[Name]:

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 
@@ -24,7 +24,7 @@ from shardy_py.mlir.dialects.chlo import RaggedDotOp
 from shardy_py.mlir.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatterOp, ReshardOp
 from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes
 from shardy_py.mlir.dialects.traits import is_constant, is_dead_when_unused
-from shardy_py.mlir.holders import attribute_list_shardings
+from shardy_py.mlir.holders import SHARDING, attribute_list_shardings
 from shardy_py.mlir.ir import blocks_of, operands_of, type_of
 from shardy_py.mlir.loops import iterations, run_counts
 from shardy_py.mlir.plain import tensor_type
@@ -32,13 +32,14 @@ from shardy_py.mlir.record import record_of, signature_of
 from shardy_py.mlir.scalars import Scalars
 from shardy_py.mlir.symbols import MAIN, Symbols, function_name, functions_of
 from shardy_py.mlir.typed import of_kind
-from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.mlir.value_shardings import ShardingReader, holds_its_own
 from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.ops import TABLE, Control, OpRecord, TensorType
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.xla.spmd.device_groups import axes_of_devices
 from shardy_py.xla.spmd.planned import the_tiling
+from shardy_py.xla.spmd.program import alike
 from shardy_py.xla.spmd.ragged_products import agreement
 from shardy_py.xla.spmd.step_plans import StepPlans
 from shardy_py.xla.spmd.tiling import Tiling
@@ -103,7 +104,8 @@ class SpmdProgram:
     @cached_property
     def runs(self) -> Callable[[Operation], tuple[int, bool]]:
         """How often an op runs, and whether that is certain; see `run_counts`."""
-        return run_counts(self.module)
+        has_calls = self.table is None or CallOp in self.table.op_classes
+        return run_counts(self.module, has_calls=has_calls)
 
     @cached_property
     def entries(self) -> tuple[FuncOp, ...]:
@@ -213,6 +215,10 @@ class _Reader:
         default_factory=dict[tuple[Hashable, ...], OpRecord]
     )
     """Records by signatures of identities, which live as long as the module."""
+    equal: dict[tuple[Hashable, ...], PlannedOp] = field(
+        default_factory=dict[tuple[Hashable, ...], PlannedOp]
+    )
+    """The first of the steps of one tensor with equal facts, by signatures and identities of shardings."""
     names: dict[int, int] = field(default_factory=dict[int, int])
     """The numbers of values, by their identities."""
 
@@ -273,21 +279,31 @@ class _Reader:
         except KeyError:  # of a value that is not made yet
             operands = self._named(operands_of(op))
         signature = signature_of(op)
-        record = self.records.get(signature)
-        if record is None:
-            record = self.records[signature] = _with_number(op, self._with_groups(op))
         if len(results) == 1:
-            (result,) = results
-            sharding = self.shardings.of(result)
-            known = self.known.get((id(type_of(result)), id(sharding)))
-            target = self._tiling(result, sharding) if known is None else known[0]
-            is_unreduced = sharding is not None and bool(sharding.unreduced_axes)
+            (result,) = results  # faster than by its index
+            key = (*signature, id(op.attributes.get(SHARDING)))
+            known = self.equal.get(key)
             made = (names.setdefault(id(result), len(names)),)
-            return PlannedOp(record, operands, made, (target,), (), 1, op, is_unreduced)
+            if known is not None:
+                return alike(known, operands, made, op)
+            sharding, record = self.shardings.of(result), self._record(op, signature)
+            is_unreduced = sharding is not None and bool(sharding.unreduced_axes)
+            target = self._tiling(result, sharding)
+            step = PlannedOp(record, operands, made, (target,), (), 1, op, is_unreduced)
+            if target is not None and holds_its_own(op.__class__):
+                self.equal[key] = step
+            return step
+        record = self._record(op, signature)
         shardings = [*map(self.shardings.of, results)]
         targets = (*map(self._tiling, results, shardings),)
         is_unreduced = bool(shardings and shardings[0] is not None and shardings[0].unreduced_axes)
         return PlannedOp(record, operands, self._named(results), targets, (), 1, op, is_unreduced)
+
+    def _record(self, op: Operation, signature: tuple[Hashable, ...]) -> OpRecord:
+        record = self.records.get(signature)
+        if record is None:
+            record = self.records[signature] = _with_number(op, self._with_groups(op))
+        return record
 
     def _is_unreduced(self, op: Operation) -> bool:
         sharding = self.shardings.of(op.results[0]) if op.results else None

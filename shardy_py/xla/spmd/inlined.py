@@ -26,7 +26,7 @@ def spmd_program(
     The module itself if it has no calls. is_planned: whether XLA's partitioner adds collectives to it. table:
     of the module, for those who have it. again: as of `SpmdProgram`.
     """
-    if not find_ops(module, CallOp.name):
+    if not find_ops(module, CallOp.name) if table is None else CallOp not in table.op_classes:
         return SpmdProgram(module, is_planned=is_planned, table=table, again=again)
     copy = clone(module, {})
     sources = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))

@@ -131,6 +131,10 @@ class _Walk:
     same: dict[Name, Name] = field(default_factory=dict[Name, Name])
     """By the name of a slice, an equal one before it: they are one tensor, which is resharded once."""
     rows: Rows = field(default_factory=Rows)
+    known: dict[tuple[Hashable, ...], tuple[tuple[Planned, ...], object, object]] = field(
+        default_factory=dict[tuple[Hashable, ...], "tuple[tuple[Planned, ...], object, object]"]
+    )
+    """The plans of steps of different operands, by the identities of their facts, which are kept."""
 
     def bind(self, arguments: Iterable[TiledValue]) -> None:
         for value in arguments:
@@ -218,13 +222,21 @@ class _Walk:
             or plan.used != used
             or not all(map(is_, plan.operands, operands))
         ):
-            found = known_plan(step.plan_key, used, operands, names)
+            # Keys of plans are those of steps of the program, so that their identities are their own.
+            key = (id(step.plan_key), used, *map(id, operands))
+            is_known = len(names) < 2 or len({*names}) == len(names)
+            known = self.known.get(key) if is_known else None
+            found = known_plan(step.plan_key, used, operands, names) if known is None else known[0]
             if found is None:
                 flags = tuple([name in live for name in results])
-                key, holds = (step.plan_key, used), (step.record, step.targets)
                 found = self._planned(
-                    key, names, lambda operands: _applied(step, operands, flags, *context), holds
+                    (step.plan_key, used),
+                    names,
+                    lambda operands: _applied(step, operands, flags, *context),
+                    (step.record, step.targets),
                 )
+            if known is None and is_known:
+                self.known[key] = found, operands, step
             plan = self.plans.add(step, row, used, names, operands, found)
         if self.last.number < 0:  # nothing was held before
             made.update(zip(results, plan.held, strict=True))

@@ -125,26 +125,42 @@ def _sets(
 ) -> Iterator[list[int]]:
     """The sets of several collectives that become one: each begins with what comes first of all that is left.
 
-    alike: those that may be in one set; receives none in the end. needs: of all that are in no set yet.
+    alike: those that may be in one set. needs: of all that are in no set yet.
     """
-    while left := [each for each in alike if each]:
-        own = min(left, key=lambda each: each[0])
-        members, passed, others, size = list[int](), list[int](), 0, 0
-        while own and len(members) < limits.count:
-            if needs[own[0]] & others:
-                if not limits.passes_dependent:
-                    break
-                passed.append(own.popleft())
-                continue
-            size += transfers[own[0]].result_bytes
-            if size > limits.bytes:
+    left = [_chains(each, needs) for each in alike]
+    while left := [each for each in left if each]:
+        own = min(left, key=lambda each: each[0][0])
+        members, others, size = list[int](), 0, 0
+        for chain in own:
+            if len(members) == limits.count:
                 break
-            others |= 1 << own[0]
-            members.append(own.popleft())
-        own.extendleft(reversed(passed))
+            is_dependent = bool(needs[chain[0]] & others)
+            if not is_dependent:
+                size += transfers[chain[0]].result_bytes
+                if size > limits.bytes:
+                    break
+                others |= 1 << chain[0]
+                members.append(chain.popleft())
+            if (is_dependent or chain) and not limits.passes_dependent:
+                break
+        own[:] = [chain for chain in own if chain]
         _join(needs, members)
         if len(members) > 1:
             yield members
+
+
+def _chains(alike: Sequence[int], needs: Mapping[int, int]) -> list[deque[int]]:
+    """The collectives as runs of which each needs the one before it, and so all that this one needs.
+
+    Of a run at most the first one joins a set: the others need it, or something that it needs.
+    """
+    found: list[deque[int]] = []
+    for i in alike:
+        if found and needs[i] >> found[-1][-1] & 1:
+            found[-1].append(i)
+        else:
+            found.append(deque([i]))
+    return found
 
 
 def _join(needs: dict[int, int], members: Sequence[int]) -> None:

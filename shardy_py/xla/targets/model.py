@@ -239,6 +239,8 @@ class DeviceBody:
             return self
         if not instead and all(self._reads_alike(*pair) for pair in new.items()):
             return self._in_this_order({**self.nodes, **new}, None)
+        if not instead and (skipped := self._skipped(new)) is not None:
+            return self._without(skipped, new)
         ends = {number: _end(number, instead) for number in instead}
         nodes = {**self.nodes, **new}
         readers = {user for number in ends for user in self.users.get(number, ()) if user != ROOT}
@@ -255,6 +257,41 @@ class DeviceBody:
         """True if a node reads what the one of its number in the body does."""
         own = self.nodes.get(number)
         return own is not None and own.inputs == node.inputs
+
+    def _skipped(self, new: Mapping[int, DeviceNode]) -> dict[int, tuple[int, int]] | None:
+        """The nodes that new ones no longer read, each with the new one, and the last node before it.
+
+        For new nodes that read what another one reads that was before them, through nodes of one input and
+        one user each. None if some new nodes are others, or users are not known yet.
+        """
+        if "users" not in self.__dict__:
+            return None
+        found: dict[int, tuple[int, int]] = {}
+        for number, node in new.items():
+            own = self.nodes.get(number)
+            if own is None or number in found:
+                return None
+            chain, inputs, user = list[int](), own.inputs, number
+            while inputs != node.inputs:
+                if len(inputs) != 1 or inputs[0] in new or self.only_user(inputs[0]) != user:
+                    return None
+                user = inputs[0]
+                chain.append(user)
+                inputs = self.nodes[user].inputs
+            found.update(dict.fromkeys(chain, (number, user)))
+        return found
+
+    def _without(self, skipped: Mapping[int, tuple[int, int]], new: Mapping[int, DeviceNode]) -> DeviceBody:
+        """The body with new nodes, and without those that they skip; these come right before them."""
+        made = replace(self, nodes={**self.nodes, **new}, exact=None)
+        users = {number: known for number, known in self.users.items() if number not in skipped}
+        for number, last in dict.fromkeys(skipped.values()):
+            for each in dict.fromkeys(new[number].inputs):
+                if each in users:
+                    users[each] = [number if user == last else user for user in users[each]]
+        made.__dict__["order"] = tuple([number for number in self.order if number not in skipped])
+        made.__dict__["users"] = users
+        return made
 
     def _in_this_order(self, nodes: Mapping[int, DeviceNode], exact: frozenset[int] | None) -> DeviceBody:
         """The body with nodes that read what its own do, and what follows from that."""

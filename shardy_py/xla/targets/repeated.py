@@ -30,19 +30,30 @@ def _merged(block: Block, alias: dict[Name, Name]) -> Block:
     """The block with one of each set of equal steps; alias: receives values that are others."""
     firsts: dict[Hashable, PlannedOp] = {}
     steps: list[PlannedOp] = []
+    append = steps.append
     for step in block.steps:
-        own = step if alias.keys().isdisjoint(step.operands) else _reading(step, alias)
+        operands = step.operands
+        own = step
+        for name in operands:
+            if name in alias:
+                own = _reading(step, alias)
+                break
         if step.blocks:
             inner = tuple([_merged(each, alias) for each in step.blocks])
             if not all(map(is_, inner, step.blocks)):
                 own = _reading(step, alias, inner)
         elif (op := source_op(step)) is not None and step.results:
-            key = step.plan_key, own.operands, op.properties.get("value") if is_constant(op) else None
-            first = firsts.setdefault(key, own)
+            # Constants read nothing, so that their values part them.
+            value = op.properties.get("value") if not operands and is_constant(op) else None
+            first = firsts.setdefault((step.plan_key, own.operands, value), own)
             if first is not own and _computes_alike(op, source_op(first)):
-                alias |= zip(step.results, first.results, strict=True)
+                results = step.results
+                if len(results) == 1:
+                    alias[results[0]] = first.results[0]
+                else:
+                    alias |= zip(results, first.results, strict=True)
                 continue
-        steps.append(own)
+        append(own)
     results = tuple([alias.get(name, name) for name in block.results])
     if results == block.results and len(steps) == len(block.steps) and all(map(is_, steps, block.steps)):
         return block
@@ -53,7 +64,10 @@ def _computes_alike(op: Operation, first: Operation | None) -> bool:
     """True if two ops of one record, which read the same values, make the same."""
     if first is None or op.properties != first.properties or not is_dead_when_unused(op):
         return False
-    return all(map(lambda one, two: one.is_structurally_equivalent(two), op.regions, first.regions))
+    regions = op.regions
+    return not regions or all(
+        map(lambda one, two: one.is_structurally_equivalent(two), regions, first.regions)
+    )
 
 
 def _reading(step: PlannedOp, alias: dict[Name, Name], blocks: tuple[Block, ...] = ()) -> PlannedOp:

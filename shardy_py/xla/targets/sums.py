@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import count
 from math import inf, prod
 
@@ -96,16 +97,17 @@ def reassociated(body: DeviceBody, numbers: count[int]) -> DeviceBody:
 
 def _sums_of_sums(body: DeviceBody) -> Iterator[int]:
     """The nodes with two inputs each of which is an all-reduce, or one in another form."""
-    near: set[int] = set()
-    nodes = body.nodes
-    for number in body.order:
+    nodes, users = body.nodes, body.users
+    near = {number for number in body.sent if _is_sum(body, number)}
+    left = {user for number in near for user in users.get(number, ())}
+    for number in body.order if left else ():
+        if number not in left or nodes[number].transfer is not None:
+            continue
         node = nodes[number]
-        if node.transfer is not None:
-            if node.transfer.kind == _REDUCE:
-                near.add(number)
-        elif near and node.inputs and node.inputs[0] in near:
+        if node.inputs[0] in near:
             if node.role is NodeRole.SLICE or body.form(number) in _LOOKED_THROUGH:
                 near.add(number)
+                left.update(users.get(number, ()))
             elif len(node.inputs) == 2 and node.inputs[1] in near:
                 yield number
 
@@ -317,7 +319,7 @@ def _is_own_part(transfer: Transfer, sliced: DeviceNode) -> bool:
         return True
     if any(whole % size for whole, size in zip(held, made, strict=True)):
         return False
-    return _numbers(tiling, held, made, collective.group) == [*range(collective.group_size)]
+    return _numbers(tiling, held, made, collective.group) == tuple(range(collective.group_size))
 
 
 def _is_large(transfer: Transfer, sliced: DeviceNode, most: float) -> bool:
@@ -326,21 +328,29 @@ def _is_large(transfer: Transfer, sliced: DeviceNode, most: float) -> bool:
     return size > most and sliced.tiling is not None and size == sliced.tiling.device_count
 
 
-def _numbers(tiling: Tiling, held: Shape, made: Shape, group: tuple[int, ...]) -> list[int]:
+def _numbers(tiling: Tiling, held: Shape, made: Shape, group: tuple[int, ...]) -> tuple[int, ...]:
     """The number of the part that each device of a group keeps, in row-major order of the parts."""
     if tiling.names or max(group) >= tiling.device_count:
-        return [*range(len(group))]
-    places = {device: place // tiling.replicas for place, device in enumerate(tiling.devices)}
-    counts = [whole // size for whole, size in zip(held, made, strict=True)]
+        return tuple(range(len(group)))
+    counts = tuple(whole // size for whole, size in zip(held, made, strict=True))
+    return _parts_kept(tiling.devices, tiling.replicas, tiling.dimensions, counts, group)
+
+
+@lru_cache(maxsize=256)
+def _parts_kept(
+    devices: tuple[int, ...], replicas: int, tiles: tuple[int, ...], counts: Shape, group: tuple[int, ...]
+) -> tuple[int, ...]:
+    """The parts that the devices of a group keep. counts: of parts along each dimension."""
+    places = {device: place // replicas for place, device in enumerate(devices)}
     found: list[int] = []
     for device in group:
         tile, number, stride = places[device], 0, 1
-        for tiles, parts in zip(reversed(tiling.dimensions), reversed(counts), strict=True):
-            tile, at = divmod(tile, tiles)
+        for size, parts in zip(reversed(tiles), reversed(counts), strict=True):
+            tile, at = divmod(tile, size)
             number += at % parts * stride
             stride *= parts
         found.append(number)
-    return found
+    return tuple(found)
 
 
 def _scattered_shape(held: Shape, made: Shape) -> Shape:

@@ -80,6 +80,21 @@ def test_ways_are_shortest(seed: int, cyclic: bool) -> None:
             assert not moves or moves[-1][0] is graph.states[number]
 
 
+@pytest.mark.parametrize("near", [300, 10])
+@pytest.mark.parametrize("seed", range(20))
+def test_the_nearest_way_is_the_first_of_all(seed: int, near: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in order of causes among equal ones, whether it is found near the state or not."""
+    monkeypatch.setattr(f"{Ways.__module__}._NEAR", near)
+    graph = Graph(seed)
+    alone, all_ways = Ways(graph.of), Ways(graph.of)
+    for number in reversed(range(len(graph.states))):
+        nearest = alone.nearest((number, 0), graph.states[number])
+        first = next(all_ways.to((number, 0), graph.states[number]))
+        assert nearest is not None
+        assert (nearest.distance, nearest.root) == (first.distance, first.root)
+        assert nearest.transitions == first.transitions
+
+
 def test_each_state_is_visited_once() -> None:
     """The ways to all states of a long chain with joints cost as much as the chain is long."""
     graph = Graph(0, states=400, roots=8)
