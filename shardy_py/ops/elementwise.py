@@ -116,6 +116,11 @@ def broadcast_along(record: OpRecord, *targets: Sequence[int]) -> tuple[Reads, .
     maps: list[IndexMap | None] = []
     beside: dict[tuple[int, int], int] = {}
     for number, (operand, dimensions) in enumerate(zip(record.operands, targets, strict=True)):
+        if len(dimensions) != len(shape_of(operand)) or not all(
+            0 <= d < len(domain.dims) for d in dimensions
+        ):
+            maps.append(None)  # CHLO leaves it to the run whether dimensions are there
+            continue
         point: list[Expr] = []
         for position, (size, target) in enumerate(zip(shape_of(operand), dimensions, strict=True)):
             is_whole = size == domain.dims[target].size

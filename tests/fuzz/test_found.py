@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shardy_py.cli.check import main as check
+from shardy_py.cli.compare import main as compare
 from shardy_py.cli.opt import main as opt
 
 BLOCKS = """
@@ -35,6 +36,33 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 """
 
+ODD = """
+sdy.mesh @mesh = <["a"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}, %c: tensor<f32>)
+    -> tensor<6x16xf32> {
+  %0 = "stablehlo.reduce_window"(%x, %c, %x) <{window_dimensions = array<i64: 3, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    "stablehlo.return"(%a) : (tensor<f32>) -> ()
+  }) : (tensor<8x16xf32>, tensor<f32>, tensor<8x16xf32>) -> tensor<6x16xf32>
+  return %0 : tensor<6x16xf32>
+}
+"""
+NOWHERE = """
+sdy.mesh @mesh = <["a"=2]>
+func.func @main(%x: tensor<4x3x8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}, {}]>},
+    %y: tensor<3x8xi32>) -> tensor<4x3x8xi32> {
+  %0 = "chlo.broadcast_add"(%x, %y) <{broadcast_dimensions = array<i64: 3, 2>}>
+    : (tensor<4x3x8xi32>, tensor<3x8xi32>) -> tensor<4x3x8xi32>
+  return %0 : tensor<4x3x8xi32>
+}
+"""
+PERMUTED = """HloModule m, is_scheduled=true
+ENTRY %main {
+  %p = f32[8] parameter(0)
+  ROOT %g = f32[8] collective-permute(%p), source_target_pairs={{0,1,2},{1,0}}
+}
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "flags"),
@@ -42,6 +70,8 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
         (BLOCKS, ["--allow-unregistered-dialect", "--memory-report"]),
         (HUGE, ["--memory-report"]),
         (UNREGISTERED, ["--allow-unregistered-dialect", "--sdy-propagation-pipeline"]),
+        (ODD, ["--communication-report", "--sdy-propagation-pipeline"]),
+        (NOWHERE, ["--communication-report", "--partitioner=shardy", "--sdy-propagation-pipeline"]),
     ],
 )
 def test_sdy_opt_ends_without_internal_error(text: str, flags: list[str], tmp_path: Path) -> None:
@@ -55,3 +85,10 @@ def test_the_linter_takes_programs_of_any_size(text: str, tmp_path: Path) -> Non
     path = tmp_path / "input"
     path.write_text(text)
     assert check([str(path), "--no-progress"]) in (0, 1)
+
+
+def test_what_is_no_pair_of_devices_is_left_out(tmp_path: Path) -> None:
+    program, path = tmp_path / "program.mlir", tmp_path / "compiled.hlo"
+    program.write_text(UNREGISTERED.replace('  "interpreter.run_parallel"', "  //"))
+    path.write_text(PERMUTED)
+    assert compare([str(program), str(path), "--no-progress"]) in (0, 1)

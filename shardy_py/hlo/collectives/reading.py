@@ -281,4 +281,5 @@ def _elements(shapes: tuple[Shape, ...]) -> int:
 
 def _devices(sent: Instruction) -> Devices:
     """The groups of devices, or pairs; none if the instruction lists none."""
-    return integer_rows(sent, "source_target_pairs") or integer_rows(sent, "replica_groups")
+    pairs = integer_rows(sent, "source_target_pairs")
+    return tuple(pair for pair in pairs if len(pair) == 2) or integer_rows(sent, "replica_groups")

@@ -96,9 +96,11 @@ def fold_added_scatter(op: Operation, splats: folding.Splats) -> SSAValue | None
 
 def fold_scatter_of_scatter(op: Operation, splats: folding.Splats) -> SSAValue | None:
     """A scatter into what only another one makes, by the same op, has the indices and updates of both."""
-    (base, indices, updates) = operands_of(op)
+    if not _is_simple(op):
+        return None
+    base, indices, updates = operands_of(op)
     inner = folding.producer(base, SCATTER)
-    if inner is None or not base.has_one_use() or not (_is_simple(op) and _is_simple(inner)):
+    if inner is None or not base.has_one_use() or not _is_simple(inner):
         return None
     numbers, other = (ScatterDimensions.of(record_of(each).attributes) for each in (op, inner))
     first, before, added = operands_of(inner)

@@ -45,11 +45,9 @@ from shardy_py.xla.spmd.step_plans import StepPlans
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, TiledValue, plan_program
 
-_RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
-"""Ops with these run their regions; those of others combine elements."""
+_RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}  # others combine elements
 _REDUCTIONS = (AllReduceOp, ReduceScatterOp)
-_OTHERS = frozenset(op.name for op in (*_REDUCTIONS, RaggedDotOp))
-"""The ops without regions whose steps need more than their records."""
+_OTHERS = frozenset(op.name for op in (*_REDUCTIONS, RaggedDotOp))  # steps need more than their records
 
 
 def source_op(step: PlannedOp | None) -> Operation | None:
