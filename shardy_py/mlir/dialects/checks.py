@@ -16,7 +16,7 @@ from shardy_py.mlir.dialects.faults import NOT_INFERRED, Check, Fault, check_ter
 from shardy_py.mlir.dialects.op_table import OpTable
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor, read_tensor
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
-from shardy_py.mlir.dialects.verification.declared import region_names
+from shardy_py.mlir.dialects.verification.declared import check_shares, region_names
 from shardy_py.mlir.dialects.verification.driver import PlacedCheck
 from shardy_py.mlir.dialects.verification.scope import Scope
 from shardy_py.mlir.text.attribute_writer import attribute_text
@@ -62,6 +62,7 @@ def rules_check(row: OpRow) -> Check:
         view = View(op)
         for rule in row.verify:
             rule(view)
+        check_shares(op)
 
     return check
 

@@ -72,7 +72,6 @@ def check_declared(op: Operation, *, with_results: bool = True) -> None:
     if with_results:
         _check_count(definition.results, len(results), "result")
     _check_count(definition.operands, len(operands), "operand")
-    _check_shares(definition.operands, len(operands))
     _check_segments(definition.operands, op, len(operands), "operand")
     if with_results:
         _check_segments(definition.results, op, len(results), "result")
@@ -111,8 +110,12 @@ def _check_count(side: _Side, count: int, what: str) -> None:
         raise Fault(f"expected {minimum} or more {what}s{got}")
 
 
-def _check_shares(side: _Side, count: int) -> None:
+def check_shares(op: Operation) -> None:
     """Groups of equally many operands leave none over; MLIR ignores those that are."""
+    definition, count = _definition_of(type(op)), len(op.operands)
+    side = None if definition is None else definition.operands
+    if side is None:
+        return
     groups = [part.name for part in side.parts if part.is_variadic]
     if side.segments is None and len(groups) > 1 and (count - side.minimum) % len(groups):
         raise Fault(f"expects as many {' as '.join(groups)}, but got {count} operands")
