@@ -111,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     quiet = "leave out the verdict: what costs most and what to change, for which changes are tried"
     _add_switch(parser, "--verdict", "show the verdict (default)", "--no-verdict", quiet)
     asked = "changes that are tried for the verdict alone (default: by the size of the program, none above "
-    add("--tries", type=_tries, metavar="N", help=f"{asked}20,000 values)")
+    add("--tries", type=lambda text: _count(text, least=0), metavar="N", help=f"{asked}20,000 values)")
     add("--help-uri", default="", metavar="URI", help="where docs/check.md is published, for SARIF")
     add("--config", metavar="FILE", help="a pyproject.toml whose [tool.sdy-check] is used for all programs")
     add("--isolated", action="store_true", help="use no pyproject.toml")
@@ -253,11 +253,7 @@ def _level(text: str) -> tuple[str, str]:
     return code, level
 
 
-def _tries(text: str) -> int:
-    return 0 if text == "0" else _count(text, least=0)
-
-
 def _count(text: str, least: int = 1) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < len(text) < 4 and int(text)):
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 4 and int(text) >= least):
         raise ShardyError.unexpected("", expected=f"a number from {least} to 999", got=f"'{text[:60]}'")
     return int(text)

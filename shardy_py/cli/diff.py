@@ -133,15 +133,19 @@ def _program(
     module, given = program.module, program.copy().module if options.propagate else None
     write_remarks(remarks_on_missing(module), source.file, log)
     begin(f"propagating {source.file}")
-    with recorded() as events:
-        if options.propagate:
-            module = pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
+
+    def propagated(module: ModuleOp) -> ModuleOp:
+        return pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
 
     def again(change: Callable[[ModuleOp], None]) -> ModuleOp:
         assert given is not None
         changed = clone(given, {})
         change(changed)
-        return pipeline.finish(pipeline.propagate(pipeline.prepare(changed)))
+        return propagated(changed)
+
+    with recorded() as events:
+        if options.propagate:
+            module = propagated(module)
 
     @cache
     def planned() -> SpmdProgram:

@@ -27,8 +27,6 @@ from shardy_py.localize.device_ids import (
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
-from shardy_py.mlir.text.dense import element_size
-from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.reshard.device_groups import shard_indices
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import Axes, total_size
@@ -263,4 +261,4 @@ def spelled_out_index(build: StablehloBuilder, mesh: Mesh, axes: Axes, counts: D
 def zero_of(build: StablehloBuilder, value: Value) -> Value:
     """The scalar 0 of the element type of `value`."""
     element = element_of(value)
-    return build.dense(ranked_tensor((), element), bytes(element_size(element)))
+    return build.zero(element)

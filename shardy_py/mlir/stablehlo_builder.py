@@ -23,7 +23,7 @@ from shardy_py.mlir.dialects.sdy import TensorShardingAttr, TensorShardingPerVal
 from shardy_py.mlir.dialects.stablehlo import OPS
 from shardy_py.mlir.movements import note_inserted
 from shardy_py.mlir.plain import tensor_type
-from shardy_py.mlir.text.dense import make_dense
+from shardy_py.mlir.text.dense import element_size, make_dense
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.mlir.value_shardings import set_sharding
 from shardy_py.ops import TABLE
@@ -104,6 +104,10 @@ class StablehloBuilder:
         """A scalar constant of an integer type."""
         data = value.to_bytes(element.width.data + 7 >> 3, "little", signed=value < 0)  # pyright: ignore
         return self.dense(ranked_tensor((), element), data)  # pyright: ignore[reportUnknownArgumentType]
+
+    def zero(self, element: Attribute) -> Value:
+        """A scalar constant of any element type, zero."""
+        return self.dense(ranked_tensor((), element), bytes(element_size(element)))
 
     def integers(self, values: NDArray[np.int64] | Sequence[int], element: IntegerType = i64) -> Value:
         """A constant of an integer type with the shape of an array."""

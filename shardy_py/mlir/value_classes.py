@@ -2,7 +2,7 @@
 
 A program of equal layers has a few hundred classes, however many layers there are.
 
-    [(each.first, len(each.entries)) for each in value_classes(table.entries)]
+    [(each.first, len(each.positions)) for each in ValueClasses(table.entries).each]
 
 Not here: the values (`value_table.py`), classes of ops with equal attributes (`record.py`).
 """

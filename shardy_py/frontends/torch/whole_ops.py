@@ -25,7 +25,7 @@ from shardy_py.frontends.torch.protocols import GradientContext, TorchTensor
 
 Dims = Sequence[int]
 Op = Any
-"""An overload of an op of torch, or a key of its dispatcher."""
+"""An overload of an op of torch."""
 
 NAME = "shardy_py::dot_general"
 
@@ -310,9 +310,9 @@ def _op(name: str) -> Op:
 
 
 @contextmanager
-def _replaced(kernels: Sequence[tuple[Op, Op, Callable[..., object] | None]]) -> Generator[None]:
+def _replaced(kernels: Sequence[tuple[Op, object, Callable[..., object] | None]]) -> Generator[None]:
     """Within it, ops have these kernels in Python for a key of the dispatcher; None: none."""
-    before: list[tuple[Op, Op, Op]] = []
+    before: list[tuple[Op, object, object]] = []
     try:
         for op, key, kernel in kernels:
             before.append((op, key, op.py_kernels.pop(key, None)))

@@ -91,7 +91,7 @@ class Ways:
                 if isinstance(cause, Root):
                     end = distance
                     continue
-                is_same = _is_same((other, cause))
+                is_same = _is_same(cause)
                 if other not in distances or distances[other] > distance + (not is_same):
                     distances[other] = distance + (not is_same)
                     states[other] = cause.before
@@ -104,7 +104,7 @@ class Ways:
         """Returns the first way of the length `end` to a state; distances: of the states from it."""
 
         def causes(node: Node) -> Iterator[tuple[Node, Transition | Root]]:
-            return iter(sorted(self._causes(node, states[node]), key=_is_same))
+            return iter(sorted(self._causes(node, states[node]), key=_same_last))
 
         entered = {start}
         moves: list[Transition] = []
@@ -117,7 +117,7 @@ class Ways:
                     if distance == end:
                         return _joined(cause, [states[each] for each, _ in stack], moves)
                     continue
-                after = distance + (not _is_same((other, cause)))
+                after = distance + (not _is_same(cause))
                 if after <= end and distances.get(other) == after and other not in entered:
                     entered.add(other)
                     moves.append(cause)
@@ -153,14 +153,14 @@ class Ways:
         What a state is without a move comes after its own causes, as it is searched after them.
         """
         ways: list[Way] = []
-        for node, cause in sorted(causes, key=_is_same):
+        for node, cause in sorted(causes, key=_same_last):
             if isinstance(cause, Root):
                 ways.append(Way(0, cause, state))
                 continue
             rests = self._nearest.get(node)
             if rests is None:
                 return None
-            length = not _is_same((node, cause))
+            length = not _is_same(cause)
             ways += (Way(rest.distance + length, rest.root, state, cause, rest) for rest in rests)
         return _first_of_each_root(ways)
 
@@ -178,7 +178,7 @@ class Ways:
                         yield _traced(cause, state, node[0], parents)
                 elif before[0] not in parents:
                     parents[before[0]] = (node[0], state, cause)
-                    add = waiting.appendleft if _is_same((before, cause)) else waiting.append
+                    add = waiting.appendleft if _is_same(cause) else waiting.append
                     add((before, cause.before))
 
 
@@ -186,14 +186,17 @@ def _joined(root: Root, states: Sequence[State], moves: Sequence[Transition]) ->
     """Returns the way from `root`, at the last state, to the first, by moves to each from the next one."""
     way = Way(0, root, states[-1])
     for state, move in zip(states[-2::-1], reversed(moves), strict=True):
-        is_same = move.arrival is None and move.movement is None
-        way = Way(way.distance + (not is_same), root, state, move, way)
+        way = Way(way.distance + (not _is_same(move)), root, state, move, way)
     return way
 
 
-def _is_same(pair: tuple[Node, Transition | Root]) -> bool:
+def _same_last(pair: tuple[Node, Transition | Root]) -> bool:
+    """Sorts moves that change nothing behind other causes."""
+    return _is_same(pair[1])
+
+
+def _is_same(cause: Transition | Root) -> bool:
     """Returns whether a cause is a move that changes nothing."""
-    cause = pair[1]
     return isinstance(cause, Transition) and cause.arrival is None and cause.movement is None
 
 

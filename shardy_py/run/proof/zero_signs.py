@@ -18,9 +18,7 @@ from shardy_py.mlir.ir import operands_of, replace_operand, walk_pre_order
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, shape_of
-from shardy_py.mlir.text.dense import element_size
 from shardy_py.mlir.text.float_formats import FORMATS
-from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.mlir.typed import element_type_of
 from shardy_py.ops import TABLE, row_name
 from shardy_py.run.proof.facet import EXACT
@@ -39,7 +37,7 @@ def drop_zero_signs(module: ModuleOp) -> None:
                 if _is_float(value.type):
                     build = StablehloBuilder(op)
                     element = element_of(value)
-                    zero = build.dense(ranked_tensor((), element), bytes(element_size(element)))
+                    zero = build.zero(element)
                     positive = build.binary("add", value, build.broadcast(zero, shape_of(value)))
                     replace_operand(op, index, _with_one_nan(build, positive, zero, op))
 

@@ -44,8 +44,7 @@ def parts_of(build: StablehloBuilder, value: SSAValue) -> Parts:
 
 def zeros(build: StablehloBuilder, value: SSAValue) -> SSAValue:
     """Returns zeros of f32 in the shape of a value."""
-    shape = shape_of(value)
-    return build.broadcast(build.dense(ranked_tensor((), f32), bytes(4)), shape)
+    return build.broadcast(build.zero(f32), shape_of(value))
 
 
 def _joined(build: StablehloBuilder, op: Operation) -> Parts:

@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.mlir.dialects import stablehlo
 from shardy_py.mlir.ir import operands_of
-from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, resized
+from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of
 from shardy_py.mlir.text.dense import element_size
 from shardy_py.xla.prepare import folding
 
@@ -54,7 +54,6 @@ def fold_product_by_predicate(op: Operation, splats: folding.Splats) -> SSAValue
         if not folding.is_static(other):
             return None
         build = StablehloBuilder(before=op)
-        zero = build.dense(resized(other, ()), bytes(element_size(element_of(other))))
-        nothing = build.broadcast(zero, folding.sizes_of(other))
+        nothing = build.broadcast(build.zero(element_of(other)), folding.sizes_of(other))
         return build.select(operands_of(convert)[0], other, nothing)
     return None

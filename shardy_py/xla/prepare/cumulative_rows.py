@@ -22,7 +22,8 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder, resized
 from shardy_py.ops import OpRecord
 from shardy_py.xla.prepare import folding
 
-_ROW: Final = 128
+ROW: Final = 128
+"""The elements of a row."""
 WINDOW = stablehlo.ReduceWindowOp.name
 
 
@@ -56,19 +57,19 @@ def fold_cumulative(op: Operation, splats: folding.Splats) -> SSAValue | None:
     value = operands_of(op)[0]
     sizes = folding.sizes_of(value)
     size, rank = sizes[dimension], len(sizes)
-    if size <= _ROW or size % _ROW:
+    if size <= ROW or size % ROW:
         return None
     build = StablehloBuilder(before=op)
     order = (*(i for i in range(rank) if i != dimension), dimension)
     if dimension != rank - 1:
         value = build.transpose(value, order)
     last = tuple(sizes[i] for i in order)
-    totals = (*last[:-1], size // _ROW)
-    rows = _cumulated(build, op, build.reshape(value, (*totals, _ROW)), _ROW, 1)
-    ends = build.slice(rows, (0,) * rank + (_ROW - 1,), (*totals, _ROW))
-    before = _cumulated(build, op, build.reshape(ends, totals), size // _ROW, 0)
+    totals = (*last[:-1], size // ROW)
+    rows = _cumulated(build, op, build.reshape(value, (*totals, ROW)), ROW, 1)
+    ends = build.slice(rows, (0,) * rank + (ROW - 1,), (*totals, ROW))
+    before = _cumulated(build, op, build.reshape(ends, totals), size // ROW, 0)
     before = build.slice(before, (0,) * rank, totals)
-    spread = build.broadcast(before, (*totals, _ROW), tuple(range(rank)))
+    spread = build.broadcast(before, (*totals, ROW), tuple(range(rank)))
     made = build.reshape(build.binary(combined[0].removeprefix("stablehlo."), rows, spread), last)
     return made if dimension == rank - 1 else build.transpose(made, [order.index(i) for i in range(rank)])
 

@@ -167,12 +167,10 @@ def fold_product_by_vector(op: Operation, splats: folding.Splats) -> SSAValue | 
 
 def _summed(build: StablehloBuilder, value: SSAValue, dimensions: Sequence[int]) -> SSAValue:
     element = element_of(value)
-    zero = build.dense(resized(value, ()), bytes(element_size(element)))
     sizes = [size for i, size in enumerate(shape_of(value)) if i not in dimensions]
     region = build.combining_region("add", element)
-    op = build.insert(
-        "reduce", (value, zero), (resized(value, sizes),), (region,), dimensions=tuple(sorted(dimensions))
-    )
+    operands, types = (value, build.zero(element)), (resized(value, sizes),)
+    op = build.insert("reduce", operands, types, (region,), dimensions=tuple(sorted(dimensions)))
     return op.results[0]
 
 

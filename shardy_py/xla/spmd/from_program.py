@@ -45,9 +45,11 @@ from shardy_py.xla.spmd.step_plans import StepPlans
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, TiledValue, plan_program
 
-_RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}  # others combine elements
+_RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
+"""Ops with these run their regions; those of others combine elements."""
 _REDUCTIONS = (AllReduceOp, ReduceScatterOp)
-_OTHERS = frozenset(op.name for op in (*_REDUCTIONS, RaggedDotOp))  # steps need more than their records
+_OTHERS = frozenset(op.name for op in (*_REDUCTIONS, RaggedDotOp))
+"""The ops without regions whose steps need more than their records."""
 
 
 def source_op(step: PlannedOp | None) -> Operation | None:
@@ -277,31 +279,20 @@ class _Reader:
         except KeyError:  # of a value that is not made yet
             operands = self._named(operands_of(op))
         signature = signature_of(op)
-        if len(results) == 1:
-            (result,) = results  # faster than by its index
-            key = (*signature, id(op.attributes.get(SHARDING)))
-            known = self.equal.get(key)
-            made = (names.setdefault(id(result), len(names)),)
-            if known is not None:
-                return alike(known, operands, made, op)
-            sharding, record = self.shardings.of(result), self._record(op, signature)
-            is_unreduced = sharding is not None and bool(sharding.unreduced_axes)
-            target = self._tiling(result, sharding)
-            step = PlannedOp(record, operands, made, (target,), (), 1, op, is_unreduced)
-            if target is not None and holds_its_own(op.__class__):
-                self.equal[key] = step
-            return step
-        record = self._record(op, signature)
-        shardings = [*map(self.shardings.of, results)]
-        targets = (*map(self._tiling, results, shardings),)
-        is_unreduced = bool(shardings and shardings[0] is not None and shardings[0].unreduced_axes)
-        return PlannedOp(record, operands, self._named(results), targets, (), 1, op, is_unreduced)
-
-    def _record(self, op: Operation, signature: tuple[Hashable, ...]) -> OpRecord:
+        key = (*signature, id(op.attributes.get(SHARDING)))
+        made = self._named(results)
+        if len(results) == 1 and (known := self.equal.get(key)) is not None:
+            return alike(known, operands, made, op)
         record = self.records.get(signature)
         if record is None:
             record = self.records[signature] = _with_number(op, self._with_groups(op))
-        return record
+        shardings = [*map(self.shardings.of, results)]
+        targets = (*map(self._tiling, results, shardings),)
+        is_unreduced = bool(shardings and shardings[0] is not None and shardings[0].unreduced_axes)
+        step = PlannedOp(record, operands, made, targets, (), 1, op, is_unreduced)
+        if len(results) == 1 and targets[0] is not None and holds_its_own(op.__class__):
+            self.equal[key] = step
+        return step
 
     def _is_unreduced(self, op: Operation) -> bool:
         sharding = self.shardings.of(op.results[0]) if op.results else None

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from math import gcd
-from typing import Final
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import (
@@ -24,11 +23,9 @@ from shardy_py.mlir.dialects.stablehlo import (
     TransposeOp,
 )
 from shardy_py.ops import OpRecord, TensorType
-from shardy_py.xla.prepare.cumulative_rows import cumulative_along
+from shardy_py.xla.prepare.cumulative_rows import ROW, cumulative_along
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Shape, Tiling
-
-_ROW: Final = 128
 
 
 def in_rows(step: PlannedOp, combiner: str | None) -> Sequence[PlannedOp]:
@@ -41,7 +38,7 @@ def in_rows(step: PlannedOp, combiner: str | None) -> Sequence[PlannedOp]:
     if dimension is None or combiner is None or target is None or type_ is None:
         return ()
     size = type_.shape[dimension] or 0
-    if size <= _ROW or size % _ROW or target.dimensions[dimension] == 1:
+    if size <= ROW or size % ROW or target.dimensions[dimension] == 1:
         return ()
     return _Rows(step, combiner, type_.element).made(dimension, size)
 
@@ -66,16 +63,16 @@ class _Rows:
         last, tiling = tuple(shape[i] for i in order), target.transposed(order)
         if dimension != rank - 1:
             value = self._add(TransposeOp.name, (value,), shape, last, tiling, {"permutation": order})
-        rows = size // _ROW
-        split = (*last[:-1], rows, _ROW)
+        rows = size // ROW
+        split = (*last[:-1], rows, ROW)
         apart = tiling.split(rank - 1, gcd(tiling.dimensions[-1], rows))
         value = self._add(ReshapeOp.name, (value,), last, split, apart)
         value = self._add(
-            ReduceWindowOp.name, (value, start), split, split, apart, _windows(split, rank, _ROW, 1)
+            ReduceWindowOp.name, (value, start), split, split, apart, _windows(split, rank, ROW, 1)
         )
         ends, totals = (*split[:-1], 1), split[:-1]
         at = {
-            "start_indices": (0,) * rank + (_ROW - 1,),
+            "start_indices": (0,) * rank + (ROW - 1,),
             "limit_indices": split,
             "strides": (1,) * (rank + 1),
         }
