@@ -216,15 +216,12 @@ def scattered(
     numbers: count[int],
     most: float = inf,
     fits: Fits | None = None,
-    *,
-    behind_ones: bool = True,
 ) -> DeviceBody:
     """All-reduces of which each device keeps its part only, as reduce-scatters.
 
     slice(all_reduce(x))  ->  reduce_scatter(x)
 
     most: the devices of a mesh all of which may scatter a sum among them. fits: None: always.
-    behind_ones: also along a dimension before which there are only dimensions of one element.
     """
     new: dict[int, DeviceNode] = {}
     for number in body.sent:
@@ -237,7 +234,7 @@ def scattered(
             if sliced.type is None or not _is_own_part(transfer, sliced) or _is_large(transfer, sliced, most):
                 continue
             shape = _scattered_shape(transfer.collective.held_shape, _shape(sliced.type))
-            if not _fits(transfer, shape, _read_in(body, part), fits, behind_ones=behind_ones):
+            if not _fits(transfer, shape, _read_in(body, part), fits):
                 continue
             change = PassChange("reduce-scatter-creator", "each device keeps its part of the sum only")
             collective = replace(transfer.collective, kind="reduce_scatter", made_shape=shape, key=None)
@@ -246,9 +243,7 @@ def scattered(
     return body.edited(new, {})
 
 
-def unscattered(
-    body: DeviceBody, numbers: count[int], most: float, fits: Fits, *, behind_ones: bool = True
-) -> DeviceBody:
+def unscattered(body: DeviceBody, numbers: count[int], most: float, fits: Fits) -> DeviceBody:
     """Reduce-scatters that the program has, as all-reduces where XLA:TPU does not scatter; see `scattered`.
 
     reduce_scatter(x)  ->  slice(all_reduce(x))
@@ -263,7 +258,7 @@ def unscattered(
         targets = () if node.step is None else node.step.targets
         devices = max((target.device_count for target in targets if target is not None), default=0)
         is_large = collective.group_size > most and collective.group_size == devices
-        if not is_large and _fits(transfer, shape, _read_in(body, number), fits, behind_ones=behind_ones):
+        if not is_large and _fits(transfer, shape, _read_in(body, number), fits):
             continue
         held = collective.held_shape
         change = PassChange("reduce-scatter-decomposer", "summed whole, of which each device slices its part")
@@ -274,11 +269,9 @@ def unscattered(
     return body.edited(new, {})
 
 
-def _fits(transfer: Transfer, made: Shape, read_in: Shape, fits: Fits | None, *, behind_ones: bool) -> bool:
+def _fits(transfer: Transfer, made: Shape, read_in: Shape, fits: Fits | None) -> bool:
     """True if parts of a shape are such that the sum of a transfer is scattered."""
     held = transfer.collective.held_shape
-    if not behind_ones and _is_behind_ones(held, made):
-        return False
     return fits is None or fits(held, made, transfer.collective.element_type, read_in)
 
 
@@ -289,12 +282,6 @@ def _read_in(body: DeviceBody, part: int) -> Shape:
     if user is None or node is None or node.step is None or body.form(user) is not NodeForm.TRANSPOSE:
         return ()
     return tuple(node.step.record.attributes.get("permutation") or ())
-
-
-def _is_behind_ones(held: Shape, made: Shape) -> bool:
-    """True if the first dimension that is split has others before it, all of one element."""
-    split = next((i for i, (whole, own) in enumerate(zip(held, made, strict=False)) if whole != own), 0)
-    return split > 0 and prod(held[:split]) == 1
 
 
 def _parts(body: DeviceBody, number: int) -> Iterator[int]:
