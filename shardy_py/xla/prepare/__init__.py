@@ -16,5 +16,6 @@ JAX's compiler goes through HLO on its way to Shardy, so Shardy gets another pro
 | `xla-open-free-loop-values` | round_trip_common/open_while_free_vars_sharding.cc |
 
 `xla-before-propagation-pipeline` is all of them; `Program.from_jax` runs it. docs/design/jax.md has the
-reasons; `taken.py` decides which programs they change. Not here: dumps of XLA (`xla/gspmd/`).
+reasons; `taken.py` decides which programs they change. `for_tpu.py` simplifies further, as XLA:TPU
+does, for reports on its programs only. Not here: dumps of XLA (`xla/gspmd/`).
 """
