@@ -258,3 +258,23 @@ func.func @main(%arg0: tensor<4x16xf32>, %arg1: tensor<2x16x8xf32>, %arg2: tenso
   %0 = "chlo.ragged_dot"(%arg0, %arg1, %arg2) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<4x16xf32>, tensor<2x16x8xf32>, tensor<2xf32>) -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @main(%arg0: tensor<8xf32>) {
+  // expected-error @+1 {{'chlo.top_k' op result #0 must be tensor of 4/6/8/16/32/64-bit float or bool or 2/4/8/16/32/64-bit integer or complex type with 32/64-bit float elements or per-tensor integer quantized or per-axis integer quantized values, but got 'vector<4xf32>'}}
+  %0:2 = "chlo.top_k"(%arg0) <{k = 3 : i64}> : (tensor<8xf32>) -> (vector<4xf32>, tensor<3xi32>)
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<2x8xf32>, %arg1: tensor<8xf32>) {
+  // expected-error @+1 {{'chlo.scan' op result #0 must be variadic of tensor of 4/6/8/16/32/64-bit float or bool or 2/4/8/16/32/64-bit integer or complex type with 32/64-bit float elements or per-tensor integer quantized or per-axis integer quantized values, but got 'vector<2x8xf32>'}}
+  %0:2 = "chlo.scan"(%arg0, %arg1) <{dimension = 0 : i64, operandSegmentSizes = array<i32: 1, 1>, resultSegmentSizes = array<i32: 1, 1>}> ({
+  ^bb0(%element: tensor<8xf32>, %carry: tensor<8xf32>):
+    %sum = stablehlo.add %element, %carry : tensor<8xf32>
+    stablehlo.return %sum, %sum : tensor<8xf32>, tensor<8xf32>
+  }) : (tensor<2x8xf32>, tensor<8xf32>) -> (vector<2x8xf32>, tensor<8xf32>)
+  return
+}

@@ -175,7 +175,7 @@ ROWS = (
     ),
     OpRow(
         "scan",
-        operands=slots(inputs=many(k.ANY_TYPE), inits=many(k.ANY_TYPE)),
+        operands=slots(inputs=many(t.ANY), inits=many(t.ANY)),
         attributes=slots(
             dimension=k.INDEX,
             scan_dim_size=optional(k.INDEX),
@@ -183,7 +183,7 @@ ROWS = (
             is_associative=optional(k.BOOL),
         ),
         regions=regions("body"),
-        results=slots(outputs=many(k.ANY_TYPE), carries=many(k.ANY_TYPE)),
+        results=slots(outputs=many(t.ANY), carries=many(t.ANY)),
         traits=(
             RECURSIVE,
             ISOLATED,
@@ -198,7 +198,7 @@ ROWS = (
         "top_k",
         operands=slots(operand=t.ANY),
         attributes=slots(k=k.I64, is_stable=optional(k.BOOL, k.TRUE)),
-        results=slots(values=k.ANY_TYPE, indices=k.ANY_TYPE),
+        results=slots(values=t.ANY, indices=t.ANY),
         traits=(PURE,),
         form=Template("($operand, k = $k<, is_stable = $is_stable>)", TOP_K),
         infer=infer_top_k,
