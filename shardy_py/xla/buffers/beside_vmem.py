@@ -12,15 +12,15 @@ Not here: which values are in VMEM (`chips.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from math import prod
 
 from shardy_py.mlir.dialects.stablehlo import PadOp, PartitionIdOp
-from shardy_py.ops import TABLE, Family, OpRecord, Storage
+from shardy_py.ops import TABLE, Family, OpRecord
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.dimensions import ScatterDimensions
 from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.fetched import computes, fetches
 from shardy_py.xla.buffers.held import HeldMemory, ResultMemory
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.stored import StoredBlock
@@ -38,17 +38,14 @@ def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
     return 2 * PLACE * (len(fetched) + len(events) + len(block.results))
 
 
-def addresses(block: StoredBlock, assignment: Assignment) -> int:
-    """Returns the bytes of addresses, with what is free between them, of known tuples.
+def addresses(block: StoredBlock, assignment: Assignment, room: int) -> int:
+    """Returns the bytes of addresses, with what is free between them, where values are in HBM.
 
-    These are those of permutes, loops and ops of several values, and of an argument that an op reads, which
-    is fetched before the program runs.
+    These are those of permutes, loops, ops of several values, and of what is fetched into VMEM, which has
+    `room` bytes.
     """
     known = sum(_is_permute(event) or len(event.makes) > 1 for event, _ in _all(assignment))
-    arguments = {value.name for value in block.block.arguments}
-    reads = (event.reads for event in assignment.events if _is_op(event))
-    is_fetched = not arguments.isdisjoint(chain.from_iterable(reads))
-    return 2 * PLACE * (known + is_fetched)
+    return 2 * PLACE * (known + fetches(block, assignment, room))
 
 
 def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
@@ -81,16 +78,10 @@ def _is_permute(event: Event) -> bool:
     return event.sent is not None and event.sent.kind == "collective_permute"
 
 
-def _is_op(event: Event) -> bool:
-    """True for an op that computes, which neither sends nor only gives names."""
-    step = event.step
-    return step is not None and event.sent is None and TABLE[step.record.name].storage is not Storage.ALIAS
-
-
 def _is_emitted_apart(event: Event) -> bool:
     """True for an op with an emitter of its own: a call, or one that makes several values, as a sort."""
     step = event.step
-    if step is None or step.blocks or not _is_op(event):
+    if step is None or step.blocks or not computes(event):
         return False
     return _is_call(event) or len(step.results) > 1 or _scatters_elements(step.record)
 

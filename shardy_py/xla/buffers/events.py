@@ -30,9 +30,14 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
     groups: each stored step with all that is fused into it, by its identity.
     """
     events: list[Event] = []
-    sent_for, captured = block.sent_for, block.rounded.captured
+    sent_for, captured, in_order = block.sent_for, block.rounded.captured, block.in_order
+    copied = set[Name]()
     for step in steps:
-        if step.blocks or id(step) in captured or sent_for(step):
+        if (copies := in_order.get(id(step))) is not None:
+            new = {name: copy for name, copy in copies.items() if copy not in copied}
+            events += (Event(None, (name,), (copy,)) for name, copy in new.items())
+            copied.update(new.values())
+        if step.blocks or id(step) in captured or copies or sent_for(step):
             events += _events(block, step, groups[id(step)])
         else:
             events.append(_alone(block, step, groups[id(step)]))
@@ -55,6 +60,7 @@ def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event
     events, transposed, sums = _sends(block, step, needs)
     rounded = _rounded_for(block, step)
     events += (Event(None, (name,), (copy,)) for name, copy in rounded.items())
+    rounded |= block.in_order.get(id(step), {})
     needs = [rounded.get(name, name) for name in needs]
     sent = [name for event in events if event.sent is not None for name in event.makes]
     row = TABLE[step.record.name]

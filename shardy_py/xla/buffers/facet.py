@@ -10,9 +10,22 @@ Source: openxla/xla, xla/service/instruction_fusion.cc, xla/service/cpu/cpu_inst
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import Enum, auto
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import Facet, Family
+
+
+class Tiled(Enum):
+    """The dimensions that TPUs have in tiles of what an op reads and makes.
+
+    ANY: those with the least padding. ROWS: the last two, if it reads or writes whole rows. IMAGES: batch and
+    features.
+    """
+
+    ANY = auto()
+    ROWS = auto()
+    IMAGES = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +44,7 @@ class StoredRow:
     is_free: whether the result is the operand under another name.
     holds_back: whether what reads a result runs after all operands are made.
     is_alone_on_tpu: whether nothing takes it in there, as it has an emitter of its own.
+    tiled: what TPUs have in tiles.
     is_constant: whether it is stored beside what the program computes.
 
     On the host (`host_fusion.py`):
@@ -54,6 +68,7 @@ class StoredRow:
     is_free: bool = False
     holds_back: bool = False
     is_alone_on_tpu: bool = False
+    tiled: Tiled = Tiled.ANY
     is_constant: bool = False
     is_pointwise: bool = False
     is_movable: bool = False
@@ -117,16 +132,16 @@ STORED = Facet(
         "stablehlo.dynamic_slice": StoredRow(is_fused=True, is_movable=True, repeats_others=True),
         "stablehlo.dynamic_update_slice": StoredRow(is_movable=True, is_conditional=True),
         "stablehlo.gather": StoredRow(
-            is_fused=True, is_movable=True, repeats_others=True, is_alone_on_tpu=True
+            is_fused=True, is_movable=True, repeats_others=True, is_alone_on_tpu=True, tiled=Tiled.ROWS
         ),
-        "stablehlo.scatter": StoredRow(is_wide=True),
+        "stablehlo.scatter": StoredRow(is_wide=True, tiled=Tiled.ROWS),
         "stablehlo.sort": StoredRow(is_wide=True),
         "stablehlo.reduce": StoredRow(
             takes_plain=True, is_movable=True, is_conditional=True, repeats_others=True
         ),
         "stablehlo.dot_general": _PRODUCT,
         "stablehlo.convolution": StoredRow(
-            is_rewritten=True, is_product=True, has_halo=True, joins_halo=True
+            is_rewritten=True, is_product=True, has_halo=True, joins_halo=True, tiled=Tiled.IMAGES
         ),
         "stablehlo.reduce_window": StoredRow(
             has_halo=True, joins_halo=True, is_wide=True, is_conditional=True

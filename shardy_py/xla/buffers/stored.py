@@ -30,6 +30,7 @@ from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.xla.buffers.settings import CompileSetting
 from shardy_py.xla.buffers.storing import StoringKinds
+from shardy_py.xla.buffers.tile_orders import Copies, note_orders
 from shardy_py.xla.buffers.vmem import in_vmem
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.tiling import Tiling
@@ -70,6 +71,7 @@ class StoredBlock:
     narrowed: Mapping[int, str] = field(default_factory=dict[int, str])
     for_vmem: set[Name] = field(default_factory=set[Name], init=False)
     """The values made by fusions that may be in VMEM instead of HBM."""
+    in_order: Copies = field(default_factory=dict[int, "Mapping[Name, Name]"], init=False)
     _passed: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     """By the result of a step that holds back what reads it: the name of no bytes that it makes."""
     _barriers: set[Name] = field(default_factory=set[Name], init=False)
@@ -92,6 +94,8 @@ class StoredBlock:
             self._note(value.name, value.type, value.tiling)
         self._inline(self.block)
         self.results = [self.stored_name(name) for name in self.block.results]
+        if self.setting.on_tpu:
+            self.in_order = note_orders(self)
 
     def stored_name(self, name: Name) -> Name:
         """The value whose memory holds a value."""
@@ -261,13 +265,7 @@ class StoredBlock:
         numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
         numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
         return Assignment(
-            events,
-            self.sizes,
-            self.results,
-            results,
-            carried,
-            self.alias,
-            self._inner,
+            *(events, self.sizes, self.results, results, carried, self.alias, self._inner),
             lambda sent: numbers.get(self.again.get(sent.key, 0), -1),
             lambda event: self.joined.get(id(event.sent)),
             receives_apart=self.setting.on_tpu,

@@ -1,0 +1,261 @@
+"""The orders in which XLA:TPU stores the dimensions of values where an op needs one, and copies into them.
+
+A value is stored in the order with the least padding, unless an op needs another: gathers and scatters of
+rows read and write row-major, and a convolution has batch and features in tiles, whichever pads less; a
+smaller batch takes parts of a spatial dimension, until a tile is full (space to batch). What is made of such
+a value keeps its order. The value of an argument in another order is copied. What ops without a layout of
+their own make, as products, is made in the order in which it is read. Source: the HLO of XLA:TPU for about
+150 programs; openxla/xla, xla/service/layout_assignment.cc, xla/service/space_to_batch_converter.cc.
+
+Not here: tiles (`indexing/layout`), which values are stored (`stored.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import field
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from shardy_py.base.records import dataclass
+from shardy_py.indexing.layout import layout_bytes
+from shardy_py.ops import TABLE, Family, OpRecord, TensorType
+from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, ScatterDimensions
+from shardy_py.propagation.rules import rule_of
+from shardy_py.sharding import TensorMapping
+from shardy_py.xla.buffers.facet import STORED, Tiled
+from shardy_py.xla.buffers.local_sizes import measured
+from shardy_py.xla.spmd.program import Name, PlannedOp
+
+if TYPE_CHECKING:
+    from shardy_py.xla.buffers.stored import StoredBlock
+
+_ROWS = 8
+"""The rows of a tile: batches of fewer take parts of a spatial dimension, as many as there are rows."""
+
+
+class TileOrder(NamedTuple):
+    """The dimensions of a value in memory, minor to major, and the size of each as it is held."""
+
+    minor_to_major: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    def size(self, element: str) -> int:
+        """Returns the bytes of the value."""
+        return layout_bytes(element, tuple(self.sizes[d] for d in reversed(self.minor_to_major))).padded
+
+
+Copies = Mapping[int, Mapping[Name, Name]]
+"""By the identity of a step, the copies in another order that it reads, by what is copied."""
+_Orders = dict[Name, TileOrder | None]
+"""The orders of values; None for one with the least padding; a value without an order may be in any."""
+
+
+def note_orders(block: StoredBlock) -> Copies:
+    """Returns the copies that the steps of a block read; notes the sizes of values in orders of their own.
+
+    Arguments and results have the least padding in any case.
+    """
+    given = [value.name for value in block.block.arguments]
+    found = _TileOrders(block.types, block.stored_name)
+    found.note(block.steps, given)
+    fixed, sizes = {*given, *block.results}, block.sizes
+    for name, order in found.orders.items():
+        if name not in fixed and sizes.get(name):
+            sizes[name] = order.size(block.types[name].element)
+    sizes.update(found.copied)
+    return found.copies
+
+
+@dataclass
+class _TileOrders:
+    """The orders of the values of a block.
+
+    types: on a device. stored_name: the value that a name stands for. orders: those that are not the least
+    padded; copies: see `Copies`; copied: the bytes of each.
+    """
+
+    types: Mapping[Name, TensorType]
+    stored_name: Callable[[Name], Name]
+    orders: dict[Name, TileOrder] = field(default_factory=dict[Name, TileOrder], init=False)
+    copies: dict[int, dict[Name, Name]] = field(default_factory=dict[int, dict[Name, Name]], init=False)
+    copied: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
+
+    def note(self, steps: Sequence[PlannedOp], arguments: Sequence[Name]) -> None:
+        """Notes the orders of what steps make, and the copies that they need."""
+        needed = {id(step): found for step in steps if (found := dict(self._needed(step)))}
+        if not needed:
+            return
+        known: _Orders = dict.fromkeys(arguments)
+        for step in steps:
+            self._forward(step, known, needed.get(id(step), {}))
+        products = {step.results[0] for step in steps if STORED.of(step.record.name).is_product}
+        for step in reversed(steps):
+            self._backward(step, known, needed.get(id(step), {}), products)
+        self.orders = {name: order for name, order in known.items() if order is not None}
+        for step in steps:
+            for operand, order in needed.get(id(step), {}).items():
+                if operand >= 0:
+                    self._copy(step, self.stored_name(step.operands[operand]), order)
+
+    def _needed(self, step: PlannedOp) -> Iterator[tuple[int, TileOrder]]:
+        """By operand the order that a step needs; -1: of its result."""
+        tiled = STORED.of(step.record.name).tiled
+        if tiled is Tiled.ANY or len(step.results) != 1:
+            return
+        shapes = [self._shape(name) for name in (*step.operands, *step.results)]
+        if any(shape is None for shape in shapes):
+            return
+        found = shapes[:-1], shapes[-1]
+        if tiled is Tiled.ROWS:
+            yield from _rows(step.record, *found)  # pyright: ignore[reportArgumentType]
+        else:
+            yield from _images(step.record, *found)  # pyright: ignore[reportArgumentType]
+
+    def _shape(self, name: Name) -> tuple[int, ...] | None:
+        type_ = self.types.get(name)
+        return None if type_ is None else tuple(size or 0 for size in type_.shape)
+
+    def _forward(self, step: PlannedOp, known: _Orders, needed: Mapping[int, TileOrder]) -> None:
+        """Notes the order of what a step makes, by that of what it reads."""
+        if needed:
+            known[step.results[0]] = needed[-1]
+            return
+        if STORED.of(step.record.name).is_product:
+            known[step.results[0]] = None
+        if len(step.results) != 1 or step.blocks or not _keeps_order(step.record):
+            return
+        read = [(i, self.stored_name(name)) for i, name in enumerate(step.operands)]
+        given = [(i, known[name]) for i, name in read if name in known]
+        if not given:
+            return
+        order: TileOrder | None = None
+        for i, each in given:
+            if order is None and each is not None:
+                order = self._mapped(step, each, i, -1)
+        known[step.results[0]] = None if any(each is None for _, each in given) else order
+
+    def _backward(
+        self, step: PlannedOp, known: _Orders, needed: Mapping[int, TileOrder], products: Collection[Name]
+    ) -> None:
+        """Notes the orders of what a step reads that may be in any, by what it needs or makes."""
+        own = known.get(step.results[0]) if step.results else None
+        if not needed and (own is None or len(step.results) != 1 or not _keeps_order(step.record)):
+            return
+        for i, name in enumerate(step.operands):
+            stored = self.stored_name(name)
+            is_made_in_any = stored in products and bool(needed)
+            if (stored in known and not is_made_in_any) or self._shape(stored) != self._shape(name):
+                continue
+            order = needed.get(i) if needed or own is None else self._mapped(step, own, -1, i)
+            if order is not None:
+                known[stored] = order
+
+    def _mapped(self, step: PlannedOp, order: TileOrder, source: int, target: int) -> TileOrder | None:
+        """The order of another value of a step; -1: of its result."""
+        shape = self._shape((*step.operands, *step.results)[target])
+        given = self._shape((*step.operands, *step.results)[source])
+        if shape is None or given is None or len(given) != len(order.sizes):
+            return None
+        if shape == given and TABLE[step.record.name].elementwise(step.record):
+            return order
+        rule = rule_of(step.record)
+        if rule is None:
+            return None
+        tensors = (*rule.operands, *rule.results)
+        return _carried(order, given, shape, tensors[source], tensors[target])
+
+    def _copy(self, step: PlannedOp, stored: Name, order: TileOrder) -> None:
+        """Notes that a step reads a copy of a value, unless that is in the order that it needs."""
+        type_ = self.types.get(stored)
+        if type_ is None:
+            return
+        own = self.orders.get(stored)
+        if own is not None and {*own.minor_to_major[:2]} == {*order.minor_to_major[:2]}:
+            return
+        size = measured(type_, "tpu") if own is None else own.size(type_.element)
+        if order.size(type_.element) != size:
+            copy = ("in order", stored, order.minor_to_major)
+            self.copies.setdefault(id(step), {})[stored] = copy
+            self.copied[copy] = order.size(type_.element)
+
+
+def _keeps_order(record: OpRecord) -> bool:
+    """True if what an op makes is stored in the order of what it reads."""
+    row = TABLE[record.name]
+    kept = (Family.ELEMENTWISE, Family.MOVEMENT, Family.INDEXED, Family.WINDOW, Family.COLLECTIVE)
+    return STORED.of(record.name).tiled is Tiled.ANY and (
+        row.family in kept or row.elementwise(record) or STORED.of(record.name).takes_plain
+    )
+
+
+def _carried(
+    order: TileOrder,
+    given: tuple[int, ...],
+    shape: tuple[int, ...],
+    source: TensorMapping,
+    target: TensorMapping,
+) -> TileOrder | None:
+    """An order carried to another value of an op along the factors that dimensions share.
+
+    Dimensions that only the other has are the most major. None if nothing is shared.
+    """
+    places = {factor: place for place, factors in enumerate(target) for factor in factors[:1]}
+    sizes, found = [*shape], list[int]()
+    for dimension in order.minor_to_major:
+        factors = source[dimension] if dimension < len(source) else ()
+        place = places.get(factors[0]) if factors else None
+        if place is not None and place not in found:
+            found.append(place)
+            if order.sizes[dimension] != given[dimension]:
+                sizes[place] = order.sizes[dimension]
+    if not found:
+        return None
+    rest = (place for place in reversed(range(len(shape))) if place not in found)
+    return TileOrder((*found, *rest), tuple(sizes))
+
+
+def _row_major(shape: tuple[int, ...]) -> TileOrder:
+    return TileOrder(tuple(reversed(range(len(shape)))), shape)
+
+
+def _rows(
+    record: OpRecord, operands: Sequence[tuple[int, ...]], made: tuple[int, ...]
+) -> Iterator[tuple[int, TileOrder]]:
+    """The orders of a gather or scatter of rows; none if it is of single elements."""
+    is_scatter = record.name.endswith("scatter")
+    numbers = (ScatterDimensions if is_scatter else GatherDimensions).of(record.attributes)
+    slices = operands[-1] if is_scatter else made
+    if prod(slices[d] for d in numbers.offsets) <= 1:
+        return
+    yield 0, _row_major(operands[0])
+    yield -1, _row_major(made)
+    if is_scatter and len(operands) == 3:
+        yield 2, _row_major(operands[2])
+
+
+def _images(
+    record: OpRecord, operands: Sequence[tuple[int, ...]], made: tuple[int, ...]
+) -> Iterator[tuple[int, TileOrder]]:
+    """The orders of the image and the result of a convolution."""
+    numbers = ConvolutionDimensions.of(record.attributes)
+    window = max((operands[1][d] for d in numbers.kernel_spatial), default=1)
+    element = record.results[0].element if record.results[0] is not None else "f32"
+    yield 0, _image(operands[0], numbers.batch, numbers.feature, numbers.spatial, window, element)
+    ends = numbers.result_batch, numbers.result_feature, numbers.result_spatial
+    yield -1, _image(made, *ends, window, element)
+
+
+def _image(
+    shape: tuple[int, ...], batch: int, feature: int, spatial: tuple[int, ...], window: int, element: str
+) -> TileOrder:
+    """The order of an image: batch and features are in tiles, of which the lanes take what pads less."""
+    sizes = [*shape]
+    if spatial and shape[batch] < _ROWS:
+        split = max(spatial, key=lambda d: (shape[d], d))
+        if shape[split] >= _ROWS:
+            sizes[batch] *= _ROWS
+            sizes[split] = -(-(shape[split] + window - 1) // _ROWS)
+    rest = tuple(reversed(spatial))
+    orders = [TileOrder((*pair, *rest), tuple(sizes)) for pair in ((feature, batch), (batch, feature))]
+    return min(orders, key=lambda order: order.size(element))
