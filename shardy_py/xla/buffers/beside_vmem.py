@@ -20,7 +20,7 @@ from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.dimensions import ScatterDimensions
 from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.facet import STORED
-from shardy_py.xla.buffers.fetched import computes, fetches
+from shardy_py.xla.buffers.fetched import computes, is_fetch
 from shardy_py.xla.buffers.held import HeldMemory, ResultMemory
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.stored import StoredBlock
@@ -38,14 +38,14 @@ def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
     return 2 * PLACE * (len(fetched) + len(events) + len(block.results))
 
 
-def addresses(block: StoredBlock, assignment: Assignment, room: int) -> int:
+def addresses(assignment: Assignment) -> int:
     """Returns the bytes of addresses, with what is free between them, where values are in HBM.
 
-    These are those of permutes, loops, ops of several values, and of what is fetched into VMEM, which has
-    `room` bytes.
+    These are those of permutes, loops, ops of several values, and of what is fetched into VMEM.
     """
-    known = sum(_is_permute(event) or len(event.makes) > 1 for event, _ in _all(assignment))
-    return 2 * PLACE * (known + fetches(block, assignment, room))
+    events = (event for event, _ in _all(assignment))
+    tuples = sum(is_fetch(each) or _is_permute(each) or len(each.makes) > 1 for each in events)
+    return 2 * PLACE * tuples
 
 
 def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:

@@ -188,7 +188,7 @@ def _estimated(
         if may_be_beside(stored, assignment):
             held = in_vmem = bytes_beside(stored, assignment) + bytes_apart(assignment)
     elif held and not room and chip is not None and chip.compiler == "tpu":
-        held += addresses(stored, assignment, setting.fused_in_vmem)
+        held += addresses(assignment)
     elif room and held:
         beside = bytes_beside(stored, assignment)
         held, in_vmem = held + beside, in_vmem + beside

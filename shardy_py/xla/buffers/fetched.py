@@ -1,64 +1,122 @@
 """The values that XLA:TPU fetches into VMEM before ops read them there, where values are in HBM.
 
-An op reads from VMEM what was there, in HBM, before the op ahead of it ran: each value is fetched once. Not
-fetched are what an op reads a part of or writes over, what is sent instead, and single elements. Source: the
-buffer assignments of XLA:TPU for about 60 programs.
+An op reads from VMEM what was there, in HBM, before the op ahead of it ran. While there is room, what was
+fetched stays until it is read last, so that it needs no memory in HBM from then on. Not fetched are what an
+op reads a part of or writes over, what is sent instead, and single elements. Source: the buffer assignments
+and schedules of XLA:TPU for about 60 programs.
 
-Not here: which values are in VMEM in the first place (`vmem.py`), the addresses that copies have
-(`beside_vmem.py`).
+Not here: what fusions make in VMEM (`vmem.py`), the addresses that copies have (`beside_vmem.py`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Mapping, Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
 from shardy_py.ops import TABLE, Family, Storage
-from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.stored import StoredBlock
+from shardy_py.xla.buffers.vmem import in_vmem
 from shardy_py.xla.spmd.program import Name
 
+if TYPE_CHECKING:
+    from shardy_py.xla.buffers.stored import StoredBlock
 
-def fetches(block: StoredBlock, assignment: Assignment, room: int) -> int:
-    """Returns how many values are fetched, with those of loops and branches; room: the bytes of VMEM."""
-    return sum(len({*_fetched(inner, each, room)}) for inner, each in _computations(block, assignment))
+_ELEMENT = 512
+"""The bytes of a tile with one element."""
+
+
+def with_fetches(block: StoredBlock, events: Sequence[Event], room: int) -> list[Event]:
+    """Returns events with one for each value that is fetched; what stays in VMEM is read there from then on.
+
+    room: the bytes of VMEM. Notes that values there need no memory in HBM, also those that fusions make.
+    """
+    sizes = block.sizes
+    made = {*in_vmem(events, sizes, block.for_vmem, room)} if block.for_vmem else set[Name]()
+    if not (reads := _fetched_reads(block, events, room, made)):
+        sizes |= dict.fromkeys(made, 0)
+        return [*events]
+    sizes |= {fetched(name): sizes[name] for names in reads.values() for name in names}
+    all_fetched = {fetched(name) for names in reads.values() for name in names}
+    there = {*in_vmem(_with(events, reads, all_fetched), sizes, all_fetched | made, room, made)}
+    sizes |= dict.fromkeys(all_fetched | made, 0)
+    return _with(events, reads, there)
+
+
+def _with(
+    events: Sequence[Event], reads: Mapping[int, Collection[Name]], there: Collection[Name]
+) -> list[Event]:
+    """The events with one before the first read of each value that is fetched.
+
+    reads: by the number of an event what it reads in VMEM. there: what stays there.
+    """
+    found: list[Event] = []
+    known = set[Name]()
+    for number, event in enumerate(events):
+        names = reads.get(number, ())
+        for name in names:
+            if name not in known:
+                known.add(name)
+                found.append(Event(None, (name,), (fetched(name),)))
+        moved = {name: fetched(name) for name in names if fetched(name) in there}
+        if moved:
+            own, over = event.reads, event.over
+            event = event._replace(
+                reads=tuple([moved.get(name, name) for name in own]),
+                over=tuple([name for name in over if name not in moved]),
+            )
+        found.append(event)
+    return found
+
+
+def _fetched_reads(
+    block: StoredBlock, events: Sequence[Event], room: int, made_there: Collection[Name]
+) -> dict[int, list[Name]]:
+    """By the number of an event, what it reads that is fetched before it, or was before another."""
+    found: dict[int, list[Name]] = {}
+    made = dict.fromkeys(made_there, len(events))
+    sent: dict[int, set[Name]] = defaultdict(set)
+    known = set[Name]()
+    count = 0
+    for number, event in enumerate(events):
+        if event.sent is not None and event.sent.kind == "all_gather":
+            sent[id(event.step)].update(event.reads)
+        elif computes(event) and not event.step.blocks and not _is_constant(event):
+            left = _left_in_hbm(block, event) | sent[id(event.step)]
+            names = [
+                name
+                for name in dict.fromkeys(event.reads)
+                if name not in left
+                and (name in known or made.get(name, -1) < count)
+                and block.sizes.get(name, 0) <= room
+                and _has_elements(block, name)
+            ]
+            if names:
+                known.update(names)
+                found[number] = names
+            count += 1
+        for name in event.makes:
+            if name not in made_there:
+                made[name] = len(events) if _is_constant(event) else count
+    return found
+
+
+def fetched(name: Name) -> Name:
+    """Returns the name of what is fetched of a value."""
+    return ("fetched", name)
+
+
+def is_fetch(event: Event) -> bool:
+    """Returns whether an event fetches a value."""
+    return event.step is None and not event.sums and event.makes == tuple(map(fetched, event.reads))
 
 
 def computes(event: Event) -> bool:
     """Returns whether an event is an op that computes, which neither sends nor only gives names."""
     step = event.step
     return step is not None and event.sent is None and TABLE[step.record.name].storage is not Storage.ALIAS
-
-
-def _computations(block: StoredBlock, assignment: Assignment) -> Iterator[tuple[StoredBlock, Assignment]]:
-    """A computation, and those that loops and branches run in it."""
-    yield block, assignment
-    for event, regions in zip(assignment.events, assignment.regions, strict=True):
-        if regions:
-            for inner, region in zip(event.step.blocks, regions, strict=True):
-                yield from _computations(block.inside(inner), region)
-
-
-def _fetched(block: StoredBlock, assignment: Assignment, room: int) -> Iterator[Name]:
-    """The values that the ops of a computation fetch, each perhaps several times."""
-    made: dict[Name, int] = {}
-    sent: dict[int, set[Name]] = defaultdict(set)
-    count = 0
-    for event in assignment.events:
-        if event.sent is not None and event.sent.kind == "all_gather":
-            sent[id(event.step)].update(event.reads)
-        elif computes(event) and not event.step.blocks and not _is_constant(event):
-            left = _left_in_hbm(block, event) | sent[id(event.step)]
-            for name in event.reads:
-                is_there = name not in left and made.get(name, -1) < count
-                if is_there and assignment.sizes.get(name, 0) <= room and _has_elements(block, name):
-                    yield name
-            count += 1
-        for name in event.makes:
-            made[name] = len(assignment.events) if _is_constant(event) else count
 
 
 def _is_constant(event: Event) -> bool:
@@ -72,10 +130,6 @@ def _left_in_hbm(block: StoredBlock, event: Event) -> set[Name]:
     if row.kind is Family.INDEXED and row.storage is not Storage.IN_PLACE:
         left.add(block.stored_name(event.step.operands[0]))
     return left
-
-
-_ELEMENT = 512
-"""The bytes of a tile with one element."""
 
 
 def _has_elements(block: StoredBlock, name: Name) -> bool:

@@ -19,6 +19,7 @@ from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.canonical import canonical, is_narrowed_after
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies, with_copies_for_loops
 from shardy_py.xla.buffers.events import events_of
+from shardy_py.xla.buffers.fetched import with_fetches
 from shardy_py.xla.buffers.fusion import Fusion
 from shardy_py.xla.buffers.host import host_events
 from shardy_py.xla.buffers.host_invariants import left_by, repeats
@@ -31,7 +32,6 @@ from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_
 from shardy_py.xla.buffers.settings import CompileSetting
 from shardy_py.xla.buffers.storing import StoringKinds
 from shardy_py.xla.buffers.tile_orders import Copies, note_orders
-from shardy_py.xla.buffers.vmem import in_vmem
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
@@ -260,8 +260,8 @@ class StoredBlock:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
         room = self.setting.fused_in_vmem
-        if self.for_vmem:
-            self.sizes |= dict.fromkeys(in_vmem(events, self.sizes, self.for_vmem, room), 0)
+        if room:
+            events = with_fetches(self, events, room)
         numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
         numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
         return Assignment(

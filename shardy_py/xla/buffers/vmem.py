@@ -17,11 +17,15 @@ from shardy_py.xla.spmd.program import Name
 
 
 def in_vmem(
-    events: Sequence[Event], sizes: Mapping[Name, int], names: Collection[Name], room: int
+    events: Sequence[Event],
+    sizes: Mapping[Name, int],
+    names: Collection[Name],
+    room: int,
+    before: Collection[Name] = (),
 ) -> Iterator[Name]:
     """Returns those of some values that fit into so many bytes together; those needed shortest come first.
 
-    events: in their order. sizes: bytes of values.
+    events: in their order. sizes: bytes of values. before: those that come before all others.
     """
     made: dict[Name, int] = {}
     last: dict[Name, int] = {}
@@ -35,12 +39,12 @@ def in_vmem(
     ends = (last.get(name, start) + 1 for name, start in made.items())
     # The shortest first, then the smallest, then the earliest; the number keeps equal ones in order.
     periods = sorted(
-        (end - start, sizes[name], start, number, name)
+        (name not in before, end - start, sizes[name], start, number, name)
         for number, ((name, start), end) in enumerate(zip(made.items(), ends, strict=True))
         if sizes[name] <= room
     )
     used = np.zeros(len(events), np.int64)
-    for length, size, start, _, name in periods:
+    for _, length, size, start, _, name in periods:
         moments = used[start : start + length]
         if int(moments.max()) + size <= room:
             moments += size

@@ -15,9 +15,9 @@ _SQUARE = "tensor<1024x1024xf32>"
 
 
 def _temporaries(text: str, target: str = "tpu-v5p") -> float:
-    """The temporaries of a program on each device, in MiB, but for addresses of tuples (32 KiB each)."""
+    """The temporaries of a program on each device, in half MiB, but for addresses of tuples (32 KiB each)."""
     result = propagate(Program.parse(f"{_MESH}\n{text}", as_compiled=True), progress=False)
-    return round(result.memory(target).estimate.temporaries / MIB, 1)
+    return result.memory(target).estimate.temporaries * 2 // MIB / 2
 
 
 def _dot(left: str, right: str) -> str:
