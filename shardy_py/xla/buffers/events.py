@@ -142,6 +142,36 @@ def _sum(
     return Event(None, parts, step.results, kind=kind, sums=tuple(sums), over=over)
 
 
+def with_joined_sums(events: Sequence[Event], joined: Mapping[int, int]) -> list[Event]:
+    """Returns events in program order with one for all sums that one op makes, in the place of the last.
+
+    joined: see `StoredBlock`.
+    """
+    groups: dict[int, list[Event]] = {}
+    for event in events:
+        if event.sums and (op := joined.get(id(event.sums[-1]))) is not None:
+            groups.setdefault(op, []).append(event)
+    if not any(len(group) > 1 for group in groups.values()):
+        return [*events]
+    last = {id(group[-1]): group for group in groups.values()}
+    inner = {id(event) for group in groups.values() for event in group} - last.keys()
+    return [_one(last.get(id(event), [event])) for event in events if id(event) not in inner]
+
+
+def _one(group: Sequence[Event]) -> Event:
+    """The event of several sums."""
+    if len(group) == 1:
+        return group[0]
+    return Event(
+        None,
+        tuple(name for event in group for name in event.reads),
+        tuple(name for event in group for name in event.makes),
+        kind=group[0].kind,
+        sums=tuple(each for event in group for each in event.sums),
+        over=tuple(name for event in group for name in event.over),
+    )
+
+
 def _received(collective: PlannedCollective) -> int:
     """The bytes of the buffer that a collective writes."""
     gathers = collective.kind == "all_gather"

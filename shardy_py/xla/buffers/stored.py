@@ -18,7 +18,7 @@ from shardy_py.xla.buffers.as_made import MadeResults
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.canonical import canonical, is_narrowed_after
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies, with_copies_for_loops
-from shardy_py.xla.buffers.events import events_of
+from shardy_py.xla.buffers.events import events_of, with_joined_sums
 from shardy_py.xla.buffers.fetched import with_fetches
 from shardy_py.xla.buffers.fusion import Fusion
 from shardy_py.xla.buffers.host import host_events
@@ -320,7 +320,11 @@ class StoredBlock:
     def _ordered(self, events: Sequence[Event]) -> list[Event]:
         if self.setting.on_host:
             return breadth_first_combined(events)
-        return least_memory(events, self.sizes, self.types if self.setting.on_tpu else None)
+        if not self.setting.on_tpu:
+            return least_memory(events, self.sizes)
+        joined = with_joined_sums(events, self.joined)
+        order = least_memory(joined, self.sizes, self.types)
+        return order if len(order) == len(joined) else least_memory(events, self.sizes, self.types)
 
     def _needed(self) -> tuple[set[Name], list[PlannedOp]]:
         """The values that something needs, and the steps that make them or have effects, last ones first."""
