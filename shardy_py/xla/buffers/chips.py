@@ -54,6 +54,17 @@ def fusions_in_vmem(chip: Hardware | None) -> int:
     return _left_in_vmem(chip) if chip is not None and chip.name in _HBM_FIRST else 0
 
 
+def flops_per_byte(chip: Hardware | None) -> float:
+    """Returns how many operations of bf16 products run while a byte of memory is read.
+
+    >>> round(flops_per_byte(CHIPS["tpu-v5p"]))
+    166
+    """
+    flops = 0.0 if chip is None else chip.matrix_flops.get("", 0.0)
+    flops = flops if chip is None else chip.matrix_flops.get("bf16", flops)
+    return flops / chip.memory_bytes_per_second if chip is not None and flops else inf
+
+
 def _left_in_vmem(chip: Hardware) -> int:
     return max(0, _VMEM.get(chip.name, 0) - chip.scoped_bytes)
 

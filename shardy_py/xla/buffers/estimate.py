@@ -25,7 +25,7 @@ from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.beside_vmem import addresses, bytes_apart, bytes_beside, may_be_beside
-from shardy_py.xla.buffers.chips import fits_in_vmem, fusions_in_vmem, values_in_vmem
+from shardy_py.xla.buffers.chips import fits_in_vmem, flops_per_byte, fusions_in_vmem, values_in_vmem
 from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.on_chips import by_step, chip_block
@@ -111,7 +111,8 @@ def estimate_memory(
     """
     with of(program.release):
         on_tpu = chip is not None and chip.compiler == "tpu"
-        setting = CompileSetting(on_host, target, fusions_in_vmem(chip), on_tpu=on_tpu)
+        pace = flops_per_byte(chip)
+        setting = CompileSetting(on_host, target, fusions_in_vmem(chip), on_tpu=on_tpu, flops_per_byte=pace)
         return _estimated(program, function, donated, setting, chip)
 
 

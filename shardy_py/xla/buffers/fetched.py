@@ -12,14 +12,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING
 
 from shardy_py.ops import TABLE, Family, Storage
+from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.vmem import in_vmem
 from shardy_py.xla.spmd.program import Name
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
@@ -76,10 +78,10 @@ def _fetched_reads(
 ) -> dict[int, list[Name]]:
     """By the number of an event, what it reads that is fetched before it, or was before another."""
     found: dict[int, list[Name]] = {}
-    made = dict.fromkeys(made_there, len(events))
+    made: dict[Name, float] = dict.fromkeys(made_there, inf)
     sent: dict[int, set[Name]] = defaultdict(set)
     known = set[Name]()
-    count = 0
+    passed = 0.0
     for number, event in enumerate(events):
         if event.sent is not None and event.sent.kind == "all_gather":
             sent[id(event.step)].update(event.reads)
@@ -89,17 +91,17 @@ def _fetched_reads(
                 name
                 for name in dict.fromkeys(event.reads)
                 if name not in left
-                and (name in known or made.get(name, -1) < count)
+                and (name in known or passed >= made.get(name, -inf) + block.sizes.get(name, 0))
                 and block.sizes.get(name, 0) <= room
                 and _has_elements(block, name)
             ]
             if names:
                 known.update(names)
                 found[number] = names
-            count += 1
+        passed += _moved_meanwhile(block, event)
         for name in event.makes:
             if name not in made_there:
-                made[name] = len(events) if _is_constant(event) else count
+                made[name] = inf if _is_constant(event) else passed
     return found
 
 
@@ -117,6 +119,27 @@ def computes(event: Event) -> bool:
     """Returns whether an event is an op that computes, which neither sends nor only gives names."""
     step = event.step
     return step is not None and event.sent is None and TABLE[step.record.name].storage is not Storage.ALIAS
+
+
+def _moved_meanwhile(block: StoredBlock, event: Event) -> float:
+    """The bytes that are copied to VMEM while an event runs, which reads and writes memory as fast."""
+    if _is_constant(event):
+        return 0
+    sizes = block.sizes
+    own = sum(sizes.get(name, 0) for name in {*event.reads, *event.makes})
+    return max(own, _flops(block, event) / block.setting.flops_per_byte)
+
+
+def _flops(block: StoredBlock, event: Event) -> int:
+    """The operations of a product; 0 of others."""
+    step = event.step
+    if step is None or event.sent is not None or COMPILED.of(step.record.name).form is not NodeForm.PRODUCT:
+        return 0
+    left, made = block.types.get(step.operands[0]), block.types.get(step.results[0])
+    if left is None or made is None:
+        return 0
+    summed = DotDimensions.of(step.record.attributes).contracting[0]
+    return 2 * prod(size or 0 for size in made.shape) * prod(left.shape[d] or 0 for d in summed)
 
 
 def _is_constant(event: Event) -> bool:

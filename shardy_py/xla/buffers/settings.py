@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.formats import Target
 
@@ -13,10 +15,12 @@ class CompileSetting:
     on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
     are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
     fused_in_vmem: the bytes of VMEM for what fusions without a product make. on_tpu: as XLA:TPU stores
-    values, which the report on time does not follow.
+    values, which the report on time does not follow. flops_per_byte: how many products run while a byte of
+    memory is read.
     """
 
     on_host: bool
     target: Target
     fused_in_vmem: int = 0
     on_tpu: bool = False
+    flops_per_byte: float = inf
