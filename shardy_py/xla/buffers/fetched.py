@@ -19,58 +19,65 @@ from shardy_py.ops import TABLE, Family, Storage
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.vmem import in_vmem
+from shardy_py.xla.buffers.vmem import VectorMemory, in_vmem
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
+_FETCHED = "fetched"
 _ELEMENT = 512
 """The bytes of a tile with one element."""
 
 
 def with_fetches(block: StoredBlock, events: Sequence[Event], room: int) -> list[Event]:
-    """Returns events with one for each value that is fetched; what stays in VMEM is read there from then on.
+    """Returns events with one for each fetch of a value; others read what was fetched last.
 
     room: the bytes of VMEM. Notes that values there need no memory in HBM, also those that fusions make.
     """
-    sizes = block.sizes
-    made = {*in_vmem(events, sizes, block.for_vmem, room)} if block.for_vmem else set[Name]()
-    if not (reads := _fetched_reads(block, events, room, made)):
-        sizes |= dict.fromkeys(made, 0)
-        return [*events]
-    sizes |= {fetched(name): sizes[name] for names in reads.values() for name in names}
-    all_fetched = {fetched(name) for names in reads.values() for name in names}
-    there = {*in_vmem(_with(events, reads, all_fetched), sizes, all_fetched | made, room, made)}
-    sizes |= dict.fromkeys(all_fetched | made, 0)
-    return _with(events, reads, there)
-
-
-def _with(
-    events: Sequence[Event], reads: Mapping[int, Collection[Name]], there: Collection[Name]
-) -> list[Event]:
-    """The events with one before the first read of each value that is fetched.
-
-    reads: by the number of an event what it reads in VMEM. there: what stays there.
-    """
+    sizes, memory = block.sizes, VectorMemory(room, len(events))
+    made = {*in_vmem(events, sizes, block.for_vmem, memory)} if block.for_vmem else set[Name]()
+    reads = _fetched_reads(block, events, room, made)
+    before = _fetches(reads, sizes, memory)
+    sizes |= dict.fromkeys(made, 0)
     found: list[Event] = []
-    known = set[Name]()
+    last: dict[Name, Name] = {}
     for number, event in enumerate(events):
-        names = reads.get(number, ())
-        for name in names:
-            if name not in known:
-                known.add(name)
-                found.append(Event(None, (name,), (fetched(name),)))
-        moved = {name: fetched(name) for name in names if fetched(name) in there}
-        if moved:
-            own, over = event.reads, event.over
-            event = event._replace(
-                reads=tuple([moved.get(name, name) for name in own]),
-                over=tuple([name for name in over if name not in moved]),
-            )
+        for name in before.get(number, ()):
+            last[name] = copy = fetched(name, number)
+            sizes[copy] = 0
+            found.append(Event(None, (name,), (copy,)))
+        if moved := {name: last[name] for name in reads.get(number, ())}:
+            own = tuple([moved.get(name, name) for name in event.reads])
+            over = tuple([name for name in event.over if name not in moved])
+            event = event._replace(reads=own, over=over)
         found.append(event)
     return found
+
+
+def _fetches(
+    reads: Mapping[int, Sequence[Name]], sizes: Mapping[Name, int], memory: VectorMemory
+) -> dict[int, list[Name]]:
+    """By the number of an event, what is fetched for it: what did not stay since it was read before.
+
+    reads: by the number of an event what it reads in VMEM.
+    """
+    before: dict[int, list[Name]] = defaultdict(list)
+    last: dict[Name, int] = {}
+    stays: list[tuple[int, int, int, int, Name]] = []
+    for order, (number, names) in enumerate(reads.items()):
+        for name in names:
+            if name in last:
+                start = last[name]
+                stays.append((number - start, sizes[name], start, order, name))
+            else:
+                before[number].append(name)
+            last[name] = number
+    for length, size, start, _, name in sorted(stays, key=lambda stay: stay[:4]):
+        if not memory.take(start, start + length, size):
+            before[start + length].append(name)
+    return before
 
 
 def _fetched_reads(
@@ -105,14 +112,15 @@ def _fetched_reads(
     return found
 
 
-def fetched(name: Name) -> Name:
-    """Returns the name of what is fetched of a value."""
-    return ("fetched", name)
+def fetched(name: Name, number: int) -> Name:
+    """Returns the name of what is fetched of a value for the event of a number."""
+    return (_FETCHED, name, number)
 
 
 def is_fetch(event: Event) -> bool:
     """Returns whether an event fetches a value."""
-    return event.step is None and not event.sums and event.makes == tuple(map(fetched, event.reads))
+    made = event.makes[0] if event.step is None and len(event.makes) == 1 else None
+    return isinstance(made, tuple) and made[:1] == (_FETCHED,)
 
 
 def computes(event: Event) -> bool:

@@ -1,10 +1,10 @@
 """The values that are in the vector memory of a TPU while they are needed, instead of HBM.
 
 >>> make, read = Event(None, (), ("a",)), Event(None, ("a",), ("b",))
->>> [*in_vmem([make, read], {"a": 8, "b": 8}, {"a", "b"}, 8)]
+>>> [*in_vmem([make, read], {"a": 8, "b": 8}, {"a", "b"}, VectorMemory(8, 2))]
 ['b']
 
-Not here: which values may be there (`events.py`). Source: the assignments that XLA:TPU makes.
+Not here: which values may be there (`events.py`, `fetched.py`). Source: the assignments that XLA:TPU makes.
 """
 
 from __future__ import annotations
@@ -16,16 +16,29 @@ from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 
 
-def in_vmem(
-    events: Sequence[Event],
-    sizes: Mapping[Name, int],
-    names: Collection[Name],
-    room: int,
-    before: Collection[Name] = (),
-) -> Iterator[Name]:
-    """Returns those of some values that fit into so many bytes together; those needed shortest come first.
+class VectorMemory:
+    """The bytes that are taken at each moment."""
 
-    events: in their order. sizes: bytes of values. before: those that come before all others.
+    def __init__(self, room: int, moments: int) -> None:
+        """Nothing is taken. room: the bytes that there are."""
+        self.room = room
+        self._used = np.zeros(moments, np.int64)
+
+    def take(self, start: int, end: int, size: int) -> bool:
+        """Takes `size` bytes from one moment until before another, and returns True, if they are free."""
+        moments = self._used[start:end]
+        if int(moments.max(initial=0)) + size > self.room:
+            return False
+        moments += size
+        return True
+
+
+def in_vmem(
+    events: Sequence[Event], sizes: Mapping[Name, int], names: Collection[Name], memory: VectorMemory
+) -> Iterator[Name]:
+    """Returns those of some values that fit into the memory, which they take; the shortest needed come first.
+
+    events: in their order. sizes: bytes of values.
     """
     made: dict[Name, int] = {}
     last: dict[Name, int] = {}
@@ -39,13 +52,9 @@ def in_vmem(
     ends = (last.get(name, start) + 1 for name, start in made.items())
     # The shortest first, then the smallest, then the earliest; the number keeps equal ones in order.
     periods = sorted(
-        (name not in before, end - start, sizes[name], start, number, name)
+        (end - start, sizes[name], start, number, name)
         for number, ((name, start), end) in enumerate(zip(made.items(), ends, strict=True))
-        if sizes[name] <= room
     )
-    used = np.zeros(len(events), np.int64)
-    for _, length, size, start, _, name in periods:
-        moments = used[start : start + length]
-        if int(moments.max()) + size <= room:
-            moments += size
+    for length, size, start, _, name in periods:
+        if memory.take(start, start + length, size):
             yield name
