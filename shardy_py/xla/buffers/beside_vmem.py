@@ -41,11 +41,12 @@ def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
 def addresses(assignment: Assignment) -> int:
     """Returns the bytes of addresses, with what is free between them, where values are in HBM.
 
-    These are those of permutes, loops, ops of several values, and of what is fetched into VMEM.
+    These are those of permutes, loops, ops of several values, and of what is fetched into VMEM. A reduction
+    of what the op before it makes is one op with that.
     """
     events = (event for event, _ in _all(assignment))
     tuples = sum(is_fetch(each) or _is_permute(each) or len(each.makes) > 1 for each in events)
-    return 2 * PLACE * tuples
+    return 2 * PLACE * (tuples + sum(map(_reduced_at_once, _computations(assignment))))
 
 
 def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
@@ -72,6 +73,33 @@ def _all(assignment: Assignment) -> Iterator[tuple[Event, Assignment]]:
         yield event, assignment
         for region in regions:
             yield from _all(region)
+
+
+def _computations(assignment: Assignment) -> Iterator[Assignment]:
+    """A computation, and those that loops and branches run in it."""
+    yield assignment
+    for regions in assignment.regions:
+        for region in regions:
+            yield from _computations(region)
+
+
+def _reduced_at_once(assignment: Assignment) -> int:
+    """The number of reductions of what the op before them makes, or of what that reduces, too."""
+    found = 0
+    before = set[Name]()
+    for event in assignment.events:
+        if event.step is None or not computes(event) or STORED.of(event.step.record.name).is_constant:
+            continue
+        if COMPILED.of(event.step.record.name).form is NodeForm.REDUCE:
+            found += any(name in before for name in event.reads)
+            before.update(event.makes)
+        else:
+            before = {name for name in event.makes if assignment.sizes.get(name, 0) > _ELEMENT}
+    return found
+
+
+_ELEMENT = 512
+"""The bytes of a tile with one element."""
 
 
 def _is_permute(event: Event) -> bool:
