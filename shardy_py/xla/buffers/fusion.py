@@ -147,12 +147,12 @@ class Fusion:
         roots: Sequence[int],
         products: Collection[int],
     ) -> bool:
-        """True if a product is computed with the elementwise op that alone reads it, and no other product."""
+        """True if a product is computed with the elementwise op or reduction that alone reads it."""
         readers = self._users.get(step.results[0], ())
         if len(step.results) != 1 or step.results[0] in returned or len(readers) != 1:
             return False
         kind = taking[readers[0]]
-        if kind is None or not (kind.is_elementwise or kind.is_transpose):
+        if kind is None or not (kind.is_elementwise or kind.is_transpose or kind.row.takes_plain):
             return False
         into = roots[readers[0]]
         return into >= 0 and into not in products
