@@ -43,7 +43,7 @@ class StoredRow:
     takes_plain: whether elementwise ops are fused into it, although it is not fused itself.
     is_free: whether the result is the operand under another name.
     holds_back: whether what reads a result runs after all operands are made.
-    is_alone_on_tpu: whether nothing takes it in there, as it has an emitter of its own.
+    is_alone_on_tpu: whether nothing takes it in there, nor it others, as it has an emitter of its own.
     tiled: what TPUs have in tiles.
     is_constant: whether it is stored beside what the program computes.
 

@@ -96,8 +96,9 @@ class Fusion:
         for number in range(len(steps) - 1, -1, -1):
             step, kind, own = steps[number], kinds[number], sent[number]
             row = kind.row
-            is_product = on_tpu and row.is_product
-            if (kind.is_cheap or row.takes_plain or is_product) and not (step.blocks or _gathers(own)):
+            is_product, is_alone = on_tpu and row.is_product, on_tpu and row.is_alone_on_tpu
+            takes = (kind.is_cheap or row.takes_plain or is_product) and not is_alone
+            if takes and not (step.blocks or _gathers(own)):
                 taking[number] = kind
             if is_product:
                 products.add(number)
@@ -109,7 +110,7 @@ class Fusion:
                 continue
             if own or not kind.is_cheap or step.blocks or len(step.results) != 1:
                 continue
-            if on_tpu and row.is_alone_on_tpu:
+            if is_alone:
                 continue
             name = step.results[0]
             if name in returned:

@@ -171,3 +171,61 @@ def test_buffers_are_16_kib_apart() -> None:
     small = _gathered(f"return %0 : {_SQUARE}").replace("1024x1024", "32x32")
     result = propagate(Program.parse(f"{_MESH}\n{small}", as_compiled=True), progress=False)
     assert result.memory("tpu-v5p").estimate.temporaries == (2 * 16 - 4) << 10
+
+
+def _kib(text: str, target: str = "tpu-v5p") -> int:
+    """The temporaries of a program of one device, in KiB."""
+    result = propagate(Program.parse(text), progress=False)
+    return result.memory(target).estimate.temporaries >> 10
+
+
+_LOOK_UP = """
+    func.func @main(%x: tensor<4096x{0}xf32>, %i: tensor<512x1xi32>) -> tensor<512xf32> {{
+      %0 = stablehlo.sine %x : tensor<4096x{0}xf32>
+      %1 = "stablehlo.gather"(%0, %i) <{{
+        dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0],
+          start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, {0}>
+      }}> : (tensor<4096x{0}xf32>, tensor<512x1xi32>) -> tensor<512x{0}xf32>
+      %2 = stablehlo.tanh %1 : tensor<512x{0}xf32>
+      %3 = stablehlo.constant dense<0.0> : tensor<f32>
+      %4 = stablehlo.reduce(%2 init: %3) applies stablehlo.add across dimensions = [1]
+        : (tensor<512x{0}xf32>, tensor<f32>) -> tensor<512xf32>
+      return %4 : tensor<512xf32>
+    }}"""
+
+
+def test_rows_that_are_looked_up_are_padded() -> None:
+    """What an op makes with its columns in rows of tiles is copied, so that rows of 48 take 128 columns.
+
+    Of 128 columns nothing is copied. XLA:TPU allocates 2,916,320 bytes for the sine, its copy and 512 rows.
+    """
+    narrow, wide = _kib(_LOOK_UP.format(48)), _kib(_LOOK_UP.format(128))
+    table, rows = 4096 * 128 * 4 >> 10, 512 * 128 * 4 >> 10
+    assert wide - table <= rows + 160
+    assert table + rows <= narrow <= table + 4096 * 48 * 4 / 1024 + rows + 160
+
+
+_CONVOLUTIONS = """
+    func.func @main(%x: tensor<{0}x28x28x{1}xf32>, %v: tensor<3x3x{1}x{1}xf32>) -> tensor<f32> {{
+      %0 = {2} (tensor<{0}x28x28x{1}xf32>, tensor<3x3x{1}x{1}xf32>) -> tensor<{0}x28x28x{1}xf32>
+      %1 = stablehlo.tanh %0 : tensor<{0}x28x28x{1}xf32>
+      %2 = {3} (tensor<{0}x28x28x{1}xf32>, tensor<3x3x{1}x{1}xf32>) -> tensor<{0}x28x28x{1}xf32>
+      %3 = stablehlo.constant dense<0.0> : tensor<f32>
+      %4 = stablehlo.reduce(%2 init: %3) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+        : (tensor<{0}x28x28x{1}xf32>, tensor<f32>) -> tensor<f32>
+      return %4 : tensor<f32>
+    }}"""
+
+
+def _convolutions(batch: int, features: int) -> int:
+    form = """stablehlo.convolution({}, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+        window = {{pad = [[1, 1], [1, 1]]}}
+        {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} :"""
+    return _kib(_CONVOLUTIONS.format(batch, features, form.format("%x"), form.format("%1")))
+
+
+def test_convolutions_have_batch_and_features_in_tiles() -> None:
+    """The one that pads less is in rows of 128: features of 32 beside a batch of 16, but a batch of 128."""
+    tile = 28 * 28 * 2 >> 10  # KiB of one element of bf16 of all places, rounded down
+    assert 16 * 128 * tile <= _convolutions(16, 32) <= 16 * 128 * (tile + 1) + 160
+    assert 128 * 32 * tile <= _convolutions(128, 32) <= 128 * 32 * (tile + 1) + 160
