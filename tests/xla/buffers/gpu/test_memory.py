@@ -118,3 +118,13 @@ def test_temporaries_may_be_in_vmem(chip: str, size: int, *, is_known: bool) -> 
     else:
         assert estimate.in_vmem == estimate.total_bytes - estimate.least_bytes > 0
         assert "may be in VMEM" in report.headline[0]
+
+
+def test_what_a_transposition_made_may_be_taken_in_another_form() -> None:
+    text = """func.func @main(%a: tensor<2x4x16xf32>) -> tensor<8x16xf32> {
+      %0 = stablehlo.transpose %a, dims = [2, 0, 1] : (tensor<2x4x16xf32>) -> tensor<16x2x4xf32>
+      %1 = stablehlo.reshape %0 : (tensor<16x2x4xf32>) -> tensor<16x8xf32>
+      %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<16x8xf32>) -> tensor<8x16xf32>
+      return %2 : tensor<8x16xf32>
+    }"""
+    assert temporaries(text) == 0
