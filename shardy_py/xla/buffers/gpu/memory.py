@@ -251,4 +251,6 @@ def _pruned(graph: GpuGraph, needed: Sequence[bool]) -> GpuGraph:
         graph.arguments,
         graph.outer,
         graph.index,
+        forms=graph.forms,
+        returned_forms=graph.returned_forms,
     )
