@@ -19,6 +19,7 @@ from shardy_py.mlir.dialects.chlo import RaggedDotOp
 from shardy_py.mlir.dialects.sdy import ConstantOp as SdyConstantOp
 from shardy_py.mlir.dialects.stablehlo import (
     BroadcastInDimOp,
+    ConcatenateOp,
     ConstantOp,
     ConvertOp,
     ConvolutionOp,
@@ -135,7 +136,9 @@ def elements_of(type_: TensorType | None) -> int:
 
 
 def node_kind(node: DeviceNode) -> str:
-    """The kind of a node of the program."""
+    """The kind of a node of the program: a value with borders of its neighbours is a concatenation."""
+    if node.role is NodeRole.OP and node.step is None:
+        return ConcatenateOp.name
     if node.role is NodeRole.SENT and node.transfer is not None:
         return node.transfer.kind
     kinds = {NodeRole.ARGUMENT: ARGUMENT, NodeRole.ELEMENT: ELEMENT, NodeRole.SLICE: SLICE}
