@@ -318,7 +318,7 @@ class _Products:
 
     @staticmethod
     def _rank(numbers: DotDimensions, side: int, given: TensorType | None) -> int:
-        """The dimensions of an operand in a product: one of batches, one of rows or columns, one contracted."""
+        """The dimensions of an operand in a product: of batches, rows or columns, what is contracted."""
         batches, contracted = len(numbers.batching[side]), len(numbers.contracting[side])
         rank = 0 if given is None else given.rank
         return min(batches, 1) + min(rank - batches - contracted, 1) + 1

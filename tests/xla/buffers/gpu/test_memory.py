@@ -128,3 +128,56 @@ def test_what_a_transposition_made_may_be_taken_in_another_form() -> None:
       return %2 : tensor<8x16xf32>
     }"""
     assert temporaries(text) == 0
+
+
+@pytest.mark.parametrize(("row", "size"), [(512, 2 * 64 * 512 * 4), (2048, 0)])
+def test_selections_sort_short_rows(row: int, size: int) -> None:
+    text = f"""func.func @main(%a: tensor<64x{row}xf32>) -> (tensor<64x4xf32>, tensor<64x4xi32>) {{
+      %0, %1 = chlo.top_k(%a, k = 4) : tensor<64x{row}xf32> -> (tensor<64x4xf32>, tensor<64x4xi32>)
+      return %0, %1 : tensor<64x4xf32>, tensor<64x4xi32>
+    }}"""
+    assert temporaries(text) == size
+
+
+def test_bitcasts_do_not_hold_fusions_back() -> None:
+    # The second product reads its operand in parts, and the last sum computes it again from partial sums.
+    text = """func.func @main(%a: tensor<128x128xf32>, %b: tensor<128x128xf32>) -> tensor<128x128xf32> {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+      %1 = stablehlo.add %0, %a : tensor<128x128xf32>
+      %2 = stablehlo.dot_general %1, %1, contracting_dims = [1] x [0]
+        : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+      %3 = stablehlo.add %1, %2 : tensor<128x128xf32>
+      return %3 : tensor<128x128xf32>
+    }"""
+    assert temporaries(text) >= MIB
+
+
+def test_what_two_sums_of_columns_read_is_made_once() -> None:
+    # Few blocks add up columns: they would take long to compute what they add up.
+    text = """func.func @main(%a: tensor<128x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.tanh %a : tensor<128x64xf32>
+      %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0]
+        : (tensor<128x64xf32>, tensor<f32>) -> tensor<64xf32>
+      %2 = stablehlo.reduce(%0 init: %zero) applies stablehlo.maximum across dimensions = [0]
+        : (tensor<128x64xf32>, tensor<f32>) -> tensor<64xf32>
+      return %1, %2 : tensor<64xf32>, tensor<64xf32>
+    }"""
+    assert temporaries(text) == 128 * 64 * 4
+
+
+def test_borders_of_neighbours_are_read_by_what_needs_them() -> None:
+    text = """sdy.mesh @mesh = <["x"=4]>
+    func.func @main(%a: tensor<4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+        -> (tensor<2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = "stablehlo.reduce_window"(%a, %zero) <{padding = dense<[[1, 0]]> : tensor<1x2xi64>,
+          window_dimensions = array<i64: 3>, window_strides = array<i64: 2>}> ({
+      ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+        %2 = stablehlo.add %x, %y : tensor<f32>
+        stablehlo.return %2 : tensor<f32>
+      }) : (tensor<4096xf32>, tensor<f32>) -> tensor<2048xf32>
+      return %0 : tensor<2048xf32>
+    }"""
+    assert temporaries(text) < 1024
