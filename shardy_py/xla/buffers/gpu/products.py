@@ -331,8 +331,14 @@ class _Products:
         graph = self.graph
         step, made = graph.step(product), graph.types[product]
         left, right = (graph.types[each] for each in graph.reads[product][:2])
-        if step is None or made is None or left is None or right is None:
+        if made is None or left is None or right is None:
             return None
+        if step is None:  # of rows in groups: their elements in all groups are contracted
+            rows, columns = made.shape[0] or 0, made.shape[-1] or 0
+            depth = elements_of(left) // max(rows, 1)
+            if made.rank != 2 or not (rows and columns and depth):
+                return None
+            return ProductSizes(1, rows, columns, depth, bits(left), bits(right), bits(made))
         numbers = DotDimensions.of(step.record.attributes)
         batches = len(numbers.batching[0])
         given = step.record.operands[0]
