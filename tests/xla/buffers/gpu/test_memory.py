@@ -79,6 +79,15 @@ def test_sums_that_need_each_other_stay_apart() -> None:
     assert joined([first, second], [[first, second]], {"y": 8, "z": 8}) == [first, second]
 
 
+def test_sums_are_one_op_up_to_the_first_that_needs_another() -> None:
+    sums = [Event("sum", (f"{name}0",), (name,), over=(f"{name}0",)) for name in "abcd"]
+    gathers = [Event("gather", ("g0",), ("g",)), Event("gather", ("b",), ("h",))]
+    use = Event("use", ("g",), ("c0",))
+    found = joined([*sums[:2], *gathers, use, *sums[2:]], [gathers, sums], dict.fromkeys("abcdgh", 4))
+    assert [len(event.reads) for event in found if str(event.step) == "sum" and event.over] == [1, 1]
+    assert sum(event.step == "gather" for event in found) == 1
+
+
 def test_what_frees_memory_runs_before_what_needs_more() -> None:
     events = [
         Event("other", (), ("b",)),
