@@ -110,12 +110,12 @@ class StoredBlock:
         made = MadeResults(self.setting, self.kinds, self.measure, self.rounded.made)
         for step in block.steps:
             if (own := made.note(step, self.types, self.sizes)) is not None:  # nearly all
-                if not in_any_order and own.row.keeps_layout_of is not None:
+                if on_host and own.row.keeps_layout_of is not None:
                     self._layouts.note(step, own)
                 listed(step)
                 continue
             kind = kinds(step.record)
-            if not in_any_order and (kind.is_transpose or kind.row.keeps_layout_of is not None):
+            if on_host and (kind.is_transpose or kind.row.keeps_layout_of is not None):
                 self._layouts.note(step, kind)
             for name, type_, tiling in zip(step.results, step.record.results, step.targets, strict=False):
                 note(name, type_, tiling)

@@ -35,7 +35,19 @@ SMALL = 1 << 18
 which it places 16 KiB apart."""
 INTERVALS = ("v5e", "v6e")
 """The targets whose temporaries may be in VMEM, so that the forecast is an interval."""
-SETS = ("jax", "parallel", "kinds", "flax", "equinox", "further", "target", "unseen", "large", "resident")
+SETS = (
+    "jax",
+    "parallel",
+    "kinds",
+    "flax",
+    "equinox",
+    "further",
+    "target",
+    "unseen",
+    "large",
+    "resident",
+    "held",
+)
 """Sets of tests/xla/spmd, and the programs of `on_large.py`."""
 
 

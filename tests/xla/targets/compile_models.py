@@ -60,7 +60,7 @@ def compiled(target: str, text: str, folder: str = "") -> dict[str, Any]:
 
     devices = _devices(target, text)
     flags: dict[str, Any] = {} if target in TOPOLOGIES else {"xla_gpu_autotune_level": 0}
-    if folder and target in TOPOLOGIES:
+    if folder:
         flags["xla_dump_to"] = folder
     places = {device.id: number for number, device in enumerate(devices[0].client.devices())}
     order = np.array([places.get(device.id, device.id) for device in devices])

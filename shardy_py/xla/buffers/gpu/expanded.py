@@ -1,10 +1,12 @@
-"""Ops that XLA:GPU computes by others: sums along a dimension, ragged products.
+"""Ops that XLA:GPU computes by others: sums along a dimension, ragged products, selections.
 
     reduce_window(x), whose windows end at each element  ->  add(sums in blocks, sums of the blocks before)
     ragged_dot(x, w)  ->  dot(x by group, 0 in other groups, w)
+    top_k(x)  ->  slices of sort(x, iota), but where there is a kernel for it
 
 Source: openxla/xla, xla/hlo/transforms/expanders/reduce_window_rewriter.cc,
-xla/service/ragged_dot_rewriter.cc. Not here: other ops (`graph.py`).
+xla/service/ragged_dot_rewriter.cc, xla/backends/gpu/transforms/topk_specializer.cc. Not here: other ops
+(`graph.py`).
 
 >>> from shardy_py.ops import TensorType
 >>> type_ = TensorType((4, 64), "f32")
@@ -19,6 +21,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Protocol
 
+from shardy_py.mlir.dialects.chlo import TopKOp
 from shardy_py.mlir.dialects.stablehlo import (
     AddOp,
     BroadcastInDimOp,
@@ -29,9 +32,30 @@ from shardy_py.mlir.dialects.stablehlo import (
 )
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.reads import integers
+from shardy_py.ops.table import call_target
 
 BLOCK = 16
 """The elements that are added one after another; sums of blocks are added in the same way."""
+
+
+_MOST_SELECTED, _LEAST_ROW = 16, 1024
+"""The most elements that the kernel of a selection finds in a row, and the least of a row."""
+
+
+def is_sorted_selection(record: OpRecord, source: TensorType | None) -> bool:
+    """True for a selection of the largest elements of what a device holds for which it sorts them all.
+
+    >>> call = OpRecord("chlo.top_k", (TensorType((4096,), "f32"),), (TensorType((8,), "f32"),), {"k": 8})
+    >>> [is_sorted_selection(call, TensorType((size,), "f32")) for size in (1023, 1024)]
+    [True, False]
+    """
+    is_called = call_target(record) in ("TopK", "mhlo.topk")
+    made = record.results[0] if record.results else None
+    if not (is_called or record.name == TopKOp.name) or source is None or made is None or not made.rank:
+        return False
+    selected, row = made.shape[-1] or 0, source.shape[-1] or 0
+    is_simple = source.rank <= 2 and source.element in ("f32", "bf16")
+    return not (is_simple and selected <= _MOST_SELECTED and row >= _LEAST_ROW)
 
 
 class Ops(Protocol):

@@ -19,6 +19,7 @@ from shardy_py.mlir.dialects.chlo import RaggedDotOp
 from shardy_py.mlir.dialects.sdy import ConstantOp as SdyConstantOp
 from shardy_py.mlir.dialects.stablehlo import (
     BroadcastInDimOp,
+    ConcatenateOp,
     ConstantOp,
     ConvertOp,
     ConvolutionOp,
@@ -70,6 +71,10 @@ class GpuGraph:
     """By number the position of an element, among the results of its op."""
     known: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     """Ops that were added, by keys that are equal for equal ones."""
+    forms: dict[tuple[int, int], Hashable] = field(default_factory=dict["tuple[int, int]", Hashable])
+    """By op and operand the form in which it reads it, where that is not the operand's own: a bitcast."""
+    returned_forms: set[int] = field(default_factory=set[int])
+    """Values that are returned in another form only."""
 
     @staticmethod
     def of(body: DeviceBody, around: Mapping[int, TensorType | None]) -> GpuGraph:
@@ -131,7 +136,9 @@ def elements_of(type_: TensorType | None) -> int:
 
 
 def node_kind(node: DeviceNode) -> str:
-    """The kind of a node of the program."""
+    """The kind of a node of the program: a value with borders of its neighbours is a concatenation."""
+    if node.role is NodeRole.OP and node.step is None:
+        return ConcatenateOp.name
     if node.role is NodeRole.SENT and node.transfer is not None:
         return node.transfer.kind
     kinds = {NodeRole.ARGUMENT: ARGUMENT, NodeRole.ELEMENT: ELEMENT, NodeRole.SLICE: SLICE}
@@ -150,7 +157,10 @@ class _Lowering:
             if number not in self.values:
                 self.values[number] = self._lowered(number, body.nodes[number])
         self.graph.arguments = tuple(arguments)
-        self.graph.results = tuple(self._value(each) for each in body.results if each >= 0)
+        returned = [each for each in body.results if each >= 0]
+        self.graph.results = tuple(map(self._value, returned))
+        same = {self.values[each] for each in returned if not self._is_reshaped(each)}
+        self.graph.returned_forms = set(self.graph.results) - same
 
     def _argument(self, number: int) -> int:
         node = self.body.nodes[number]
@@ -185,7 +195,24 @@ class _Lowering:
         expanded = None if node.type is None else self._expanded(node, kind, node.type, reads)
         if expanded is not None:
             return expanded
-        return graph.add(kind, reads, node.type, node)
+        made = graph.add(kind, reads, node.type, node)
+        self._note_forms(made, node.inputs)
+        return made
+
+    def _is_reshaped(self, number: int) -> bool:
+        """True if a node is a value in another form."""
+        node, type_ = self.body.nodes.get(number), self.graph.types[self._value(number)]
+        known = None if node is None else node.type
+        return known is not None and type_ is not None and known.shape != type_.shape
+
+    def _note_forms(self, made: int, inputs: Sequence[int]) -> None:
+        """Notes the operands that an op reads in another form."""
+        own = [each for each in inputs if each >= 0]
+        plain = {self._value(each) for each in own if not self._is_reshaped(each)}
+        for each in own:
+            value, type_ = self._value(each), self.body.nodes[each].type if each in self.body.nodes else None
+            if value not in plain and type_ is not None:
+                self.graph.forms[made, value] = type_.shape
 
     def _expanded(self, node: DeviceNode, kind: str, made: TensorType, reads: Sequence[int]) -> int | None:
         """The number of an op that XLA computes by others; None for all else."""
@@ -306,6 +333,8 @@ class _Lowering:
             source = graph.add(TRANSPOSE, (source,), given)
         made = TensorType(transfer.result_shape, collective.element_type)
         number = graph.add(transfer.kind, (source,), made, node)
+        if not before and given is not None and len(given.shape) != len(collective.held_shape):
+            graph.forms[number, source] = collective.held_shape
         if after:
             number = graph.add(TRANSPOSE, (number,), made)
         return (

@@ -18,19 +18,35 @@ from shardy_py.xla.spmd.program import Name
 
 
 def joined(events: Sequence[Event], groups: Sequence[Sequence[Event]], sizes: dict[Name, int]) -> list[Event]:
-    """Returns events with those of a group as one, where none needs another; notes the sizes of buffers."""
+    """Returns events with those of a group as one, where none needs another; notes the sizes of buffers.
+
+    Kinds are joined one after the other: what gathers that are one op need may be a sum of a later group,
+    which then ends before what needs that op. Source: openxla/xla, xla/service/collective_combiner_utils.h.
+    """
     found = _in_order(events) or [*events]
     for group in groups:
-        one, last = _one(group, sizes), group[-1]
-        dropped = set(map(id, group[:-1]))
+        left = [*group]
+        while len(left) > 1:
+            count, found = _longest(found, left, sizes)
+            left = left[count:]
+    return found
+
+
+def _longest(events: list[Event], group: Sequence[Event], sizes: dict[Name, int]) -> tuple[int, list[Event]]:
+    """The most events of a group, from its first, that can be one, and the events with that one."""
+    for count in range(len(group), 1, -1):
+        own = group[:count]
+        one, last = _one(own, sizes), own[-1]
+        dropped = set(map(id, own[:-1]))
         tried: list[Event] = []
-        for event in found:
+        for event in events:
             if event is last:
                 tried += one
             elif id(event) not in dropped:
                 tried.append(event)
-        found = _in_order(tried) or found
-    return found
+        if ordered := _in_order(tried):
+            return count, ordered
+    return 1, events
 
 
 def written_apart(events: Sequence[Event], over: Mapping[int, Name], sizes: dict[Name, int]) -> list[Event]:

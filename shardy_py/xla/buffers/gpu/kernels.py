@@ -8,7 +8,7 @@ xla/backends/gpu/transforms/priority_fusion.cc, xla/service/gpu/model/gpu_hlo_co
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import field
 from heapq import heapify, heappop, heappush
 from math import ceil
@@ -39,7 +39,7 @@ class Kernel:
     which of the places at which values are used. places: how often each of these is computed; codes: how
     often code for it is there. operations: of arithmetic. code, branches: of the kernel. reduces: whether it
     has a large reduction. rows: whether it has whole rows, so that nothing is computed repeatedly. time: that
-    it takes; written: of which to write.
+    it takes; written: of which to write; computed: that it takes without writing.
     """
 
     root: int
@@ -55,6 +55,7 @@ class Kernel:
     rows: bool = False
     time: float = 0
     written: float = 0
+    computed: float = 0
 
 
 class KernelFusion:
@@ -88,12 +89,13 @@ class KernelFusion:
             kernel = self.kernels[each.root]
             if kernel is not None:
                 kernel.members, kernel.rows = set(each.members), True
-        self.returned = set(graph.results)
+        self.returned = set(graph.results) - graph.returned_forms
         self.users: list[set[int]] = [set() for _ in range(count)]
         self.pairs: list[dict[int, float]] = [{} for _ in range(count)]
+        returned = set(graph.results)
         for number in range(count - 1, -1, -1):
             kernel = self.kernels[number]
-            if kernel is not None and not self.users[number] and number not in self.returned:
+            if kernel is not None and not self.users[number] and number not in returned:
                 self.kernels[number] = None
                 continue
             if kernel is not None:
@@ -140,7 +142,9 @@ class KernelFusion:
         """Computes an op in all kernels that read it; returns the ops whose priority may be another."""
         producer = self.kernels[number]
         assert producer is not None
-        consumers = self.users[number]
+        kept = {each for each in self.users[number] if (each, number) in self.graph.forms}
+        kept = {each for each in kept if self.kernels[each] is None}
+        consumers = self.users[number] - kept
         changed = set(consumers)
         for each in consumers:
             kernel = self.kernels[each]
@@ -151,10 +155,11 @@ class KernelFusion:
             for value in kernel.reads:
                 self.users[value].add(each)
             changed.update(kernel.reads)
-        for value in producer.reads:
-            self.users[value].discard(number)
-        self.users[number] = set()
-        self.kernels[number] = None
+        self.users[number] = kept
+        if not kept and number not in self.graph.returned_forms:
+            for value in producer.reads:
+                self.users[value].discard(number)
+            self.kernels[number] = None
         for each in consumers:
             self.pairs[each].clear()
             kernel = self.kernels[each]
@@ -216,6 +221,7 @@ class KernelFusion:
         for value, use in kernel.uses.items():
             read += _read_time(sizes[value], use, once, again[value], most)
         kernel.time = combined(operations / computed, read + kernel.written)
+        kernel.computed = combined(operations / computed, read)
 
     def _work(self, root: int) -> int:
         """The elements by which the threads of a kernel are counted."""
@@ -261,15 +267,25 @@ class KernelFusion:
         if producer is None or not users or number in self.returned:
             return -1.0
         saved = LAUNCH + producer.time
-        known = self.pairs[number]
+        known, forms = self.pairs[number], set[Hashable]()
+        is_fused = False
         for each in users:
             consumer = self.kernels[each]
+            if consumer is None and (each, number) in self.graph.forms:
+                # It reads a bitcast, which XLA does not ask whether it can be fused, and takes for a kernel.
+                forms.add(self.graph.forms[each, number])
+                continue
+            is_fused = True
             # A pair with a known time could be one before, and neither has changed.
             if consumer is None or (each not in known and not self._can(producer, consumer)):
                 return -1.0
+        if not is_fused:
+            return -1.0
+        saved -= producer.computed * (len(forms) + (number in self.graph.returned_forms))
         for each in users:
             consumer = self.kernels[each]
-            assert consumer is not None
+            if consumer is None:
+                continue
             time = known.get(each)
             if time is None:
                 time = known[each] = self._together(producer, consumer)
@@ -316,8 +332,7 @@ class KernelFusion:
         made, sizes, again, written = producer.root, self.graph.sizes, self.again, consumer.written
         has_rows = producer.rows or consumer.rows
         use = 1.0 if has_rows else consumer.uses[made]
-        work = max(self._work(consumer.root), int(self.elements[made] * use))
-        once, most, computed = self._rates_of(work)
+        once, most, computed = self._rates_of(self._work(consumer.root))
         produced, consumed = producer.reads, consumer.reads
         first, second = producer.uses, consumer.uses
         at, alone, read = consumed[made], {made}, 0.0

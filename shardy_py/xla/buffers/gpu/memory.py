@@ -17,6 +17,7 @@ from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, collective_time, product_time
+from shardy_py.xla.buffers.gpu.expanded import is_sorted_selection
 from shardy_py.xla.buffers.gpu.graph import ARGUMENT, DOT, ELEMENT, OUTER, GpuGraph, is_loop, live
 from shardy_py.xla.buffers.gpu.joined import is_taken_apart, joined, summed, written_apart
 from shardy_py.xla.buffers.gpu.kernels import Kernel, KernelFusion, direct_reads
@@ -137,9 +138,9 @@ class GpuComputation:
         """The event of an op that is not fused."""
         graph = self.graph
         node, reads = graph.nodes[number], graph.reads[number]
-        makes = tuple(elements) or (number,)
+        makes: tuple[Name, ...] = tuple(elements) or (number,)
         step = None if node is None else node.step
-        over: tuple[int, ...] = ()
+        over: tuple[Name, ...] = ()
         if node is not None and node.bodies:
             self.nodes[id(step)] = node
             # Each result is written over what the loop starts with in its place, and nothing else.
@@ -154,6 +155,13 @@ class GpuComputation:
             places = ("places", number)
             self.sizes[places] = 4 * graph.elements(reads[0])
             makes = (*makes, places)
+        record = None if step is None or graph.transfer(number) is not None else step.record
+        if record is not None and reads and is_sorted_selection(record, graph.types[reads[0]]):
+            # What is sorted may be in the memory of the operand, what is selected is not.
+            over = (*(("selected", each) for each in makes), reads[0])
+            whole: tuple[Name, ...] = ("sorted", number), ("places", number)
+            self.sizes |= zip(whole, (graph.sizes[reads[0]], 4 * graph.elements(reads[0])), strict=True)
+            makes = (*makes, *whole)
         is_update = node is not None and is_loop(node)
         return Event(step, reads, makes, over=over, is_update=is_update)
 
@@ -251,4 +259,6 @@ def _pruned(graph: GpuGraph, needed: Sequence[bool]) -> GpuGraph:
         graph.arguments,
         graph.outer,
         graph.index,
+        forms=graph.forms,
+        returned_forms=graph.returned_forms,
     )

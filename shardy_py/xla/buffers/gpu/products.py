@@ -270,10 +270,14 @@ class _Products:
                 if number in old.outer:
                     made.outer[values[number]] = old.outer[number]
                 made.sizes[values[number]] = old.sizes[number]
+                for each in old.reads[number]:
+                    if (number, each) in old.forms:
+                        made.forms[values[number], values[each]] = old.forms[number, each]
             else:
                 values[number] = self._product(made, product, number, values)
         made.arguments = tuple(values[each] for each in old.arguments)
         made.results = tuple(values[each] for each in old.results)
+        made.returned_forms = {values[each] for each in old.returned_forms}
         return made
 
     def _product(self, made: GpuGraph, product: int, end: int, values: dict[int, int]) -> int:
@@ -289,11 +293,35 @@ class _Products:
         node, type_ = graph.nodes[product], graph.types[end]
         parts = self._parts(product)
         if parts == 1 or type_ is None:
-            return made.add(DOT, reads, type_, node)
+            return self._noted(made, product, made.add(DOT, reads, type_, node), parts)
         partial = TensorType((parts, *type_.shape), "f32")
-        number = made.add(DOT, reads, partial, node)
+        number = self._noted(made, product, made.add(DOT, reads, partial, node), parts)
         number = made.add(REDUCE, (number,), TensorType(type_.shape, "f32"))
         return number if type_.element == "f32" else made.add(CONVERT, (number,), type_)
+
+    def _noted(self, made: GpuGraph, product: int, number: int, parts: int) -> int:
+        """The number of a product, whose operands have a dimension of each kind, and one for its parts.
+
+        Operands with others are read in another form. Source: openxla/xla,
+        xla/hlo/transforms/expanders/dot_decomposer.cc, xla/backends/gpu/transforms/hoist_fused_bitcasts.cc.
+        """
+        step = self.graph.step(product)
+        if step is None:
+            return number
+        numbers = DotDimensions.of(step.record.attributes)
+        for each in made.reads[number]:
+            type_ = made.types[each]
+            ranks = {self._rank(numbers, side, step.record.operands[side]) for side in (0, 1)}
+            if type_ is not None and (parts > 1 or type_.rank not in ranks):
+                made.forms[number, each] = "product", *ranks, parts
+        return number
+
+    @staticmethod
+    def _rank(numbers: DotDimensions, side: int, given: TensorType | None) -> int:
+        """The dimensions of an operand in a product: of batches, rows or columns, what is contracted."""
+        batches, contracted = len(numbers.batching[side]), len(numbers.contracting[side])
+        rank = 0 if given is None else given.rank
+        return min(batches, 1) + min(rank - batches - contracted, 1) + 1
 
     def _parts(self, product: int) -> int:
         sizes = self._sizes(product)
@@ -303,8 +331,14 @@ class _Products:
         graph = self.graph
         step, made = graph.step(product), graph.types[product]
         left, right = (graph.types[each] for each in graph.reads[product][:2])
-        if step is None or made is None or left is None or right is None:
+        if made is None or left is None or right is None:
             return None
+        if step is None:  # of rows in groups: their elements in all groups are contracted
+            rows, columns = made.shape[0] or 0, made.shape[-1] or 0
+            depth = elements_of(left) // max(rows, 1)
+            if made.rank != 2 or not (rows and columns and depth):
+                return None
+            return ProductSizes(1, rows, columns, depth, bits(left), bits(right), bits(made))
         numbers = DotDimensions.of(step.record.attributes)
         batches = len(numbers.batching[0])
         given = step.record.operands[0]

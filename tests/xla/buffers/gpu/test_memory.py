@@ -79,6 +79,15 @@ def test_sums_that_need_each_other_stay_apart() -> None:
     assert joined([first, second], [[first, second]], {"y": 8, "z": 8}) == [first, second]
 
 
+def test_sums_are_one_op_up_to_the_first_that_needs_another() -> None:
+    sums = [Event("sum", (f"{name}0",), (name,), over=(f"{name}0",)) for name in "abcd"]
+    gathers = [Event("gather", ("g0",), ("g",)), Event("gather", ("b",), ("h",))]
+    use = Event("use", ("g",), ("c0",))
+    found = joined([*sums[:2], *gathers, use, *sums[2:]], [gathers, sums], dict.fromkeys("abcdgh", 4))
+    assert [len(event.reads) for event in found if str(event.step) == "sum" and event.over] == [1, 1]
+    assert sum(event.step == "gather" for event in found) == 1
+
+
 def test_what_frees_memory_runs_before_what_needs_more() -> None:
     events = [
         Event("other", (), ("b",)),
@@ -118,3 +127,61 @@ def test_temporaries_may_be_in_vmem(chip: str, size: int, *, is_known: bool) -> 
     else:
         assert estimate.in_vmem == estimate.total_bytes - estimate.least_bytes > 0
         assert "may be in VMEM" in report.headline[0]
+
+
+def test_what_a_transposition_made_may_be_taken_in_another_form() -> None:
+    text = """func.func @main(%a: tensor<2x4x16xf32>) -> tensor<8x16xf32> {
+      %0 = stablehlo.transpose %a, dims = [2, 0, 1] : (tensor<2x4x16xf32>) -> tensor<16x2x4xf32>
+      %1 = stablehlo.reshape %0 : (tensor<16x2x4xf32>) -> tensor<16x8xf32>
+      %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<16x8xf32>) -> tensor<8x16xf32>
+      return %2 : tensor<8x16xf32>
+    }"""
+    assert temporaries(text) == 0
+
+
+@pytest.mark.parametrize(("row", "size"), [(512, 2 * 64 * 512 * 4), (2048, 0)])
+def test_selections_sort_short_rows(row: int, size: int) -> None:
+    text = f"""func.func @main(%a: tensor<64x{row}xf32>) -> (tensor<64x4xf32>, tensor<64x4xi32>) {{
+      %0, %1 = chlo.top_k(%a, k = 4) : tensor<64x{row}xf32> -> (tensor<64x4xf32>, tensor<64x4xi32>)
+      return %0, %1 : tensor<64x4xf32>, tensor<64x4xi32>
+    }}"""
+    assert temporaries(text) == size
+
+
+def test_bitcasts_do_not_hold_fusions_back() -> None:
+    # The second product reads its operand in parts, and the last sum computes it again from partial sums.
+    text = """func.func @main(%a: tensor<128x128xf32>, %b: tensor<128x128xf32>) -> tensor<128x128xf32> {
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+      %1 = stablehlo.add %0, %a : tensor<128x128xf32>
+      %2 = stablehlo.dot_general %1, %1, contracting_dims = [1] x [0]
+        : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+      %3 = stablehlo.add %1, %2 : tensor<128x128xf32>
+      return %3 : tensor<128x128xf32>
+    }"""
+    assert temporaries(text) >= MIB
+
+
+def test_what_two_sums_of_columns_read_is_made_once() -> None:
+    # Few blocks add up columns: they would take long to compute what they add up.
+    text = """func.func @main(%a: tensor<128x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.tanh %a : tensor<128x64xf32>
+      %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0]
+        : (tensor<128x64xf32>, tensor<f32>) -> tensor<64xf32>
+      %2 = stablehlo.reduce(%0 init: %zero) applies stablehlo.maximum across dimensions = [0]
+        : (tensor<128x64xf32>, tensor<f32>) -> tensor<64xf32>
+      return %1, %2 : tensor<64xf32>, tensor<64xf32>
+    }"""
+    assert temporaries(text) == 128 * 64 * 4
+
+
+def test_borders_of_neighbours_are_read_by_what_needs_them() -> None:
+    # The last column, with that of the next device, is sliced from what is not stored.
+    text = """sdy.mesh @mesh = <["x"=4, "y"=2]>
+    func.func @main(%a: tensor<64x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>})
+        -> tensor<64x1xf32> {
+      %0 = stablehlo.slice %a [0:64, 127:128] : (tensor<64x128xf32>) -> tensor<64x1xf32>
+      return %0 : tensor<64x1xf32>
+    }"""
+    assert temporaries(text) < 1024
