@@ -10,7 +10,7 @@ Not here: which run as one (`xla/targets/combining.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 from shardy_py.xla.buffers.schedule import Event
@@ -18,19 +18,38 @@ from shardy_py.xla.spmd.program import Name
 
 
 def joined(events: Sequence[Event], groups: Sequence[Sequence[Event]], sizes: dict[Name, int]) -> list[Event]:
-    """Returns events with those of a group as one, where none needs another; notes the sizes of buffers."""
-    found = _in_order(events) or [*events]
+    """Returns events with those of a group as one, where none needs another; notes the sizes of buffers.
+
+    What stands before the first event of a group, or after its last one, stays where it is: only the places
+    between are put in order again. Each event of a group has two, as a sum of `n` becomes `n + 2` events.
+    """
+    left = {id(event) for group in groups for event in group}
+    slots = _spread(_in_order(events) or events, left)
+    places = {id(event): n for n, event in enumerate(slots) if event is not None}
     for group in groups:
         one, last = _one(group, sizes), group[-1]
-        dropped = set(map(id, group[:-1]))
+        own = set(map(id, group))
+        held = [places[each] for each in own]
+        first, end = min(held), max(held) + 2
         tried: list[Event] = []
-        for event in found:
+        for event in slots[first:end]:
             if event is last:
                 tried += one
-            elif id(event) not in dropped:
+            elif event is not None and id(event) not in own:
                 tried.append(event)
-        found = _in_order(tried) or found
-    return found
+        found = _in_order(tried)
+        if not found:
+            continue
+        left -= own
+        spread = _spread(found, left)
+        slots[first:end] = [*spread, *[None] * (end - first - len(spread))]
+        places |= {id(event): first + n for n, event in enumerate(spread) if event is not None}
+    return [event for event in slots if event is not None]
+
+
+def _spread(events: Sequence[Event], wide: Container[int]) -> list[Event | None]:
+    """The events with a free place after each of these, by their identities."""
+    return [each for event in events for each in ((event, None) if id(event) in wide else (event,))]
 
 
 def written_apart(events: Sequence[Event], over: Mapping[int, Name], sizes: dict[Name, int]) -> list[Event]:
