@@ -109,7 +109,7 @@ class Forecasts:
         changed = source.copy()
         change(changed.module)
         made = Program(changed.module, source.sources.roots, source.taken)
-        return self._result.again(made, record=False).program.module
+        return self._result.again(made, record=False, in_place=True).program.module
 
     @cached_property
     def by_shardy(self) -> SpmdProgram:

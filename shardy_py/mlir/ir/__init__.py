@@ -9,7 +9,7 @@ calls. Ops built here equal those that xDSL builds: tests compare all fields, fo
   Fields are set one by one, so that CPython stores them in the object: as a dictionary they take twice the
   memory and time
 - names: `file_names`, `keep_file_name`, `copy_file_names`, `add_file_names`
-- changing: `set_type`, `set_uses`, `replace_uses`, `place_before`, `take_out`, `erase`
+- changing: `set_type`, `set_uses`, `renew_uses`, `replace_uses`, `place_before`, `take_out`, `erase`
 
 Uses of a value stay in MLIR's order (newest use first), because passes and propagation visit users in it. A
 walk reads the next operation before it yields, so the caller may erase or move the yielded operation, and no
@@ -28,6 +28,7 @@ from shardy_py.mlir.ir.changing import (
     place_at_end,
     place_at_start,
     place_before,
+    renew_uses,
     replace_operand,
     replace_uses,
     set_operands,
@@ -91,6 +92,7 @@ __all__ = [
     "place_at_start",
     "place_before",
     "printed_names",
+    "renew_uses",
     "replace_operand",
     "replace_uses",
     "resume_parser",
