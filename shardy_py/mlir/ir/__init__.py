@@ -20,6 +20,7 @@ from shardy_py.mlir.ir.building import append_arguments, attach_operands, build_
 from shardy_py.mlir.ir.changing import (
     OperandChanges,
     convert,
+    cut_off,
     erase,
     inline_region,
     operands_set_together,
@@ -71,6 +72,7 @@ __all__ = [
     "build_operation",
     "convert",
     "copy_file_names",
+    "cut_off",
     "erase",
     "file_names",
     "find_ops",

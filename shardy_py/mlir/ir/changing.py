@@ -15,6 +15,9 @@ from shardy_py.mlir.ir.reading import terminator_of
 from shardy_py.mlir.ir.walking import walked
 
 
+_NO_RESULTS = SSAValues[OpResult]()
+
+
 def set_type(value: SSAValue, type_: Attribute) -> None:
     """Set the type of `value`; its uses stay."""
     value._type = type_
@@ -255,3 +258,8 @@ def erase(op: Operation) -> None:
     for operand, use in zip(op._operands, op._operand_uses, strict=True):
         operand.remove_use(use)
     op._operand_uses = ()
+
+
+def cut_off(op: Operation) -> None:
+    """Takes its results, which refer to it, from an erased op, so that it is freed without the collector."""
+    op.results = _NO_RESULTS

@@ -56,6 +56,7 @@ def simplify_for_tpu(module: ModuleOp) -> None:
         if not is_changed:
             break
     _erase_dead_ops(ir.ops_in(module), changes)
+    changes.end()
 
 
 def _erase_dead_ops(ops: Iterable[Operation], changes: Changes) -> None:

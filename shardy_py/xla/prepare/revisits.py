@@ -65,6 +65,7 @@ class Changes:
     merges: Revisits = field(default_factory=lambda: Revisits(is_deep=False))
     folds: Revisits = field(default_factory=Revisits)
     sinks: Revisits = field(default_factory=Revisits)
+    _erased: list[Operation] = field(default_factory=list[Operation])
 
     def replace(self, op: Operation, values: Iterable[SSAValue]) -> None:
         """Replaces an op by values, and erases it."""
@@ -80,6 +81,7 @@ class Changes:
         readers = ir.walk_pre_order(op) if op.regions else (op,)
         values, around = [value for reader in readers for value in operands_of(reader)], _around(op)
         ir.erase(op)
+        self._erased.append(op)
         for value in values:
             if isinstance(value, OpResult):
                 self.dead.due.add(id(value.op))
@@ -88,6 +90,11 @@ class Changes:
                 self.folds.due.add(id(use.operation))
         if around is not None:
             self._note(around)
+
+    def end(self) -> None:
+        """Frees the erased ops, which nothing refers to any more."""
+        for op in self._erased:
+            ir.cut_off(op)
 
     def _note(self, op: Operation | None) -> None:
         while op is not None:
