@@ -14,7 +14,6 @@ from shardy_py.mlir.ir.op_index import current_index
 from shardy_py.mlir.ir.reading import terminator_of
 from shardy_py.mlir.ir.walking import walked
 
-
 _NO_RESULTS = SSAValues[OpResult]()
 
 

@@ -5,12 +5,11 @@ mean(x), and mean(x) again for the variance of x  ->  one
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from functools import cached_property
+from collections.abc import Hashable, Iterable
+from functools import cached_property, lru_cache
 
 from xdsl.ir import Block, Operation
 
-from shardy_py.mlir import ir
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.mlir.holders import SHARDING
 from shardy_py.mlir.ir import operands_of, type_of
@@ -23,31 +22,29 @@ _IDENTITIES = ("sdy.", "func.")
 
 
 class EqualOps:
-    """The ops of blocks by what equal ones have in common, so that those of a block that changed are found.
-
-    merge(block) is quick where little changed since the last time.
-    """
+    """The ops of blocks by what equal ones have in common, so that those of one that changed are found."""
 
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
-        self._alike: dict[int, dict[Hashable, list[Operation]]] = {}
-        """By block, the ops by keys. Ops that have changed since are still there, by keys that no op has now."""
+        self._blocks: dict[int, dict[Hashable, list[Operation]] | None] = {}
+        """By block, its ops by keys; None for one whose ops are not merged. What has changed since is still
+        there, by keys that no op has now."""
 
-    def merge(self, block: Block) -> bool:
-        """Keeps the first of each set of equal ops of a block, and of those inside; returns if any was erased."""
-        alike = self._alike.setdefault(id(block), {})
-        places = _Places(block)
+    def merge(self, ops: Iterable[Operation]) -> bool:
+        """Keeps the first of each set of equal ones among all ops, in order; returns if any was erased."""
         is_changed = False
-        op = block.first_op
-        while op is not None:
-            following = op.next_op
-            is_new = self._changes.merges.take(op)
-            if is_new and _may_merge(op):
-                is_changed |= self._merge(op, alike.setdefault(_key(op), []), places)
-            elif op.regions and not _may_merge(op):
-                for inner in ir.blocks_of(op):
-                    is_changed |= self.merge(inner)
-            op = following
+        places = dict[int, _Places]()
+        for op in self._changes.merges.taken(ops):
+            block = op.parent
+            if block is None or not _may_merge(op):
+                continue
+            key = id(block)
+            if key not in self._blocks:
+                self._blocks[key] = {} if _is_merged_in(block) else None
+            alike = self._blocks[key]
+            if alike is not None:
+                own = places.get(key) or places.setdefault(key, _Places(block))
+                is_changed |= self._merge(op, alike.setdefault(_key(op), []), own)
         return is_changed
 
     def _merge(self, op: Operation, known: list[Operation], places: _Places) -> bool:
@@ -83,20 +80,40 @@ class _Places:
         return id(op) in self.passed or self._numbers[id(op)] < self._numbers[id(other)]
 
 
+def _is_merged_in(block: Block) -> bool:
+    """True unless an op that may itself be merged combines elements by what is in the block."""
+    op = block.parent_op()
+    while op is not None:
+        if _may_merge(op):
+            return False
+        op = op.parent_op()
+    return True
+
+
 def _key(op: Operation) -> Hashable:
+    properties = op.properties
     return (
         op.__class__,
-        *(id(value) for value in operands_of(op)),
-        *(number_of(type_of(value)) for value in op.results),
-        *((name, number_of(value)) for name, value in sorted(op.properties.items())),
+        *map(id, operands_of(op)),
+        *[number_of(type_of(value)) for value in op.results],
+        *[(name, number_of(properties[name])) for name in sorted(properties)],
     )
 
 
 def _may_merge(op: Operation) -> bool:
-    if not op.results or op.name.startswith(_IDENTITIES) or SHARDING in op.attributes:
-        return False
-    row = TABLE[op.name]
-    return row.control is Control.NONE and row.collective is None and is_dead_when_unused(op)
+    return (
+        bool(op.results)
+        and SHARDING not in op.attributes
+        and _is_mergeable(op.__class__)
+        and is_dead_when_unused(op)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _is_mergeable(op_class: type[Operation]) -> bool:
+    row = TABLE[op_class.name]
+    is_merged = row.control is Control.NONE and row.collective is None
+    return is_merged and not op_class.name.startswith(_IDENTITIES)
 
 
 def _has_same_regions(op: Operation, other: Operation) -> bool:

@@ -47,10 +47,8 @@ def simplify_for_tpu(module: ModuleOp) -> None:
     for _ in range(_ROUNDS):
         ops = ir.ops_in(module)
         _erase_dead_ops(ops, changes)
-        is_changed = False
-        for block in ir.blocks_of(module):
-            is_changed |= equal.merge(block)
-        due = (op for op in ops if changes.folds.take(op) and op.name in folded)
+        is_changed = equal.merge(ops)
+        due = (op for op in changes.folds.taken(ops) if op.name in folded)
         is_changed |= fold_each(due, splats, _FOLDS, changes)
         is_changed |= sunk.sink(ir.ops_in(module))
         if not is_changed:
@@ -60,6 +58,6 @@ def simplify_for_tpu(module: ModuleOp) -> None:
 
 
 def _erase_dead_ops(ops: Iterable[Operation], changes: Changes) -> None:
-    for op in dead_ops(op for op in ops if changes.dead.take(op)).values():
+    for op in dead_ops(changes.dead.taken(ops)).values():
         if op.parent is not None:
             changes.erase(op)

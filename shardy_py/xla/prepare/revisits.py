@@ -1,7 +1,7 @@
 """The ops that simplifications look at: each once, and again where a change may concern it.
 
     changes = Changes()
-    changes.folds.take(op)     True: the op is new to the folds, or something that they read changed since
+    changes.folds.taken(ops)   those that are new to the folds, or read something that changed since
     changes.erase(op)          notes the users of what the op reads, too, if they are the only ones left
 
 A simplification reads an op, what makes its operands, the operands of those, and how often operands are
@@ -11,7 +11,7 @@ simplifications, and their order (`for_tpu.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from functools import lru_cache
 
@@ -36,18 +36,19 @@ class Revisits:
     seen: dict[int, Operation] = field(default_factory=dict[int, Operation])
     due: set[int] = field(default_factory=set[int])
 
-    def take(self, op: Operation) -> bool:
-        """Returns whether to look at an op now, which counts as done then."""
-        key = id(op)
-        if key not in self.seen:
-            self.seen[key] = op
-            return True
-        if key not in self.due:
-            return False
-        self.due.remove(key)
-        if self.is_deep and _is_read_through(op.__class__):
-            self.due.update(id(use.operation) for result in op.results for use in result.uses)
-        return True
+    def taken(self, ops: Iterable[Operation]) -> Iterator[Operation]:
+        """Those of the ops to look at, each noted as done before it is."""
+        seen, due = self.seen, self.due
+        for op in ops:
+            key = id(op)
+            if key not in seen:
+                seen[key] = op
+                yield op
+            elif key in due:
+                due.remove(key)
+                if self.is_deep and _is_read_through(op.__class__):
+                    due.update(id(use.operation) for result in op.results for use in result.uses)
+                yield op
 
     def note(self, op: Operation) -> None:
         """Notes that an op reads something else. What is new was noted when its users became such."""
@@ -78,8 +79,9 @@ class Changes:
 
     def erase(self, op: Operation) -> None:
         """Erases an op without uses."""
-        readers = ir.walk_pre_order(op) if op.regions else (op,)
-        values, around = [value for reader in readers for value in operands_of(reader)], _around(op)
+        values, around = operands_of(op), _around(op)
+        if op.regions:
+            values = [value for reader in ir.walk_pre_order(op) for value in operands_of(reader)]
         ir.erase(op)
         self._erased.append(op)
         for value in values:

@@ -41,8 +41,8 @@ class SunkForms:
 
     def sink(self, ops: Iterable[Operation]) -> bool:
         """Puts the forms that these ops read after them; returns whether any was."""
-        take, splats = self._changes.sinks.take, self._splats
-        for op in (op for op in ops if take(op)):
+        splats = self._splats
+        for op in self._changes.sinks.taken(ops):
             if _form_of_operands(op, splats) is not None:
                 self._reading.add(id(op))
             else:
@@ -55,7 +55,7 @@ class SunkForms:
         return is_changed
 
     def _sunk(self, op: Operation) -> Operation:
-        """Replaces an op by one on values before their form, and that form of its result: returns this one."""
+        """Replaces an op by one on values before their form, and that form of the result; returns it."""
         form = _form_of_operands(op, self._splats)
         assert form is not None
         before = OtherForm.of(form, self._splats, is_inverse=True)
