@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
+from functools import reduce
 from heapq import heapify, heappop, heappush
 from math import ceil
+from operator import add
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
@@ -90,7 +92,8 @@ class KernelFusion:
                 kernel.members, kernel.rows = set(each.members), True
         self.returned = set(graph.results)
         self.users: list[set[int]] = [set() for _ in range(count)]
-        self.pairs: list[dict[int, float]] = [{} for _ in range(count)]
+        self.gains: list[dict[int, float]] = [{} for _ in range(count)]
+        """By op the time that each kernel saves which it is computed in, where that is known."""
         for number in range(count - 1, -1, -1):
             kernel = self.kernels[number]
             if kernel is not None and not self.users[number] and number not in self.returned:
@@ -156,10 +159,10 @@ class KernelFusion:
         self.users[number] = set()
         self.kernels[number] = None
         for each in consumers:
-            self.pairs[each].clear()
+            self.gains[each].clear()
             kernel = self.kernels[each]
             for value in () if kernel is None else kernel.reads:
-                self.pairs[value].pop(each, None)
+                self.gains[value].pop(each, None)
         return changed
 
     def _measure(self, kernel: Kernel) -> None:
@@ -260,21 +263,16 @@ class KernelFusion:
         users = self.users[number]
         if producer is None or not users or number in self.returned:
             return -1.0
-        saved = LAUNCH + producer.time
-        known = self.pairs[number]
-        for each in users:
-            consumer = self.kernels[each]
-            # A pair with a known time could be one before, and neither has changed.
-            if consumer is None or (each not in known and not self._can(producer, consumer)):
+        gains = self.gains[number]
+        # Of most users the gain is known: they could be one kernel with it before, and neither has changed.
+        consumers = {each: self.kernels[each] for each in users.difference(gains)}
+        for consumer in consumers.values():
+            if consumer is None or not self._can(producer, consumer):
                 return -1.0
-        for each in users:
-            consumer = self.kernels[each]
+        for each, consumer in consumers.items():
             assert consumer is not None
-            time = known.get(each)
-            if time is None:
-                time = known[each] = self._together(producer, consumer)
-            saved += consumer.time - time
-        return saved
+            gains[each] = consumer.time - self._together(producer, consumer)
+        return reduce(add, map(gains.__getitem__, users), LAUNCH + producer.time)
 
     def _can(self, producer: Kernel, consumer: Kernel) -> bool:
         """True if two kernels can be one."""
