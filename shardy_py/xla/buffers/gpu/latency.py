@@ -22,6 +22,7 @@ from shardy_py.xla.spmd.program import Name
 
 _STEP = 1.0
 """Microseconds between two ops that need each other."""
+_NEVER = float("inf")
 
 
 class Timed(NamedTuple):
@@ -45,7 +46,8 @@ class _Scheduler:
     """Schedules nodes: events, and the ends of collectives.
 
     ends: by event. before, after: the nodes that each needs, and that need it. depth: the most latency of the
-    collectives on a way to a node.
+    collectives on a way to a node. locks: whether it makes no end ready. frees: how many nodes wait for it
+    alone.
     """
 
     def __init__(self, events: Sequence[Timed]) -> None:
@@ -65,9 +67,11 @@ class _Scheduler:
         self.is_start = [n in self.ends and not end for n, end in self.nodes]
         self.place = [number + (0.5 if end else 0.0) for number, end in self.nodes]
         self.depth = self._depths()
-        self.unlocks = [
-            any(self.is_end[each] for each in self.before[node]) for node in range(len(self.nodes))
+        self.cost = [_STEP if end or n in self.ends else events[n].cost for n, end in self.nodes]
+        self.locks = [
+            not any(self.is_end[each] for each in self.before[node]) for node in range(len(self.nodes))
         ]
+        self.frees = [sum([len(self.after[each]) == 1 for each in before]) for before in self.before]
 
     def _link(self, first: int, second: int) -> None:
         self.before[second].append(first)
@@ -95,18 +99,17 @@ class _Scheduler:
             latest = ready.reach(now)
             blocked = running and ready.ends > 0
             able = ready.first(now, with_ends=not running)
-            times = ready.times
-            keys = {each: self._key(each, times[each], now, latest, waiting, blocked) for each in able}
-            node = min(able, key=keys.__getitem__)
-            event = self.events[self.nodes[node][0]]
-            began[node] = max(now, times[node])
-            now = began[node] + (_STEP if self.is_end[node] or self.is_start[node] else event.cost)
+            node = self._least(able, None if latest is None else latest - now, blocked=blocked)
+            began[node] = max(now, ready.times[node])
+            now = began[node] + self.cost[node]
             ready.take(node)
             order.append(node)
             running = self.is_end[node] or (running and not self.is_start[node])
             for each in self.before[node]:
                 waiting[each] -= 1
-                if waiting[each] == 0:
+                if waiting[each] == 1:
+                    self.frees[next(user for user in self.after[each] if user not in began)] += 1
+                elif waiting[each] == 0:
                     steps = (began[user] + self._latency(each, user) for user in self.after[each])
                     ready.add(each, max(now, *steps))
         return [self.nodes[node] for node in reversed(order)]
@@ -115,26 +118,27 @@ class _Scheduler:
         is_pair = self.is_start[node] and self.is_end[user]
         return self.events[self.nodes[node][0]].latency if is_pair else _STEP
 
-    def _key(
-        self, node: int, time: float, now: float, latest: float | None, waiting: Sequence[int], blocked: bool
-    ) -> tuple[float, ...]:
-        """The key of a node: the least goes first."""
-        starts = self.is_start[node]
-        waste = 0.0
-        if latest is not None:
-            cost = _STEP if starts or self.is_end[node] else self.events[self.nodes[node][0]].cost
-            waste = float("inf") if starts else abs(latest - now - cost)
-        return (
-            not self.is_end[node],
-            max(time - now, 0.0),
-            starts and self.depth[node] == 0 and not blocked,
-            not (starts and blocked),
-            -self.depth[node],
-            waste,
-            not self.unlocks[node],
-            -sum([waiting[each] == 1 for each in self.before[node]]),
-            -self.place[node],
-        )
+    def _least(self, nodes: Iterable[int], left: float | None, *, blocked: bool) -> int:
+        """The node that goes first of those that may begin at one time, all ends or none.
+
+        left: the time until another node may begin. blocked: whether an end waits for the one that runs.
+        """
+        is_start, depth, cost = self.is_start, self.depth, self.cost
+        locks, frees, place = self.locks, self.frees, self.place
+        keys = [
+            (
+                is_start[n] and not blocked and depth[n] == 0,
+                not (is_start[n] and blocked),
+                -depth[n],
+                0.0 if left is None else _NEVER if is_start[n] else abs(left - cost[n]),
+                locks[n],
+                -frees[n],
+                -place[n],
+                n,
+            )
+            for n in nodes
+        ]
+        return min(keys)[-1]
 
 
 class _Ready:
