@@ -97,11 +97,13 @@ def _is_form(value: SSAValue) -> bool:
 
 def _form_of_operands(op: Operation, splats: folding.Splats) -> Operation | None:
     """The form in which an elementwise op reads all that has a shape of its own; None: not in one form."""
+    operands = operands_of(op)
+    if not any(type(value) is OpResult and value.op.name in _FORMS for value in operands):
+        return None  # as for nearly all
     if len(op.results) != 1 or op.regions or SHARDING in op.attributes:
         return None
     if not TABLE[op.name].is_elementwise or not is_dead_when_unused(op) or not folding.is_static(*op.results):
         return None
-    operands = operands_of(op)
     forms = [maker for value in operands if _is_form(value) and (maker := ir.owning_op(value)) is not None]
     sizes = folding.sizes_of(op.results[0])
     if not forms or any(folding.sizes_of(form.results[0]) != sizes for form in forms):
