@@ -113,4 +113,4 @@ def _around(op: Operation) -> Operation | None:
 
 @lru_cache(maxsize=4096)
 def _is_read_through(op_class: type[Operation]) -> bool:
-    return TABLE[op_class.name].is_elementwise
+    return bool(TABLE[op_class.name].is_elementwise)
