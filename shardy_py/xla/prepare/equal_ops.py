@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from functools import cached_property, lru_cache
 
-from xdsl.ir import Block, Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
 
+from shardy_py.mlir import ir
+from shardy_py.mlir.cloning import clone, shell_of
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.mlir.holders import SHARDING
 from shardy_py.mlir.ir import operands_of, type_of
 from shardy_py.mlir.numbering import number_of
 from shardy_py.ops import TABLE, Control
+from shardy_py.propagation.graph.liveness import dead_ops
 from shardy_py.xla.prepare.revisits import Changes
 
 _IDENTITIES = ("sdy.", "func.")
@@ -30,6 +34,34 @@ class EqualOps:
         """By block, its ops by keys; None for one whose ops are not merged. What has changed since is still
         there, by keys that no op has now."""
 
+    def copied(self, module: ModuleOp) -> ModuleOp:
+        """Returns a copy of a module without dead ops, and with one of each set of equal ops.
+
+        Those with regions are not compared yet.
+        """
+        dead = dead_ops(ir.ops_in(module))
+        seen = self._changes.merges.seen
+
+        def make(op: Operation, operands: list[SSAValue] | tuple[()], into: Block) -> Operation | None:
+            if id(op) in dead:
+                return None
+            if op.regions or not _may_merge(op) or (alike := self._alike_in(into)) is None:
+                return shell_of(op, operands, into)
+            known = alike.setdefault(_key(op, operands), [])
+            if not known:
+                copy = shell_of(op, operands, into)
+                known.append(copy)
+                seen[id(copy)] = copy
+            return known[0]
+
+        return clone(module, {}, make)
+
+    def _alike_in(self, block: Block) -> dict[Hashable, list[Operation]] | None:
+        key = id(block)
+        if key not in self._blocks:
+            self._blocks[key] = {} if _is_merged_in(block) else None
+        return self._blocks[key]
+
     def merge(self, ops: Iterable[Operation]) -> bool:
         """Keeps the first of each set of equal ones among all ops, in order; returns if any was erased."""
         is_changed = False
@@ -38,13 +70,10 @@ class EqualOps:
             block = op.parent
             if block is None or not _may_merge(op):
                 continue
-            key = id(block)
-            if key not in self._blocks:
-                self._blocks[key] = {} if _is_merged_in(block) else None
-            alike = self._blocks[key]
+            alike = self._alike_in(block)
             if alike is not None:
-                own = places.get(key) or places.setdefault(key, _Places(block))
-                is_changed |= self._merge(op, alike.setdefault(_key(op), []), own)
+                own = places.get(id(block)) or places.setdefault(id(block), _Places(block))
+                is_changed |= self._merge(op, alike.setdefault(_key(op, operands_of(op)), []), own)
         return is_changed
 
     def _merge(self, op: Operation, known: list[Operation], places: _Places) -> bool:
@@ -90,11 +119,11 @@ def _is_merged_in(block: Block) -> bool:
     return True
 
 
-def _key(op: Operation) -> Hashable:
+def _key(op: Operation, operands: Iterable[SSAValue]) -> Hashable:
     properties = op.properties
     return (
         op.__class__,
-        *map(id, operands_of(op)),
+        *map(id, operands),
         *[number_of(type_of(value)) for value in op.results],
         *[(name, number_of(properties[name])) for name in sorted(properties)],
     )

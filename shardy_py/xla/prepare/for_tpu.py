@@ -1,6 +1,6 @@
 """The program as XLA:TPU simplifies it before it propagates shardings, unlike XLA:CPU and XLA:GPU.
 
-    simplify_for_tpu(module)        in place, after `xla-before-propagation-pipeline`
+    simplified_for_tpu(module)      a copy, after `xla-before-propagation-pipeline`
 
 What it sends follows from the shardings of that program: a table that is read as it is, not transposed first,
 gets another one. Known from dumps of XLA:TPU's passes: simplification-1 (cse, algsimp, dce),
@@ -35,14 +35,15 @@ _ROUNDS = 8
 _FOLDS = {name: (*FOLDS.get(name, ()), *TPU_FOLDS.get(name, ())) for name in {*FOLDS, *TPU_FOLDS}}
 
 
-def simplify_for_tpu(module: ModuleOp) -> None:
-    """Simplifies a program without calls in place."""
+def simplified_for_tpu(module: ModuleOp) -> ModuleOp:
+    """Returns a simplified copy of a program without calls."""
+    changes, splats = Changes(), Splats()
+    equal, sunk = EqualOps(changes), SunkForms(changes, splats)
+    module = equal.copied(module)
     for op in ir.find_ops(module, TopKOp.name):
         found = sorted_selection(op)
         for old, new in zip(op.results, found or op.results, strict=True):
             ir.replace_uses(old, new)
-    changes, splats = Changes(), Splats()
-    equal, sunk = EqualOps(changes), SunkForms(changes, splats)
     folded = {name for name, row in TABLE.items() if row.is_folded or row.moves_elements} | _FOLDS.keys()
     for _ in range(_ROUNDS):
         ops = ir.ops_in(module)
@@ -55,6 +56,7 @@ def simplify_for_tpu(module: ModuleOp) -> None:
             break
     _erase_dead_ops(ir.ops_in(module), changes)
     changes.end()
+    return module
 
 
 def _erase_dead_ops(ops: Iterable[Operation], changes: Changes) -> None:
