@@ -27,7 +27,6 @@ from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.beside_vmem import addresses, bytes_apart, bytes_beside, may_be_beside
 from shardy_py.xla.buffers.chips import fits_in_vmem, fusions_in_vmem, values_in_vmem
-from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.on_chips import by_step, chip_block
 from shardy_py.xla.buffers.packing import Buffer
@@ -165,6 +164,8 @@ def _estimated(
     names = [None if number is None else block.arguments[number].name for number in carried]
     is_gpu = chip is not None and chip.compiler == "gpu"
     if on_chip is not None and is_gpu and (program.is_planned or not plan.sent):
+        from shardy_py.xla.buffers.gpu.memory import GpuComputation  # many modules, needed for GPUs only
+
         computation = GpuComputation(on_chip.plan(function).body, limits=on_chip.compiler.limits)
         given_names = [None if number is None else computation.graph.arguments[number] for number in carried]
         assignment = computation.assignment(results, given_names)
