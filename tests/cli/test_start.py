@@ -37,6 +37,12 @@ FRAMEWORKS = {"jax", "torch", "pandas", "scipy", "networkx", "rich"}
             NETWORK | PROCESSES | COMPUTED | FRAMEWORKS,
         ),
         (".check", ["examples/mlp.mlir"], 570, NETWORK | PROCESSES | FRAMEWORKS),
+        (
+            ".check",
+            ["examples/mlp.mlir", "--as-written"],
+            570,
+            NETWORK | PROCESSES | COMPUTED | FRAMEWORKS,
+        ),
         (".diff", ["examples/mlp.mlir", "examples/mlp.mlir"], 455, NETWORK | PROCESSES | FRAMEWORKS),
         (".check", ["--help"], 80, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"xdsl"}),
         (".compare", ["--help"], 60, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"xdsl"}),
@@ -45,7 +51,14 @@ FRAMEWORKS = {"jax", "torch", "pandas", "scipy", "networkx", "rich"}
         (".hlo_indexing", ["--help"], 60, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"xdsl"}),
         (".layout", ["f32[3,5]{1,0:T(2,2)}"], 70, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"xdsl"}),
     ],
-    ids=["sdy-opt", "sdy-check", "sdy-diff", *(f"help-{n}" for n in range(5)), "hlo-layout"],
+    ids=[
+        "sdy-opt",
+        "sdy-check",
+        "sdy-check-as-written",
+        "sdy-diff",
+        *(f"help-{n}" for n in range(5)),
+        "hlo-layout",
+    ],
 )
 def test_modules_of_a_small_program(
     root: Path, command: str, arguments: list[str], most: int, none_of: set[str]
