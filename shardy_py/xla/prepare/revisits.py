@@ -37,7 +37,7 @@ class Revisits:
     due: set[int] = field(default_factory=set[int])
 
     def taken(self, ops: Iterable[Operation]) -> Iterator[Operation]:
-        """Those of the ops to look at, each noted as done before it is."""
+        """Returns those of the ops to look at, in order; each counts as done before it is yielded."""
         seen, due = self.seen, self.due
         for op in ops:
             key = id(op)
