@@ -103,13 +103,11 @@ class Forecasts:
         is_past = source.taken.is_past_steps or source is self._result.program
         return spmd_program(module, table=table, again=None if is_past else self._changed_first)
 
-    def _changed_first(self, change: Callable[[ModuleOp], None]) -> ModuleOp:
-        """The source propagated after a change of it."""
+    def _changed_first(self, changed: Callable[[ModuleOp], ModuleOp]) -> ModuleOp:
+        """The propagated program of what is made of the source, a copy."""
         source = self._result.source
-        changed = source.copy()
-        change(changed.module)
-        made = Program(changed.module, source.sources.roots, source.taken)
-        return self._result.again(made, record=False).program.module
+        made = Program(changed(source.module), source.sources.roots, source.taken)
+        return self._result.again(made, record=False, in_place=True).program.module
 
     @cached_property
     def by_shardy(self) -> SpmdProgram:

@@ -13,7 +13,7 @@ Not here: the passes (`passes/pipelines.py`), the one that truncates annotations
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ from shardy_py.base.errors import Diagnostic, ShardyError, collected_warnings
 from shardy_py.base.progress import progress as progress_of
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
+from shardy_py.mlir import ir
 from shardy_py.mlir.holders import attribute_list_shardings
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import function_name, functions_of
@@ -138,7 +139,26 @@ def propagate(
         return _propagated(program, options, has_record=record, shows_progress=progress)
 
 
-def _propagated(program: Program, options: Options, *, has_record: bool, shows_progress: bool) -> Result:
+def propagating(options: Options, *, shows_progress: bool = True) -> Callable[..., Result]:
+    """Returns a function that propagates programs with these options, for `Result.again`.
+
+    It leaves no files, whatever the options are. With `in_place` it changes the program that it is given,
+    which saves a copy of one that is needed no longer.
+    """
+    options = replace(options, dump_directory="")
+
+    def again(changed: Program, *, record: bool = True, in_place: bool = False) -> Result:
+        if not in_place:
+            return propagate(changed, options, record=record, progress=shows_progress and record)
+        with releases.of(changed.release):
+            return _propagated(changed, options, has_record=record, shows_progress=False, in_place=True)
+
+    return again
+
+
+def _propagated(
+    program: Program, options: Options, *, has_record: bool, shows_progress: bool, in_place: bool = False
+) -> Result:
     calls = options.passes()
     with (
         without_collection(),
@@ -146,21 +166,18 @@ def _propagated(program: Program, options: Options, *, has_record: bool, shows_p
         recording() if has_record else nullcontext() as kept,
         progress_of(len(calls), shown=shows_progress) as begin,
     ):
-        copy = program.copy()
+        if in_place:
+            ir.renew_uses(program.module)
+        copy = program if in_place else program.copy()
         run_passes(copy.module, calls, verify="never", observers=(progress_observer(begin),))
     truncated = truncation_warnings(program) if options.update_non_divisible_input_output_shardings else ()
     result = Program(copy.module, program.sources.roots, program.taken)
     result.origin = copy.origin
-
-    def again(changed: Program, *, record: bool = True) -> Result:
-        undumped = replace(options, dump_directory="")
-        return propagate(changed, undumped, record=record, progress=shows_progress and record)
-
     return Result(
         program=result,
         source=program,
         warnings=(*truncated, *warnings),
         record=kept,
-        again=again,
+        again=propagating(options, shows_progress=shows_progress),
         options=options,
     )

@@ -34,7 +34,8 @@ class Propagated:
     """A propagated program with the one it was made from.
 
     program: with all shardings. source: before propagation. warnings: those of the passes.
-    again: propagates another program with the same options, and a record unless `record=False`.
+    again: propagates another program with the same options, and a record unless `record=False`; a copy of it
+        unless `in_place=True`.
     record: the changes of shardings by the passes; None if it was not requested.
     options: of propagation; None: the program was not propagated here.
     """

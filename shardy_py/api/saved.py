@@ -174,12 +174,12 @@ def _propagated(source: Program, options: Mapping[str, object] | None, *, is_rec
 
 def _kept(source: Program, program: Program, again: Result | None, file: str) -> Result:
     """Returns the saved result without a record; propagated `again` it is different, or cannot be."""
-    from shardy_py.api.propagate import propagate
+    from shardy_py.api.propagate import Options, propagating
     from shardy_py.api.result import Result
 
     warnings = () if again is None else (Diagnostic(f"{file}: {_OTHER_SHARDINGS}", severity="warning"),)
     if source.text(debuginfo=True) == program.text(debuginfo=True):
         source = program
-    repeat = propagate if again is None else again.again
+    repeat = propagating(Options()) if again is None else again.again
     options = None if again is None else again.options
     return Result(program, source, warnings, repeat, options=options)

@@ -21,9 +21,6 @@ AnyArray = np.ndarray[Any, np.dtype[Any]]
 AnyDtype = np.dtype[Any]
 """An element type of numpy, or of `ml_dtypes`."""
 
-MOST_DIMENSIONS = 48
-"""The most of a tensor that is computed on or tiled: numpy has 64, and lanes and parts need some."""
-
 
 class Ufunc(Protocol):
     """A ufunc of numpy that combines two arrays, or an object with its methods, such as a sum in a field."""

@@ -37,4 +37,7 @@ if TYPE_CHECKING:
 else:
     np = DeferredModule("numpy")
 
-__all__ = ["DeferredModule", "np"]
+MOST_DIMENSIONS = 48
+"""The most of a tensor that is computed on or tiled: numpy has 64, and lanes and parts need some."""
+
+__all__ = ["MOST_DIMENSIONS", "DeferredModule", "np"]

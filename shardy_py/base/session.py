@@ -206,8 +206,11 @@ class _OldGeneration:
         gc.freeze()
         gc.unfreeze()
         # A call that made little leaves the collection to one that makes much, unless there is none.
-        if self._entered > self._bound * (1 if made * 4 > self._bound else 2):
-            self._collect()
+        bound = self._bound * (1 if made * 4 > self._bound else 2)
+        if self._entered > bound:
+            self._entered = _alive() - self._alive  # without those that have died since they entered
+            if self._entered > bound:
+                self._collect()
 
     def _collect(self) -> None:
         gc.collect()

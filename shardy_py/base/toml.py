@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 
@@ -42,6 +41,8 @@ class TomlPlace:
 
 def toml_values(text: str, file: str) -> Mapping[str, object]:
     """Returns the values of a TOML text. Raises `ShardyError` at the place of what is not TOML."""
+    import tomllib  # takes longer to import than most commands need for a setting
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -17,8 +17,8 @@ from shardy_py.check.rules import RULES
 from shardy_py.check.texts import group_text
 
 _NAMES = {row.code: row.name for row in RULES}
-_INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML cannot have."""
+_INVALID = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+"""Characters that XML cannot have; compiled when a document is written."""
 # The standard library's escapes import its HTTP client.
 _IN_TEXT = {ord(each): f"&{name};" for each, name in (("&", "amp"), ("<", "lt"), (">", "gt"))}
 _IN_VALUE = _IN_TEXT | {ord('"'): "&quot;"} | {ord(each): f"&#{ord(each)};" for each in "\t\n\r"}
@@ -89,8 +89,8 @@ def _counts(counts: Sequence[int]) -> str:
 
 
 def _text(text: str) -> str:
-    return _INVALID.sub("?", text).translate(_IN_TEXT)
+    return re.sub(_INVALID, "?", text).translate(_IN_TEXT)
 
 
 def _quoted(text: str) -> str:
-    return f'"{_INVALID.sub("?", text).translate(_IN_VALUE)}"'
+    return f'"{re.sub(_INVALID, "?", text).translate(_IN_VALUE)}"'

@@ -118,7 +118,7 @@ def _program(
     """The values of a program, propagated if requested, and its costs; calls `begin` for three steps."""
     from shardy_py.api import pipeline
     from shardy_py.indexing.layout.formats import TARGETS
-    from shardy_py.mlir.cloning import clone
+    from shardy_py.mlir.ir import renew_uses
     from shardy_py.mlir.movements import recorded
     from shardy_py.mlir.value_table import ValueTable
     from shardy_py.report.communication.of_program import communication, sending_program
@@ -137,11 +137,11 @@ def _program(
     def propagated(module: ModuleOp) -> ModuleOp:
         return pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
 
-    def again(change: Callable[[ModuleOp], None]) -> ModuleOp:
+    def again(changed: Callable[[ModuleOp], ModuleOp]) -> ModuleOp:
         assert given is not None
-        changed = clone(given, {})
-        change(changed)
-        return propagated(changed)
+        module = changed(given)
+        renew_uses(module)
+        return propagated(module)
 
     with recorded() as events:
         if options.propagate:

@@ -46,12 +46,15 @@ def result_of(after: ModuleOp, before: BeforePasses, record: Record | None, take
     """Returns the run as a result, which propagates edited programs by the same passes."""
     from shardy_py.api import Program, Result
     from shardy_py.base.source_files import default_roots
+    from shardy_py.mlir.ir import renew_uses
     from shardy_py.passes.runner import recording, run_passes
 
     roots = default_roots(before.file)
 
-    def again(changed: Program, *, record: bool = True) -> Result:
-        copy = changed.copy()
+    def again(changed: Program, *, record: bool = True, in_place: bool = False) -> Result:
+        if in_place:
+            renew_uses(changed.module)
+        copy = changed if in_place else changed.copy()
         with recording() if record else nullcontext() as kept:
             run_passes(copy.module, before.calls, verify="never")
         made = Program(copy.module, roots, taken)

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 from functools import partial
 from itertools import count
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-from numpy.typing import NDArray
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, i32, i64
 from xdsl.ir import Attribute
 
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
 from shardy_py.mlir import ir
@@ -27,6 +26,9 @@ from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.reshard.device_groups import digits, shard_indices, table_indices
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import Axes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _UI32 = IntegerType(32, Signedness.UNSIGNED)
 

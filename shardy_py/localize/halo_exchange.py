@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from functools import partial
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from xdsl.ir import Attribute, Block, Operation, Region
 
+from shardy_py.base.deferred import np
 from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.halo import Exchange, shifted_pairs
 from shardy_py.localize.arithmetic.windows import Start
@@ -32,6 +32,9 @@ from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import Axes, total_size
 from shardy_py.sharding.slices import axis_stride
 from shardy_py.sharding.tensor_sharding import without_manual_axes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)

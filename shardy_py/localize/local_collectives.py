@@ -14,10 +14,10 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import ShapedType
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.device_ids import table_entry
 from shardy_py.localize.localizer import Localizer, Site, replace_result

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from xdsl.ir import Operation
 
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.localize.device_ids import id_for_tables, table_entry
 from shardy_py.localize.identities import identity, identity_data

@@ -8,10 +8,10 @@ Our own partitioner makes the bits of the whole program (`random_parts.py`).
 
 from __future__ import annotations
 
-import numpy as np
 from xdsl.dialects.builtin import i1
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.deferred import np
 from shardy_py.localize.device_ids import id_for_tables
 from shardy_py.localize.local_collectives import reduced
 from shardy_py.localize.localizer import Localizer, Site, forget_sharding, renewed

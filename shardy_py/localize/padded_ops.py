@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import cast
 
-import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.arithmetic.masks import Fill, Mask, Masks, convolution_masks, reduce_masks
 from shardy_py.localize.padded_indices import clamped, limited

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
 from xdsl.ir import Operation
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.deferred import np
 from shardy_py.localize.arithmetic.halo import DimensionReads, is_wide, shardy_exchange, shifted_pairs
 from shardy_py.localize.halo_exchange import LocalBuilder, Manual, manual_computation, zero_of
 from shardy_py.localize.resolution import Resolution, cut_to, padded_high, parts_of

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import numpy as np
 from xdsl.ir import Operation
 
+from shardy_py.base.deferred import np
 from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.halo import Exchange, is_far, reshape_exchange
 from shardy_py.localize.fallbacks import warn_whole

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
-import numpy as np
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
+from shardy_py.base.deferred import np
 from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.slots import BufferSlot
 from shardy_py.localize.arithmetic.windows import Start, WindowExchange, WindowReads, window_exchange

@@ -55,3 +55,18 @@ def test_modules_of_a_small_program(
     loaded: list[str] = json.loads(run.stdout)
     assert none_of & {name.partition(".")[0] for name in loaded} == set()
     assert sum(name.startswith("shardy_py") for name in loaded) <= most
+
+
+def test_a_check_of_what_sends_nothing_computes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "program.mlir"
+    file.write_text("""
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  %0 = stablehlo.add %a, %a : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+""")
+    run = subprocess.run([sys.executable, "-c", CODE, ".check", str(file)], capture_output=True, timeout=60)
+    loaded: list[str] = json.loads(run.stdout)
+    assert "shardy_py.localize.facet" in loaded
+    assert not COMPUTED & {name.partition(".")[0] for name in loaded}

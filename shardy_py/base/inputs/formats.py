@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from io import BytesIO
-from zipfile import BadZipFile, ZipFile
 
 from shardy_py.base.bytecode import exported_module, is_bytecode
 from shardy_py.base.errors import ShardyError
@@ -150,6 +149,8 @@ def is_torch_export(data: bytes) -> bool:
 
 def _names(data: bytes) -> list[str]:
     """The names of the files in a zip archive; none if it is damaged."""
+    from zipfile import BadZipFile, ZipFile  # takes longer to import than most files to read
+
     try:
         with ZipFile(BytesIO(data)) as archive:
             return archive.namelist()[:_MOST_ENTRIES]

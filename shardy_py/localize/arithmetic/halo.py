@@ -15,18 +15,19 @@ here: the ops (`localize/halo_exchange.py`).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from shardy_py.base.deferred import np
 from shardy_py.base.records import dataclass
 from shardy_py.reshard.device_groups import device_ids
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import Axes, total_size
 from shardy_py.sharding.slices import axis_index, listed, positions_along
 
-Integers = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Integers: TypeAlias = "NDArray[np.int64]"
 
 
 class Piece(NamedTuple):

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
+from shardy_py.base.deferred import np
 from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.halo import Integers
 from shardy_py.localize.arithmetic.windows import (

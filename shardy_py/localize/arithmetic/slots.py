@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
+from shardy_py.base.deferred import np
 from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.halo import Integers
 

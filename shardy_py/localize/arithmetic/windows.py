@@ -17,10 +17,9 @@ Not here: the exchanges of whole parts that Shardy makes (`halo.py`).
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from shardy_py.base.deferred import np
 from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.halo import Integers, Piece, SplitDimension, device_pairs
 from shardy_py.localize.arithmetic.slots import BufferSlot, elements_sent, slots_of
@@ -28,6 +27,9 @@ from shardy_py.ops.dimensions import Window
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import Axes
 from shardy_py.sharding.slices import listed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ELEMENT = Window(1)
 """A window of one element, in its place."""

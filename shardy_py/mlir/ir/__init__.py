@@ -9,7 +9,7 @@ calls. Ops built here equal those that xDSL builds: tests compare all fields, fo
   Fields are set one by one, so that CPython stores them in the object: as a dictionary they take twice the
   memory and time
 - names: `file_names`, `keep_file_name`, `copy_file_names`, `add_file_names`
-- changing: `set_type`, `set_uses`, `replace_uses`, `place_before`, `take_out`, `erase`
+- changing: `set_type`, `set_uses`, `renew_uses`, `replace_uses`, `place_before`, `take_out`, `erase`
 
 Uses of a value stay in MLIR's order (newest use first), because passes and propagation visit users in it. A
 walk reads the next operation before it yields, so the caller may erase or move the yielded operation, and no
@@ -20,6 +20,7 @@ from shardy_py.mlir.ir.building import append_arguments, attach_operands, build_
 from shardy_py.mlir.ir.changing import (
     OperandChanges,
     convert,
+    cut_off,
     erase,
     inline_region,
     operands_set_together,
@@ -28,6 +29,7 @@ from shardy_py.mlir.ir.changing import (
     place_at_end,
     place_at_start,
     place_before,
+    renew_uses,
     replace_operand,
     replace_uses,
     set_operands,
@@ -70,6 +72,7 @@ __all__ = [
     "build_operation",
     "convert",
     "copy_file_names",
+    "cut_off",
     "erase",
     "file_names",
     "find_ops",
@@ -91,6 +94,7 @@ __all__ = [
     "place_at_start",
     "place_before",
     "printed_names",
+    "renew_uses",
     "replace_operand",
     "replace_uses",
     "resume_parser",

@@ -12,6 +12,9 @@ from xdsl.ir.core import SSAValues
 from shardy_py.mlir.ir.file_names import add_file_names
 from shardy_py.mlir.ir.op_index import current_index
 from shardy_py.mlir.ir.reading import terminator_of
+from shardy_py.mlir.ir.walking import walked
+
+_NO_RESULTS = SSAValues[OpResult]()
 
 
 def set_type(value: SSAValue, type_: Attribute) -> None:
@@ -190,6 +193,25 @@ def set_uses(value: SSAValue, uses: Sequence[Use]) -> None:
         previous._next_use = None
 
 
+def renew_uses(root: Operation) -> None:
+    """Puts the uses of all values in `root` into the order that those of a copy of it have."""
+    ops = walked(root)
+    for op in ops:
+        for result in op.results:
+            result.first_use = None
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block._args:
+                    argument.first_use = None
+    for op in ops:
+        for value, use in zip(op._operands, op._operand_uses, strict=True):
+            first = value.first_use
+            use._prev_use, use._next_use = None, first
+            if first is not None:
+                first._prev_use = use
+            value.first_use = use
+
+
 def set_order(block: Block, ops: Sequence[Operation]) -> None:
     """Put the ops of `block`, all of which are given, into another order."""
     previous: Operation | None = None
@@ -235,3 +257,8 @@ def erase(op: Operation) -> None:
     for operand, use in zip(op._operands, op._operand_uses, strict=True):
         operand.remove_use(use)
     op._operand_uses = ()
+
+
+def cut_off(op: Operation) -> None:
+    """Takes its results, which refer to it, from an erased op, so that it is freed without the collector."""
+    op.results = _NO_RESULTS

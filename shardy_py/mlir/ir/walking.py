@@ -69,7 +69,7 @@ def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) ->
         known = index.found(root, classes)
         if known is not None:
             return known
-    ops = _walked(root)
+    ops = walked(root)
     kinds = [*map(type, ops)]
     wanted = {op_class for op_class, op in dict(zip(kinds, ops, strict=True)).items() if is_wanted(op)}
     return [*compress(ops, map(wanted.__contains__, kinds))]
@@ -82,7 +82,7 @@ def ops_in(root: Operation) -> list[Operation]:
     """
     index = current_index()
     known = None if index is None else index.all_in(root)
-    return _walked(root) if known is None else known
+    return walked(root) if known is None else known
 
 
 def _outermost(op: Operation) -> Operation:
@@ -91,7 +91,8 @@ def _outermost(op: Operation) -> Operation:
     return op
 
 
-def _walked(root: Operation) -> list[Operation]:
+def walked(root: Operation) -> list[Operation]:
+    """The operations in `root`, in program order, each before its nested operations, by a new walk."""
     found: list[Operation] = []
     add = found.append
     stack = first_ops(root)

@@ -16,7 +16,8 @@ from math import prod
 
 import numpy as np
 
-from shardy_py.base.arrays import MOST_DIMENSIONS, AnyDtype
+from shardy_py.base.arrays import AnyDtype
+from shardy_py.base.deferred import MOST_DIMENSIONS
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.lanes import Array, Compute, behind_lanes, dtype_of, in_lanes, lanes_of

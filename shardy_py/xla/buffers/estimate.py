@@ -22,11 +22,11 @@ from shardy_py.base.releases import of
 from shardy_py.hardware import Hardware
 from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
+from shardy_py.mlir.symbols import function_name
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.beside_vmem import addresses, bytes_apart, bytes_beside, may_be_beside
 from shardy_py.xla.buffers.chips import fits_in_vmem, flops_per_byte, fusions_in_vmem, values_in_vmem
-from shardy_py.xla.buffers.gpu.memory import GpuComputation
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.on_chips import by_step, chip_block
 from shardy_py.xla.buffers.packing import Buffer
@@ -165,6 +165,8 @@ def _estimated(
     names = [None if number is None else block.arguments[number].name for number in carried]
     is_gpu = chip is not None and chip.compiler == "gpu"
     if on_chip is not None and is_gpu and (program.is_planned or not plan.sent):
+        from shardy_py.xla.buffers.gpu.memory import GpuComputation  # many modules, needed for GPUs only
+
         computation = GpuComputation(on_chip.plan(function).body, limits=on_chip.compiler.limits)
         given_names = [None if number is None else computation.graph.arguments[number] for number in carried]
         assignment = computation.assignment(results, given_names)
@@ -175,10 +177,10 @@ def _estimated(
         # XLA:TPU counts what is free between buffers when most is alive beside the whole.
         held += max(0, held - sum(each.size for each in alive))
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
-    entries = program.values.by_value
+    entries, symbol = program.values.boundaries, function_name(function)
     live: list[LiveTensor] = []
-    for size, value in zip(sizes, function.args, strict=True):
-        entry = entries.get(id(value))
+    for number, size in enumerate(sizes):
+        entry = entries.get((symbol, "argument", number))
         if entry is not None and size:
             live.append(LiveTensor(size, str(entry), location_text(entry.location)))
     live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]

@@ -7,7 +7,7 @@ they are computed once. Reductions take elementwise producers of their operand. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -37,16 +37,16 @@ _MANY, _NONE = -1, -2
 class Fusion:
     """The model of fusion of steps, which are known by their numbers here.
 
-    sizes: of values. sent: for a step. results: that the program returns. kinds: of the records of steps.
-    reads: the stored names of what a step reads.
+    sizes: of values. sent: for each step. results: that the program returns. kinds: of the records of steps.
+    reads: for each step the stored names of what it reads.
     """
 
     steps: Sequence[PlannedOp]
     sizes: Mapping[Name, int]
-    sent: Callable[[PlannedOp], Sequence[Sent]]
+    sent: Sequence[Sequence[Sent]]
     results: Sequence[Name]
     kinds: StoringKinds
-    reads: Callable[[PlannedOp], Sequence[Name]]
+    reads: Sequence[Sequence[Name]]
     on_tpu: bool = False
 
     @cached_property
@@ -55,18 +55,10 @@ class Fusion:
         return [of(step.record) for step in self.steps]
 
     @cached_property
-    def _reads(self) -> list[Sequence[Name]]:
-        return [*map(self.reads, self.steps)]
-
-    @cached_property
-    def _sent(self) -> list[Sequence[Sent]]:
-        return [*map(self.sent, self.steps)]
-
-    @cached_property
     def _users(self) -> dict[Name, list[int]]:
         """The steps that read each value."""
         users: dict[Name, list[int]] = {}
-        for number, names in enumerate(self._reads):
+        for number, names in enumerate(self.reads):
             for name in names:
                 known = users.get(name)
                 if known is None:
@@ -79,7 +71,7 @@ class Fusion:
     def fused(self) -> set[Name]:
         """The values that are computed in their consumers."""
         steps, users, on_tpu = self.steps, self._users, self.on_tpu
-        kinds, sent, sizes = self._kinds, self._sent, self.sizes
+        kinds, sent, sizes = self._kinds, self.sent, self.sizes
         returned = set(self.results)
         found: set[Name] = set()
         broadcast = {
@@ -130,7 +122,7 @@ class Fusion:
         """The values that are computed with the product that they are made of, which nothing else reads."""
         found: set[Name] = set()
         users = self._users
-        for step, kind, names, sent in zip(self.steps, self._kinds, self._reads, self._sent, strict=True):
+        for step, kind, names, sent in zip(self.steps, self._kinds, self.reads, self.sent, strict=True):
             if len(step.results) != 1 or sent:
                 continue
             if kind.row.is_product or (
@@ -189,7 +181,7 @@ class Fusion:
         fused, users, sizes = self.fused, self._users, self.sizes
         inputs: dict[Name, Iterable[Name]] = {}
         kept = set[Name]()
-        for step, names in zip(self.steps, self._reads, strict=True):
+        for step, names in zip(self.steps, self.reads, strict=True):
             name = step.results[0] if step.results else None
             if name not in fused:
                 continue
@@ -239,7 +231,7 @@ class Fusion:
 
     def _group(self, number: int, makers: Mapping[Name, int]) -> FusedStep:
         """Depth first: in a chain of fused steps each is visited once."""
-        reads, steps = self._reads, self.steps
+        reads, steps = self.reads, self.steps
         own = dict.fromkeys(reads[number])
         if makers.keys().isdisjoint(own):
             return FusedStep([steps[number]], [*own], own)
@@ -265,7 +257,7 @@ class Fusion:
 
     def _beside_product(self, members: Sequence[int], needs: Collection[Name]) -> Collection[Name]:
         """The values that fused steps read and no product among them needs."""
-        kinds, reads = self._kinds, self._reads
+        kinds, reads = self._kinds, self.reads
         products = [number for number in members if kinds[number].row.is_product]
         if not products:
             return needs

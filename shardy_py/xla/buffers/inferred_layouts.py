@@ -8,7 +8,7 @@ xla/backends/cpu/ynn_support.cc.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.storing import StoringKind
@@ -20,25 +20,25 @@ Order = tuple[int, ...]
 class InferredLayouts:
     """The layouts of values that are not in order; steps are noted in theirs.
 
-    stored_name: the value that a name stands for.
+    alias: the value in whose memory another is.
     """
 
-    def __init__(self, stored_name: Callable[[Name], Name]) -> None:
+    def __init__(self, alias: Mapping[Name, Name]) -> None:
         """No value yet."""
         self._orders: dict[Name, Order] = {}
-        self._stored_name = stored_name
+        self._alias = alias
 
     def note(self, step: PlannedOp, kind: StoringKind) -> None:
         """Notes the layouts of the results of a step of a kind."""
         index = kind.row.keeps_layout_of
         type_ = step.record.results[0] if kind.is_transpose else None
         if type_ is not None:
-            given = self._orders.get(self._stored_name(step.operands[0]), tuple(range(type_.rank)))
+            given = self._orders.get(stored_name(self._alias, step.operands[0]), tuple(range(type_.rank)))
             self._put(step.results[0], transposed(type_, tuple(step.record.attributes["permutation"]), given))
         elif index is not None and self._orders:
             for position, name in enumerate(step.results):
                 source = step.operands[index if len(step.results) == 1 else position]
-                self._put(name, self._orders.get(self._stored_name(source), ()))
+                self._put(name, self._orders.get(stored_name(self._alias, source), ()))
 
     def _put(self, name: Name, order: Order) -> None:
         if order != tuple(range(len(order))):
@@ -46,7 +46,14 @@ class InferredLayouts:
 
     def is_in_order(self, name: Name) -> bool:
         """True if a value has its dimensions in order."""
-        return self._stored_name(name) not in self._orders
+        return stored_name(self._alias, name) not in self._orders
+
+
+def stored_name(alias: Mapping[Name, Name], name: Name) -> Name:
+    """Returns the value whose memory holds a value."""
+    while name in alias:
+        name = alias[name]
+    return name
 
 
 def transposed(made: TensorType, permutation: Order, given: Order) -> Order:

@@ -25,7 +25,7 @@ from shardy_py.xla.buffers.host import host_events
 from shardy_py.xla.buffers.host_invariants import left_by, repeats
 from shardy_py.xla.buffers.host_program import HostProgram
 from shardy_py.xla.buffers.host_steps import HostSteps
-from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
+from shardy_py.xla.buffers.inferred_layouts import InferredLayouts, stored_name
 from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
@@ -89,7 +89,7 @@ class StoredBlock:
     """The ops on the host, once they are listed."""
 
     def __post_init__(self) -> None:
-        self._layouts = InferredLayouts(self.stored_name)
+        self._layouts = InferredLayouts(self.alias)
         for value in self.block.arguments:
             self._note(value.name, value.type, value.tiling)
         self._inline(self.block)
@@ -99,9 +99,7 @@ class StoredBlock:
 
     def stored_name(self, name: Name) -> Name:
         """The value whose memory holds a value."""
-        while name in self.alias:
-            name = self.alias[name]
-        return name
+        return stored_name(self.alias, name)
 
     def _inline(self, block: Block) -> None:
         """Lists steps; regions that always run once are part of the block around them."""
@@ -240,8 +238,8 @@ class StoredBlock:
     def _fusion(self) -> Fusion:
         """The fusion of the steps that are needed, on chips."""
         steps = [*reversed(self._needed()[1])]
-        reads, on_tpu = self._reads, self.setting.on_tpu
-        return Fusion(steps, self.sizes, self.sent_for, self.results, self.kinds, reads, on_tpu)
+        sent, reads = [*map(self.sent_for, steps)], [*map(self._reads, steps)]
+        return Fusion(steps, self.sizes, sent, self.results, self.kinds, reads, self.setting.on_tpu)
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.

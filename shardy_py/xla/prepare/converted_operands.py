@@ -9,8 +9,6 @@ in xla/hlo/transforms/simplifiers/algebraic_simplifier.cc.
 
 from __future__ import annotations
 
-from itertools import permutations
-
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.mlir.dialects import stablehlo
@@ -47,7 +45,8 @@ def _bits(value: SSAValue) -> int:
 
 def fold_product_by_predicate(op: Operation, splats: folding.Splats) -> SSAValue | None:
     """A product by a predicate as a number chooses between the other factor and zero."""
-    for value, other in permutations(operands_of(op)):
+    first, second = operands_of(op)
+    for value, other in ((first, second), (second, first)):
         convert = folding.producer(value, _CONVERT)
         if convert is None or str(element_of(operands_of(convert)[0])) != "i1":
             continue

@@ -32,6 +32,7 @@ from shardy_py.ops import TABLE
 from shardy_py.propagation.graph.liveness import dead_ops, is_dead
 from shardy_py.xla.prepare.folding import Fold, Splats, constant_before, narrowed
 from shardy_py.xla.prepare.folds import FOLDS
+from shardy_py.xla.prepare.revisits import Changes
 
 
 def fold(module: ModuleOp) -> None:
@@ -60,9 +61,15 @@ def fold(module: ModuleOp) -> None:
 
 
 def fold_each(
-    pending: Iterable[Operation], splats: Splats, folds: Mapping[str, Sequence[Fold]] = FOLDS
+    pending: Iterable[Operation],
+    splats: Splats,
+    folds: Mapping[str, Sequence[Fold]] = FOLDS,
+    changes: Changes | None = None,
 ) -> bool:
-    """Folds these ops, then the users of what has changed, until nothing changes; returns whether any did."""
+    """Folds these ops, then the users of what has changed, until nothing changes; returns whether any did.
+
+    changes: where these are noted.
+    """
     is_first, is_changed = True, False
     while pending:
         following: dict[int, Operation] = {}
@@ -72,7 +79,7 @@ def fold_each(
             for apply in folds.get(op.name, ()):
                 value = apply(op, splats)
                 if value is not None:
-                    _replace(op, value)
+                    _replace(op, value, changes)
                     is_changed = True
                     break
             else:
@@ -87,14 +94,18 @@ def fold_each(
     return is_changed
 
 
-def _replace(op: Operation, value: SSAValue) -> None:
+def _replace(op: Operation, value: SSAValue, changes: Changes | None) -> None:
     """Replaces `op` by `value` and erases operands that only `op` used."""
     producers = dict.fromkeys(operand.op for operand in ir.operands_of(op) if isinstance(operand, OpResult))
-    ir.replace_uses(op.results[0], value)
-    ir.erase(op)
+    erase = ir.erase if changes is None else changes.erase
+    if changes is None:
+        ir.replace_uses(op.results[0], value)
+        ir.erase(op)
+    else:
+        changes.replace(op, (value,))
     for producer in producers:
         if producer.parent is not None and is_dead(producer):
-            ir.erase(producer)
+            erase(producer)
 
 
 def _choose_branch(op: Operation, splats: Splats) -> list[Operation]:

@@ -40,6 +40,8 @@ def absorbing(number: int) -> folding.Fold:
     """Folds an integer op to the operand that is filled with `number`."""
 
     def apply(op: Operation, splats: folding.Splats) -> SSAValue | None:
+        if not is_integral(element_type_of(op.results[0].type)):  # as of most programs
+            return None
         return next((operand for operand in operands_of(op) if splats.integer(operand) == number), None)
 
     return apply

@@ -1,6 +1,6 @@
 """The program as XLA:TPU simplifies it before it propagates shardings, unlike XLA:CPU and XLA:GPU.
 
-    simplify_for_tpu(module)        in place, after `xla-before-propagation-pipeline`
+    simplified_for_tpu(module)      a copy, after `xla-before-propagation-pipeline`
 
 What it sends follows from the shardings of that program: a table that is read as it is, not transposed first,
 gets another one. Known from dumps of XLA:TPU's passes: simplification-1 (cse, algsimp, dce),
@@ -12,17 +12,22 @@ depend on them (`xla/targets/simplified.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects.chlo import TopKOp
 from shardy_py.ops import TABLE
-from shardy_py.xla.prepare.equal_ops import merge_equal_ops
-from shardy_py.xla.prepare.fold import erase_dead_ops, fold_each
+from shardy_py.propagation.graph.liveness import dead_ops
+from shardy_py.xla.prepare.equal_ops import EqualOps
+from shardy_py.xla.prepare.fold import fold_each
 from shardy_py.xla.prepare.folding import Splats
 from shardy_py.xla.prepare.folds import FOLDS
+from shardy_py.xla.prepare.revisits import Changes
 from shardy_py.xla.prepare.selection_sorts import sorted_selection
-from shardy_py.xla.prepare.sunk_forms import sink_forms
+from shardy_py.xla.prepare.sunk_forms import SunkForms
 from shardy_py.xla.prepare.tpu_folds import TPU_FOLDS
 
 _ROUNDS = 8
@@ -30,21 +35,31 @@ _ROUNDS = 8
 _FOLDS = {name: (*FOLDS.get(name, ()), *TPU_FOLDS.get(name, ())) for name in {*FOLDS, *TPU_FOLDS}}
 
 
-def simplify_for_tpu(module: ModuleOp) -> None:
-    """Simplifies a program without calls in place."""
+def simplified_for_tpu(module: ModuleOp) -> ModuleOp:
+    """Returns a simplified copy of a program without calls."""
+    changes, splats = Changes(), Splats()
+    equal, sunk = EqualOps(changes), SunkForms(changes, splats)
+    module = equal.copied(module)
     for op in ir.find_ops(module, TopKOp.name):
         found = sorted_selection(op)
         for old, new in zip(op.results, found or op.results, strict=True):
             ir.replace_uses(old, new)
-    splats = Splats()
+    folded = {name for name, row in TABLE.items() if row.is_folded or row.moves_elements} | _FOLDS.keys()
     for _ in range(_ROUNDS):
-        erase_dead_ops(module)
-        is_changed = False
-        for block in ir.blocks_of(module):
-            is_changed |= merge_equal_ops(block)
-        known = (name for name, row in TABLE.items() if row.is_folded or row.moves_elements)
-        is_changed |= fold_each(ir.find_ops(module, *_FOLDS, *known), splats, _FOLDS)
-        is_changed |= sink_forms(list(ir.walk_pre_order(module, include_root=False)), splats)
+        ops = ir.ops_in(module)
+        _erase_dead_ops(ops, changes)
+        is_changed = equal.merge(ops)
+        due = (op for op in changes.folds.taken(ops) if op.name in folded)
+        is_changed |= fold_each(due, splats, _FOLDS, changes)
+        is_changed |= sunk.sink(ir.ops_in(module))
         if not is_changed:
             break
-    erase_dead_ops(module)
+    _erase_dead_ops(ir.ops_in(module), changes)
+    changes.end()
+    return module
+
+
+def _erase_dead_ops(ops: Iterable[Operation], changes: Changes) -> None:
+    for op in dead_ops(changes.dead.taken(ops)).values():
+        if op.parent is not None:
+            changes.erase(op)

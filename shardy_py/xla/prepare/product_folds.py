@@ -22,7 +22,6 @@ from shardy_py.mlir.dialects.stablehlo.attributes import DotDimensionNumbersAttr
 from shardy_py.mlir.dialects.stablehlo.structs import DotDimensionNumbers
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.plain import plain
-from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, resized, shape_of
 from shardy_py.mlir.text.dense import element_size
 from shardy_py.ops.dimensions import DotDimensions
@@ -30,6 +29,7 @@ from shardy_py.xla.prepare import folding
 from shardy_py.xla.prepare.folds import TRANSPOSE
 
 PRODUCT = stablehlo.DotGeneralOp.name
+_NUMBERS = "dot_dimension_numbers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class _Side:
 
 
 def _sides(product: Operation) -> tuple[_Side, _Side]:
-    numbers = DotDimensions.of(record_of(product).attributes)
+    numbers = DotDimensions.of({_NUMBERS: plain(product.properties[_NUMBERS])})
     left, right = operands_of(product)
     (batch, other), (contracting, with_) = numbers.batching, numbers.contracting
     return _Side(left, batch, contracting), _Side(right, other, with_)
@@ -100,7 +100,7 @@ def _product(
 ) -> SSAValue:
     numbers = DotDimensionNumbers(left.batch, right.batch, left.contracting, right.contracting)
     attribute = DotDimensionNumbersAttr(numbers)
-    properties: dict[str, Attribute] = {**product.properties, "dot_dimension_numbers": attribute}
+    properties: dict[str, Attribute] = {**product.properties, _NUMBERS: attribute}
     return folding.make(op, "dot_general", [left.value, right.value], properties, type_)
 
 

@@ -22,23 +22,62 @@ from shardy_py.mlir.stablehlo_builder import resized
 from shardy_py.ops import TABLE
 from shardy_py.xla.prepare import folding
 from shardy_py.xla.prepare.folds import RESHAPE, TRANSPOSE
+from shardy_py.xla.prepare.revisits import Changes
 from shardy_py.xla.prepare.spread_forms import OtherForm
 
 _FORMS = (RESHAPE, TRANSPOSE)
 
 
-def sink_forms(ops: Iterable[Operation], splats: folding.Splats) -> bool:
-    """Puts reshapes and transpositions after the elementwise ops that read them; returns whether any was."""
-    pending, is_changed = [*ops], False
-    while sunk := [_sunk(op, splats) for op in _candidates(pending, splats)]:
-        users = (use.operation for form in sunk for use in form.results[0].uses)
-        pending, is_changed = [*{id(user): user for user in users}.values()], True
-    return is_changed
+class SunkForms:
+    """Puts reshapes and transpositions after the elementwise ops that read them.
+
+    sink(ops) is quick where little changed since the last time.
+    """
+
+    def __init__(self, changes: Changes, splats: folding.Splats) -> None:
+        self._changes, self._splats = changes, splats
+        self._reading: set[int] = set()
+        """The ops that read all in one form, by identity."""
+
+    def sink(self, ops: Iterable[Operation]) -> bool:
+        """Puts the forms that these ops read after them; returns whether any was."""
+        splats = self._splats
+        for op in self._changes.sinks.taken(ops):
+            if _form_of_operands(op, splats) is not None:
+                self._reading.add(id(op))
+            else:
+                self._reading.discard(id(op))
+        pending, is_changed = [op for op in ops if id(op) in self._reading], False
+        while sunk := [self._sunk(op) for op in _without_rest(pending)]:
+            users = (use.operation for form in sunk for use in form.results[0].uses)
+            each = {id(user): user for user in users}.values()
+            pending, is_changed = [op for op in each if _form_of_operands(op, splats) is not None], True
+        return is_changed
+
+    def _sunk(self, op: Operation) -> Operation:
+        """Replaces an op by one on values before their form, and that form of the result; returns it."""
+        form = _form_of_operands(op, self._splats)
+        assert form is not None
+        before = OtherForm.of(form, self._splats, is_inverse=True)
+        operands = [
+            operands_of(maker)[0]
+            if _is_form(value) and (maker := ir.owning_op(value)) is not None
+            else before.made_of(value, op)
+            for value in operands_of(op)
+        ]
+        type_ = resized(op.results[0], before.made)
+        made = folding.make(op, op.name.removeprefix("stablehlo."), operands, dict(op.properties), type_)
+        properties: dict[str, Attribute] = dict(form.properties)
+        new = folding.make(op, form.name.removeprefix("stablehlo."), [made], properties)
+        self._changes.replace(op, (new,))
+        maker = ir.owning_op(new)
+        assert maker is not None
+        return maker
 
 
-def _candidates(ops: Iterable[Operation], splats: folding.Splats) -> list[Operation]:
-    """The ops that read all in one form, such that no such form stays behind."""
-    found = {id(op): op for op in ops if _form_of_operands(op, splats) is not None}
+def _without_rest(ops: Iterable[Operation]) -> list[Operation]:
+    """The ops, which read all in one form, such that no such form stays behind."""
+    found = {id(op): op for op in ops}
     while True:
         forms = {id(v): v for op in found.values() for v in operands_of(op) if _is_form(v)}
         users = [[id(use.operation) for use in value.uses] for value in forms.values()]
@@ -58,11 +97,13 @@ def _is_form(value: SSAValue) -> bool:
 
 def _form_of_operands(op: Operation, splats: folding.Splats) -> Operation | None:
     """The form in which an elementwise op reads all that has a shape of its own; None: not in one form."""
+    operands = operands_of(op)
+    if not any(type(value) is OpResult and value.op.name in _FORMS for value in operands):
+        return None  # as for nearly all
     if len(op.results) != 1 or op.regions or SHARDING in op.attributes:
         return None
     if not TABLE[op.name].is_elementwise or not is_dead_when_unused(op) or not folding.is_static(*op.results):
         return None
-    operands = operands_of(op)
     forms = [maker for value in operands if _is_form(value) and (maker := ir.owning_op(value)) is not None]
     sizes = folding.sizes_of(op.results[0])
     if not forms or any(folding.sizes_of(form.results[0]) != sizes for form in forms):
@@ -81,25 +122,3 @@ def _is_alike(form: Operation, other: Operation) -> bool:
         return False
     orders = [plain(each.properties["permutation"]) for each in (form, other) if each.name == TRANSPOSE]
     return not orders or orders[0] == orders[1]
-
-
-def _sunk(op: Operation, splats: folding.Splats) -> Operation:
-    """Replaces an op by one on values before their form, and that form of its result, which it returns."""
-    form = _form_of_operands(op, splats)
-    assert form is not None
-    before = OtherForm.of(form, splats, is_inverse=True)
-    operands = [
-        operands_of(maker)[0]
-        if _is_form(value) and (maker := ir.owning_op(value)) is not None
-        else before.made_of(value, op)
-        for value in operands_of(op)
-    ]
-    type_ = resized(op.results[0], before.made)
-    made = folding.make(op, op.name.removeprefix("stablehlo."), operands, dict(op.properties), type_)
-    properties: dict[str, Attribute] = dict(form.properties)
-    new = folding.make(op, form.name.removeprefix("stablehlo."), [made], properties)
-    ir.replace_uses(op.results[0], new)
-    ir.erase(op)
-    maker = ir.owning_op(new)
-    assert maker is not None
-    return maker

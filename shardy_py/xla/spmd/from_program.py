@@ -69,7 +69,7 @@ def entered_operand(step: PlannedOp, operand: int) -> int:
     return name[1] if isinstance(name, tuple) and isinstance(name[1], int) else operand
 
 
-Again = Callable[[Callable[[ModuleOp], None]], ModuleOp]
+Again = Callable[[Callable[[ModuleOp], ModuleOp]], ModuleOp]
 
 
 @releases.following
@@ -79,8 +79,8 @@ class SpmdProgram:
 
     originals: for ops of inlined functions, those of the program with calls. is_planned: whether collectives
     are planned; otherwise the program has them all. table: the values, for those who have them; see `values`.
-    release: whose XLA partitions it. again: propagates the program that it was made from as another function
-    changes that first, in place, and returns the propagated module; None: that program is not known.
+    release: whose XLA partitions it. again: propagates what another function makes of the program
+    that it was made from, in place, and returns the propagated module; None: that program is not known.
     The module must not change while this is in use.
     """
 

@@ -20,9 +20,8 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
-from shardy_py.base.arrays import MOST_DIMENSIONS
 from shardy_py.base.behaviours import Behaviour
-from shardy_py.base.deferred import np
+from shardy_py.base.deferred import MOST_DIMENSIONS, np
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
 from shardy_py.reshard.device_groups import device_ids, shard_indices

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
-from shardy_py.xla.prepare.for_tpu import simplify_for_tpu
+from shardy_py.xla.prepare.for_tpu import simplified_for_tpu
 from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.program import Block
 from shardy_py.xla.spmd.walk import ProgramPlan
@@ -56,8 +56,8 @@ class Compiler:
     """The passes after XLA's partitioner that change collectives, in their order, and what is combined.
 
     whole: those that run on the entry computation with all in it, after the others. unknown: further changes
-    of the compiler, which reports do not have, as a phrase. rewrite: simplifies the program in place before
-    it is propagated, so that it gets other shardings. simplify: changes the program before the partitioner.
+    of the compiler, which reports do not have, as a phrase. rewrite: makes a simplified copy of the program
+    before it is propagated, so that it gets other shardings. simplify: changes it before the partitioner.
     synchronous: the kinds of collectives that it does not start early. loops: when its partitioner makes
     loops of products. keeps_gathered: whether it gathers a value once for all that need it.
     """
@@ -67,7 +67,7 @@ class Compiler:
     limits: CombinerLimits
     whole: tuple[Pass, ...] = ()
     unknown: str = ""
-    rewrite: Callable[[ModuleOp], None] | None = None
+    rewrite: Callable[[ModuleOp], ModuleOp] | None = None
     simplify: Callable[[Block], Block] | None = None
     synchronous: tuple[str, ...] = ()
     loops: EinsumLoops | None = None
@@ -100,7 +100,7 @@ def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes:
         CombinerLimits(("all_reduce", "reduce_scatter"), 120 * _MIB, 256, passes_dependent=True),
         (rounded,),
         "" if loops else "loops of permutes instead of gathers for products and of scattered sums",
-        rewrite=simplify_for_tpu,
+        rewrite=simplified_for_tpu,
         simplify=without_transpositions,
         synchronous=_WAITS if most >= _RINGS else (*_WAITS, "all_gather"),
         loops=loops,

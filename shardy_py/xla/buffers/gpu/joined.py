@@ -10,7 +10,7 @@ Not here: which run as one (`xla/targets/combining.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 from shardy_py.xla.buffers.schedule import Event
@@ -21,32 +21,53 @@ def joined(events: Sequence[Event], groups: Sequence[Sequence[Event]], sizes: di
     """Returns events with those of a group as one, where none needs another; notes the sizes of buffers.
 
     Kinds are joined one after the other: what gathers that are one op need may be a sum of a later group,
-    which then ends before what needs that op. Source: openxla/xla, xla/service/collective_combiner_utils.h.
+    which then ends before what needs that op. What stands before the first event that is joined, or after the
+    last one, stays where it is: only the places between are put in order again. Each event of a group has
+    two, as a sum of `n` becomes `n + 2` events. Source: openxla/xla, xla/service/collective_combiner_utils.h.
     """
-    found = _in_order(events) or [*events]
+    wide = {id(event) for group in groups for event in group}
+    slots = _spread(_in_order(events) or events, wide)
+    places = {id(event): n for n, event in enumerate(slots) if event is not None}
     for group in groups:
         left = [*group]
         while len(left) > 1:
-            count, found = _longest(found, left, sizes)
-            left = left[count:]
-    return found
+            left = left[_joined_first(left, slots, places, wide, sizes) :]
+    return [event for event in slots if event is not None]
 
 
-def _longest(events: list[Event], group: Sequence[Event], sizes: dict[Name, int]) -> tuple[int, list[Event]]:
-    """The most events of a group, from its first, that can be one, and the events with that one."""
+def _joined_first(
+    group: Sequence[Event],
+    slots: list[Event | None],
+    places: dict[int, int],
+    wide: set[int],
+    sizes: dict[Name, int],
+) -> int:
+    """How many events of a group, from its first, can be one, which they then are in the places of events."""
     for count in range(len(group), 1, -1):
-        own = group[:count]
-        one, last = _one(own, sizes), own[-1]
-        dropped = set(map(id, own[:-1]))
+        own = {id(event) for event in group[:count]}
+        one, last = _one(group[:count], sizes), group[count - 1]
+        held = [places[each] for each in own]
+        first, end = min(held), max(held) + 2
         tried: list[Event] = []
-        for event in events:
+        for event in slots[first:end]:
             if event is last:
                 tried += one
-            elif id(event) not in dropped:
+            elif event is not None and id(event) not in own:
                 tried.append(event)
-        if ordered := _in_order(tried):
-            return count, ordered
-    return 1, events
+        found = _in_order(tried)
+        if not found:
+            continue
+        wide -= own
+        spread = _spread(found, wide)
+        slots[first:end] = [*spread, *[None] * (end - first - len(spread))]
+        places |= {id(event): first + n for n, event in enumerate(spread) if event is not None}
+        return count
+    return 1
+
+
+def _spread(events: Sequence[Event], wide: Container[int]) -> list[Event | None]:
+    """The events with a free place after each of these, by their identities."""
+    return [each for event in events for each in ((event, None) if id(event) in wide else (event,))]
 
 
 def written_apart(events: Sequence[Event], over: Mapping[int, Name], sizes: dict[Name, int]) -> list[Event]:

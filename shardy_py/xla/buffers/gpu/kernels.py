@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import field
+from functools import reduce
 from heapq import heapify, heappop, heappush
 from math import ceil
+from operator import add
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
@@ -91,8 +93,9 @@ class KernelFusion:
                 kernel.members, kernel.rows = set(each.members), True
         self.returned = set(graph.results) - graph.returned_forms
         self.users: list[set[int]] = [set() for _ in range(count)]
-        self.pairs: list[dict[int, float]] = [{} for _ in range(count)]
         returned = set(graph.results)
+        self.gains: list[dict[int, float]] = [{} for _ in range(count)]
+        """By op the time that each kernel saves which it is computed in, where that is known."""
         for number in range(count - 1, -1, -1):
             kernel = self.kernels[number]
             if kernel is not None and not self.users[number] and number not in returned:
@@ -161,10 +164,10 @@ class KernelFusion:
                 self.users[value].discard(number)
             self.kernels[number] = None
         for each in consumers:
-            self.pairs[each].clear()
+            self.gains[each].clear()
             kernel = self.kernels[each]
             for value in () if kernel is None else kernel.reads:
-                self.pairs[value].pop(each, None)
+                self.gains[value].pop(each, None)
         return changed
 
     def _measure(self, kernel: Kernel) -> None:
@@ -266,31 +269,22 @@ class KernelFusion:
         users = self.users[number]
         if producer is None or not users or number in self.returned:
             return -1.0
-        saved = LAUNCH + producer.time
-        known, forms = self.pairs[number], set[Hashable]()
-        is_fused = False
-        for each in users:
+        gains, known_forms, forms = self.gains[number], self.graph.forms, set[Hashable]()
+        # Of most users the gain is known: they could be one kernel with it before, and neither has changed.
+        for each in users.difference(gains):
             consumer = self.kernels[each]
-            if consumer is None and (each, number) in self.graph.forms:
+            if consumer is None and (each, number) in known_forms:
                 # It reads a bitcast, which XLA does not ask whether it can be fused, and takes for a kernel.
-                forms.add(self.graph.forms[each, number])
-                continue
-            is_fused = True
-            # A pair with a known time could be one before, and neither has changed.
-            if consumer is None or (each not in known and not self._can(producer, consumer)):
+                forms.add(known_forms[each, number])
+            elif consumer is None or not self._can(producer, consumer):
                 return -1.0
-        if not is_fused:
+            else:
+                gains[each] = consumer.time - self._together(producer, consumer)
+        saved = [gains[each] for each in users if each in gains]
+        if not saved:
             return -1.0
-        saved -= producer.computed * (len(forms) + (number in self.graph.returned_forms))
-        for each in users:
-            consumer = self.kernels[each]
-            if consumer is None:
-                continue
-            time = known.get(each)
-            if time is None:
-                time = known[each] = self._together(producer, consumer)
-            saved += consumer.time - time
-        return saved
+        lost = producer.computed * (len(forms) + (number in self.graph.returned_forms))
+        return reduce(add, saved, LAUNCH + producer.time - lost)
 
     def _can(self, producer: Kernel, consumer: Kernel) -> bool:
         """True if two kernels can be one."""

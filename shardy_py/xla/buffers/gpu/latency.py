@@ -14,13 +14,15 @@ before (`order.py`), times (`costs.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from shardy_py.xla.spmd.program import Name
 
 _STEP = 1.0
 """Microseconds between two ops that need each other."""
+_NEVER = float("inf")
 
 
 class Timed(NamedTuple):
@@ -44,7 +46,8 @@ class _Scheduler:
     """Schedules nodes: events, and the ends of collectives.
 
     ends: by event. before, after: the nodes that each needs, and that need it. depth: the most latency of the
-    collectives on a way to a node.
+    collectives on a way to a node. locks: whether it makes no end ready. frees: how many nodes wait for it
+    alone.
     """
 
     def __init__(self, events: Sequence[Timed]) -> None:
@@ -64,9 +67,11 @@ class _Scheduler:
         self.is_start = [n in self.ends and not end for n, end in self.nodes]
         self.place = [number + (0.5 if end else 0.0) for number, end in self.nodes]
         self.depth = self._depths()
-        self.unlocks = [
-            any(self.is_end[each] for each in self.before[node]) for node in range(len(self.nodes))
+        self.cost = [_STEP if end or n in self.ends else events[n].cost for n, end in self.nodes]
+        self.locks = [
+            not any(self.is_end[each] for each in self.before[node]) for node in range(len(self.nodes))
         ]
+        self.frees = [sum([len(self.after[each]) == 1 for each in before]) for before in self.before]
 
     def _link(self, first: int, second: int) -> None:
         self.before[second].append(first)
@@ -82,51 +87,129 @@ class _Scheduler:
     def order(self) -> list[tuple[int, bool]]:
         """The nodes in their order."""
         waiting = [len(after) for after in self.after]
-        ready = {node: 0.0 for node, count in enumerate(waiting) if count == 0}
+        ready = _Ready(self)
+        for node, count in enumerate(waiting):
+            if count == 0:
+                ready.add(node, 0.0)
         began: dict[int, float] = {}
         now: float = 0.0
         running: bool = False
         order: list[int] = []
-        while ready:
-            latest = min([time for time in ready.values() if time > now], default=None)
-            blocked = running and any(self.is_end[node] for node in ready)
-            able = [node for node in ready if not (running and self.is_end[node])]
-            keys = {each: self._key(each, ready[each], now, latest, waiting, blocked) for each in able}
-            node = min(able, key=keys.__getitem__)
-            event = self.events[self.nodes[node][0]]
-            began[node] = max(now, ready[node])
-            now = began[node] + (_STEP if self.is_end[node] or self.is_start[node] else event.cost)
-            del ready[node]
+        while ready.times:
+            latest = ready.reach(now)
+            blocked = running and ready.ends > 0
+            able = ready.first(now, with_ends=not running)
+            node = self._least(able, None if latest is None else latest - now, blocked=blocked)
+            began[node] = max(now, ready.times[node])
+            now = began[node] + self.cost[node]
+            ready.take(node)
             order.append(node)
             running = self.is_end[node] or (running and not self.is_start[node])
             for each in self.before[node]:
                 waiting[each] -= 1
-                if waiting[each] == 0:
+                if waiting[each] == 1:
+                    self.frees[next(user for user in self.after[each] if user not in began)] += 1
+                elif waiting[each] == 0:
                     steps = (began[user] + self._latency(each, user) for user in self.after[each])
-                    ready[each] = max(now, *steps)
+                    ready.add(each, max(now, *steps))
         return [self.nodes[node] for node in reversed(order)]
 
     def _latency(self, node: int, user: int) -> float:
         is_pair = self.is_start[node] and self.is_end[user]
         return self.events[self.nodes[node][0]].latency if is_pair else _STEP
 
-    def _key(
-        self, node: int, time: float, now: float, latest: float | None, waiting: Sequence[int], blocked: bool
-    ) -> tuple[float, ...]:
-        """The key of a node: the least goes first."""
-        starts = self.is_start[node]
-        waste = 0.0
-        if latest is not None:
-            cost = _STEP if starts or self.is_end[node] else self.events[self.nodes[node][0]].cost
-            waste = float("inf") if starts else abs(latest - now - cost)
-        return (
-            not self.is_end[node],
-            max(time - now, 0.0),
-            starts and self.depth[node] == 0 and not blocked,
-            not (starts and blocked),
-            -self.depth[node],
-            waste,
-            not self.unlocks[node],
-            -sum([waiting[each] == 1 for each in self.before[node]]),
-            -self.place[node],
-        )
+    def _least(self, nodes: Iterable[int], left: float | None, *, blocked: bool) -> int:
+        """The node that goes first of those that may begin at one time, all ends or none.
+
+        left: the time until another node may begin. blocked: whether an end waits for the one that runs.
+        """
+        is_start, depth, cost = self.is_start, self.depth, self.cost
+        locks, frees, place = self.locks, self.frees, self.place
+        keys = [
+            (
+                is_start[n] and not blocked and depth[n] == 0,
+                not (is_start[n] and blocked),
+                -depth[n],
+                0.0 if left is None else _NEVER if is_start[n] else abs(left - cost[n]),
+                locks[n],
+                -frees[n],
+                -place[n],
+                n,
+            )
+            for n in nodes
+        ]
+        return min(keys)[-1]
+
+
+class _Ready:
+    """The nodes that may be taken, such that the few which may be the least are found at once.
+
+    times: when each may begin. ends: how many are ends. Those that may begin now are in groups of equal ends,
+    starts, and depth, of which only the deepest may have the least; the others are in heaps by their times.
+    """
+
+    def __init__(self, scheduler: _Scheduler) -> None:
+        self.is_end, self.is_start, self.depth = scheduler.is_end, scheduler.is_start, scheduler.depth
+        self.times: dict[int, float] = {}
+        self.ends = 0
+        self._later: tuple[list[tuple[float, int]], list[tuple[float, int]]] = ([], [])
+        self._groups: dict[tuple[bool, bool, float], dict[int, None]] = {}
+        self._depths: dict[tuple[bool, bool], list[float]] = {}
+
+    def add(self, node: int, time: float) -> None:
+        """Adds a node that may begin at a time."""
+        self.times[node] = time
+        self.ends += self.is_end[node]
+        heappush(self._later[self.is_end[node]], (time, node))
+
+    def take(self, node: int) -> None:
+        """Removes a node."""
+        del self.times[node]
+        self.ends -= self.is_end[node]
+        kind = self.is_end[node], self.is_start[node]
+        self._groups.get((*kind, self.depth[node]), {}).pop(node, None)
+
+    def reach(self, now: float) -> float | None:
+        """Notes the time, which never decreases; returns the first time at which another node may begin."""
+        left: list[float] = []
+        for later in self._later:
+            while later and (later[0][0] <= now or later[0][1] not in self.times):
+                _, node = heappop(later)
+                if node in self.times:
+                    self._begin(node)
+            left += [time for time, _ in later[:1]]
+        return min(left, default=None)
+
+    def _begin(self, node: int) -> None:
+        kind, depth = (self.is_end[node], self.is_start[node]), self.depth[node]
+        group = self._groups.setdefault((*kind, depth), {})
+        if not group:
+            heappush(self._depths.setdefault(kind, []), -depth)
+        group[node] = None
+
+    def first(self, now: float, *, with_ends: bool) -> list[int]:
+        """The nodes among which the least is: ends if there are any that may be taken, else others."""
+        is_end = with_ends and self.ends > 0
+        found: list[int] = []
+        for is_start in (False, True):
+            found += self._deepest((is_end, is_start))
+        return found or self._soonest(self._later[is_end], now)
+
+    def _deepest(self, kind: tuple[bool, bool]) -> Iterable[int]:
+        depths = self._depths.get(kind, [])
+        while depths:
+            group = self._groups.get((*kind, -depths[0]))
+            if group:
+                return group
+            heappop(depths)
+        return ()
+
+    def _soonest(self, later: list[tuple[float, int]], now: float) -> list[int]:
+        found: list[tuple[float, int]] = []
+        while later and (not found or later[0][0] - now == found[0][0] - now):
+            each = heappop(later)
+            if each[1] in self.times:
+                found.append(each)
+        for each in found:
+            heappush(later, each)
+        return [node for _, node in found]

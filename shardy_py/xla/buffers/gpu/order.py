@@ -12,7 +12,7 @@ kernels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from shardy_py.xla.buffers.schedule import Event
@@ -31,7 +31,10 @@ def in_least_memory(events: Sequence[Event], sizes: Mapping[Name, int], kept: Se
 
 
 class _Graph:
-    """reads: the events that make what an event reads. users: those that read what it makes, each once."""
+    """reads: the events that make what an event reads. users: those that read what it makes, each once.
+
+    readers: by value the events that read it.
+    """
 
     def __init__(self, events: Sequence[Event], sizes: Mapping[Name, int], kept: Sequence[Name]) -> None:
         self.events, self.kept = events, set(kept)
@@ -42,6 +45,10 @@ class _Graph:
         for number, reads in enumerate(self.reads):
             for each in reads:
                 self.users[each].append(number)
+        self.readers: dict[Name, list[int]] = {}
+        for number, names in enumerate(self.values):
+            for name in names:
+                self.readers.setdefault(name, []).append(number)
         self.sizes = {name: sizes.get(name, 0) for name in makers}
         self.made = [sum([self.sizes[name] for name in event.makes]) for event in events]
 
@@ -79,11 +86,12 @@ class _Graph:
                 continue
             done[number] = True
             order.append(number)
-            changed: dict[int, None] = {}
+            last: set[int] = set()
             for name in self.values[number]:
                 uses[name] -= 1
                 if uses[name] == 1:
-                    changed |= dict.fromkeys(user for each in self.reads[number] for user in self.users[each])
+                    last.update([reader for reader in self.readers[name] if not done[reader]])
+            changed = self._in_order(number, last)
             for user in self.users[number]:
                 waiting[user] -= 1
                 if waiting[user] == 0:
@@ -96,6 +104,12 @@ class _Graph:
                         added += 1
                         heappush(ready, (new, each))
         return order
+
+    def _in_order(self, number: int, users: Collection[int]) -> dict[int, None]:
+        """Some users of what an event reads, in the order of that, then of its users."""
+        if len(users) < 2:
+            return dict.fromkeys(users)
+        return {user: None for each in self.reads[number] for user in self.users[each] if user in users}
 
     def by_users(self) -> list[int]:
         """The order of a depth-first walk from the results, to operands with most users behind them first."""
