@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import importlib
 import threading
 import warnings
 from collections import Counter
@@ -21,17 +22,17 @@ from typing import Any
 
 import torch
 from torch import distributed
+from torch.distributed import distributed_c10d
 from torch.distributed.tensor import DTensor
-from torch.distributed.tensor.experimental import implicit_replication
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.testing._internal.distributed import multi_threaded_pg as threaded
 
 from shardy_py import Mesh, Program
 from tests.frontends.suggested_models import SUGGESTED, Trained
 
+C10D: Any = importlib.import_module("torch._C._distributed_c10d")
 WORLD = 4
 RATE = 0.1
-TOLERANCE = {"rtol": 2e-4, "atol": 2e-5}
 
 
 @dataclass
@@ -66,26 +67,27 @@ def executed(code: str, trained: Trained, model: Any) -> Step:
     part: Callable[..., Any] = names.get("part_of_batch", lambda tensor, dimension=0: tensor)
     inputs, targets = trained.inputs(), trained.targets()
     given = [[part(each, trained.batch) for each in side] for side in (inputs, targets)]
-    step = step_of(trained, names["model"], *given)
+    with names.get("step_context", nullcontext)():
+        step = step_of(trained, names["model"], *given)
     distributed.all_reduce(step.loss)
     step.loss /= WORLD
     return step
 
 
 @contextmanager
-def ranks(context: Any) -> Iterator[None]:
+def ranks() -> Iterator[None]:
     """Threads as ranks."""
-    torch._C._distributed_c10d._set_thread_isolation_mode(True)
+    C10D._set_thread_isolation_mode(True)
     try:
-        with sdpa_kernel(SDPBackend.MATH), context:  # of all threads
+        with sdpa_kernel(SDPBackend.MATH):  # of all threads
             yield
     finally:
-        torch._C._distributed_c10d._set_thread_isolation_mode(False)
+        C10D._set_thread_isolation_mode(False)
 
 
-def on_ranks(function: Callable[[], Any], context: Any) -> list[Any]:
+def on_ranks(function: Callable[[], Any]) -> list[Any]:
     """The results of a function on all ranks. Raises the first error of one."""
-    world, store = threaded._install_threaded_pg(), distributed.HashStore()
+    world, store = threaded._install_threaded_pg(), C10D.HashStore()
     found: dict[int, Any] = {}
     errors: dict[int, BaseException] = {}
 
@@ -97,10 +99,10 @@ def on_ranks(function: Callable[[], Any], context: Any) -> list[Any]:
             errors[rank] = error
             threaded.ProcessLocalGroup.exception_handle(error)
         finally:
-            if world is distributed.distributed_c10d._world:
+            if world is distributed_c10d._world:
                 distributed.destroy_process_group()
 
-    with ranks(context):
+    with ranks():
         threads = [threading.Thread(target=work, args=(rank,)) for rank in range(WORLD)]
         for thread in threads:
             thread.start()
@@ -127,16 +129,15 @@ def difference(trained: Trained, code: str) -> str:
             mine = next(copies)
         return executed(code, trained, mine)
 
-    context = implicit_replication() if "step_context" in code else nullcontext()
-    for rank, step in enumerate(on_ranks(own, context)):
-        if not torch.allclose(step.loss, expected.loss, **TOLERANCE):
+    for rank, step in enumerate(on_ranks(own)):
+        if not torch.allclose(step.loss, expected.loss, rtol=2e-4, atol=2e-5):
             return f"loss of rank {rank}: {step.loss} instead of {expected.loss}"
         for what in ("gradients", "parameters"):
             theirs, ours = getattr(expected, what), getattr(step, what)
             if theirs.keys() != ours.keys():
                 return f"{what} of rank {rank} of others: {sorted(theirs.keys() ^ ours.keys())[:4]}"
             for name, value in theirs.items():
-                if not torch.allclose(ours[name], value, **TOLERANCE):
+                if not torch.allclose(ours[name], value, rtol=2e-4, atol=2e-5):
                     most = (ours[name] - value).abs().max()
                     return f"{what} of {name} on rank {rank}: {most:.2g} off"
     return ""

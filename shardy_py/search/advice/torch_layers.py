@@ -12,14 +12,14 @@ Not here: which layers are sharded, and the code (`shardy_py.search.suggest`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from math import gcd
 
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from shardy_py.base.records import dataclass
+from shardy_py.mlir.dialects.sdy import ShardingConstraintOp, ShardingGroupOp
 from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.location_names import name_in
@@ -28,7 +28,6 @@ from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
 from shardy_py.ops import TABLE, Family
 from shardy_py.propagation.rules import derive_rule
-from shardy_py.search.advice.torch_words import forward_uses
 from shardy_py.sharding import ShardingRule
 from shardy_py.sharding.rule import FactorType
 
@@ -61,11 +60,79 @@ class TorchLayer:
         return self.row_dimension == 0
 
 
-def layers_of(function: FuncOp) -> Mapping[str, TorchLayer]:
+COLUMNS, ROWS = "ColwiseParallel", "RowwiseParallel"
+_WHOLE = {COLUMNS: "output_layouts=Replicate()", ROWS: "input_layouts=Replicate()"}
+"""What a layer without a partner returns or takes, where its style has a part as default."""
+
+
+@dataclass(frozen=True)
+class StyledLayers:
+    """Layers that one axis shards. columns, rows: by path; kept: those that return, or take, parts.
+
+    distributed: those of the columns whose parts are DTensors.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    kept: frozenset[str]
+    distributed: frozenset[str]
+
+    def text(self, path: str) -> str:
+        """Returns the style of a layer."""
+        name = COLUMNS if path in self.columns else ROWS
+        given = [] if path in self.kept else [_WHOLE[name]]
+        given += ["use_local_output=False"] if path in self.distributed else []
+        return f"{name}({', '.join(given)})"
+
+    def is_met(self, path: str, others: Iterable[str], layers: Mapping[str, TorchLayer]) -> bool:
+        """Returns whether the features of a layer are those of others: it reads them, or both are read."""
+        return any(not self._features(path, layers).isdisjoint(self._features(p, layers)) for p in others)
+
+    def _features(self, path: str, layers: Mapping[str, TorchLayer]) -> set[str]:
+        """The rows that read the parts that a layer returns or takes."""
+        return {*layers[path].readers} if path in self.columns else {path}
+
+
+def styled(
+    columns: Sequence[str], rows: Sequence[str], layers: Mapping[str, TorchLayer], size: int
+) -> StyledLayers:
+    """Returns layers with those between which features stay sharded: the largest set with all partners.
+
+    size: of the axis. Parts that are viewed are DTensors, which do not mix with plain tensors.
+    """
+    kept = {
+        path
+        for path in columns
+        if not layers[path].ends and layers[path].parts % size == 0 and {*layers[path].readers} <= {*rows}
+    }
+    while True:
+        distributed = {path for path in kept if layers[path].is_viewed}
+        distributed |= {path for path in kept if not distributed.isdisjoint(layers[path].partners)}
+        lost = {path for path in kept if not kept.issuperset(layers[path].partners)}
+        lost |= {path for path in distributed if not all(p in distributed for p in layers[path].partners)}
+        taken = {reader for path in kept for reader in layers[path].readers}
+        lost |= {
+            path
+            for path in kept
+            if any(path not in kept or path in lost for path in _sources(layers[path].readers, layers))
+        }
+        if not lost:
+            return StyledLayers(tuple(columns), tuple(rows), frozenset(kept | taken), frozenset(distributed))
+        kept -= lost
+
+
+def _sources(readers: Iterable[str], layers: Mapping[str, TorchLayer]) -> list[str]:
+    """The layers whose features these read."""
+    read = {*readers}
+    return [path for path, layer in layers.items() if not read.isdisjoint(layer.readers)]
+
+
+def layers_of(function: Operation) -> Mapping[str, TorchLayer]:
     """Returns the layers of a model by path, in the order of its parameters."""
+    block = function.regions[0].blocks[0]
     weights = {
         path: argument
-        for argument in function.body.block.args
+        for argument in block.args
         if is_parameter(label := name_in(argument.location))
         for path, _, kind in (label.rpartition("."),)
         if kind == "weight"
@@ -74,14 +141,26 @@ def layers_of(function: FuncOp) -> Mapping[str, TorchLayer]:
         path: row for path, weight in weights.items() if (row := _row_dimension(path, weight)) is not None
     }
     own: dict[str, list[Operation]] = {path: [] for path in found}
-    for op in function.body.block.ops:
+    for op in block.ops:
         path = _path(op)
         if path in own and not is_backward(op):
             own[path].append(op)
     flows = {path: _flow(path, ops, found) for path, ops in own.items()}
     owners = {key: (path, where) for path, flow in flows.items() for key, where in flow.region.items()}
-    trained = _trained(function.body.block)
+    trained = _trained(block)
     return {path: _layer(flows[path], row, owners, trained) for path, row in found.items()}
+
+
+def forward_uses(value: SSAValue) -> list[tuple[Operation, int]]:
+    """Returns the ops of the forward pass that read a value, also behind constraints, with the operand."""
+    found: list[tuple[Operation, int]] = []
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, ShardingConstraintOp):
+            found += forward_uses(op.results[0])
+        elif not isinstance(op, ShardingGroupOp) and not is_backward(op):
+            found.append((op, use.index))
+    return found
 
 
 def _row_dimension(path: str, weight: SSAValue) -> int | None:

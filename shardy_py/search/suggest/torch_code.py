@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
-from shardy_py.search.advice.torch_layers import TorchLayer
+from shardy_py.search.advice.torch_layers import TorchLayer, styled
 from shardy_py.search.suggest.code import Code, Row, by_path, spec_text
 from shardy_py.search.suggest.schemes import Spec
 
@@ -27,14 +27,13 @@ _TORCH_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*\.weight")
 _PARAMETER = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
 _MOST_LISTED = 8
 """Weights that are listed as not sharded, at most."""
-_COLUMNS, _ROWS = "ColwiseParallel", "RowwiseParallel"
-_WHOLE = {_COLUMNS: "output_layouts=Replicate()", _ROWS: "input_layouts=Replicate()"}
-"""What a layer without a partner takes or returns, where its style has a part as default."""
-_FULLY = "fully_shard", "from torch.distributed.fsdp import fully_shard"
-_REPLICATE = "replicate", "from torch.distributed._composable.replicate_with_fsdp import replicate"
+_IMPORTS = {
+    "fully_shard": "from torch.distributed.fsdp import fully_shard",
+    "replicate": "from torch.distributed._composable.replicate_with_fsdp import replicate",
+    "implicit_replication": "from torch.distributed.tensor.experimental import implicit_replication",
+}
 _CONTEXT = (
-    "# Parts of heads are DTensors; masks that they meet are plain tensors. Of the forward and backward pass:",
-    "from torch.distributed.tensor.experimental import implicit_replication",
+    "# heads are DTensors, the masks that they meet plain tensors: of the forward and the backward pass",
     "step_context = implicit_replication  # with step_context(): loss(model(x)).backward()",
 )
 _PART = '''
@@ -53,26 +52,6 @@ class TorchInput:
     name: str
     batch: int
     spec: Spec
-
-
-@dataclass(frozen=True)
-class _Styled:
-    """Layers that one axis shards. columns, rows: by path; kept: those that return, or take, parts.
-
-    distributed: those of the columns whose parts are DTensors.
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[str, ...]
-    kept: frozenset[str]
-    distributed: frozenset[str]
-
-    def text(self, path: str) -> str:
-        """The style of a layer."""
-        name = _COLUMNS if path in self.columns else _ROWS
-        given = [] if path in self.kept else [_WHOLE[name]]
-        given += ["use_local_output=False"] if path in self.distributed else []
-        return f"{name}({', '.join(given)})"
 
 
 def torch_lines(code: Code, data: Sequence[TorchInput], layers: Mapping[str, TorchLayer]) -> Iterator[str]:
@@ -94,7 +73,7 @@ def torch_lines(code: Code, data: Sequence[TorchInput], layers: Mapping[str, Tor
             axis for each in data for axis in each.spec[each.batch : each.batch + 1] for axis in axis
         )
     )
-    calls, said = list[str](), set[str]()
+    calls, said = list[str](), set[tuple[str, str]]()
     left = [row for row in weights if row.label.removesuffix(_WEIGHT) in layers]
     for axis in (name for name in names if name not in batch):
         held = {row.label.removesuffix(_WEIGHT): row for row in left if _dimension(row, axis) is not None}
@@ -104,8 +83,9 @@ def torch_lines(code: Code, data: Sequence[TorchInput], layers: Mapping[str, Tor
             left = [row for row in left if row.label.removesuffix(_WEIGHT) not in held]
     function, wrapped = _wrapped(weights, batch, names)
     calls += _CONTEXT if any("use_local_output" in line for line in calls) else ()
+    functions = [function, *(["implicit_replication"] if _CONTEXT[0] in calls else [])]
     styles = sorted({each for line in calls for each in re.findall(r"\b(\w+Parallel)\(", line)})
-    yield from _head(code, styles, function, uses_replicate=any("Replicate()" in line for line in calls))
+    yield from _head(code, styles, functions, uses_replicate=any("Replicate()" in line for line in calls))
     yield from calls
     yield from _unsaid(code.arguments, batch, names, said, data)
     yield from wrapped
@@ -113,10 +93,11 @@ def torch_lines(code: Code, data: Sequence[TorchInput], layers: Mapping[str, Tor
     yield from _constrained(code)
 
 
-def _head(code: Code, styles: Sequence[str], function: str, *, uses_replicate: bool) -> Iterator[str]:
+def _head(
+    code: Code, styles: Sequence[str], functions: Sequence[str], *, uses_replicate: bool
+) -> Iterator[str]:
     yield "from torch.distributed.device_mesh import init_device_mesh"
-    if function:
-        yield dict((_FULLY, _REPLICATE))[function]
+    yield from (line for name, line in _IMPORTS.items() if name in functions)
     if uses_replicate:
         yield "from torch.distributed.tensor import Replicate"
     if styles:
@@ -132,58 +113,24 @@ def _parallelized(
 ) -> Iterator[str]:
     """The call for an axis; layers alike share a line."""
     rows = {path for path, row in held.items() if _dimension(row, axis) == layers[path].row_dimension}
-    styled = _kept_parts(
+    style = styled(
         [path for path in held if path not in rows], [*filter(rows.__contains__, held)], layers, size
     )
-    texts = {((styled.text(path),),): styled.text(path) for path in held}
+    texts: dict[Spec | None, str] = {((style.text(path),),): style.text(path) for path in held}
     by_style = [
-        replace(row, label=path, path=row.path.removesuffix(_WEIGHT), spec=((styled.text(path),),))
+        replace(row, label=path, path=row.path.removesuffix(_WEIGHT), spec=((style.text(path),),))
         for path, row in held.items()
     ]
     whole = [
         (path, layers[path].ends)
-        for path in styled.columns
-        if path not in styled.kept
+        for path in style.columns
+        if path not in style.kept
         if layers[path].readers and layers[path].ends
     ]
     for path, reason in dict.fromkeys((_pattern(path), _pattern(reason)) for path, reason in whole):
         yield f"# {path} returns whole features: {reason} needs them"
     yield from by_path(f"styles_along_{_identifier(axis)}", by_style, texts)
     yield f'parallelize_module(model, mesh["{axis}"], styles_along_{_identifier(axis)})'
-
-
-def _kept_parts(
-    columns: Sequence[str], rows: Sequence[str], layers: Mapping[str, TorchLayer], size: int
-) -> _Styled:
-    """The layers between which features stay sharded: the largest set whose readers and partners are in it.
-
-    Parts that are viewed are DTensors, which do not mix with plain tensors.
-    """
-    kept = {
-        path
-        for path in columns
-        if not layers[path].ends and layers[path].parts % size == 0 and {*layers[path].readers} <= {*rows}
-    }
-    while True:
-        distributed = {path for path in kept if layers[path].is_viewed}
-        distributed |= {path for path in kept if not distributed.isdisjoint(layers[path].partners)}
-        lost = {path for path in kept if not kept.issuperset(layers[path].partners)}
-        lost |= {path for path in distributed if not all(p in distributed for p in layers[path].partners)}
-        taken = {reader for path in kept for reader in layers[path].readers}
-        lost |= {
-            path
-            for path in kept
-            if any(path not in kept or path in lost for path in _sources(layers[path].readers, layers))
-        }
-        if not lost:
-            return _Styled(tuple(columns), tuple(rows), frozenset(kept | taken), frozenset(distributed))
-        kept -= lost
-
-
-def _sources(readers: Iterable[str], layers: Mapping[str, TorchLayer]) -> list[str]:
-    """The layers whose features these read."""
-    read = {*readers}
-    return [path for path, layer in layers.items() if not read.isdisjoint(layer.readers)]
 
 
 def _wrapped(weights: Sequence[Row], batch: Sequence[str], names: Sequence[str]) -> tuple[str, list[str]]:
@@ -203,7 +150,7 @@ def _wrapped(weights: Sequence[Row], batch: Sequence[str], names: Sequence[str])
     lines = [f"# {len(own)} weights are gathered along {', '.join(along)} where they are used"]
     if len(own) < len(weights):
         lines.append(
-            f"# so are {len(weights) - len(own)} that the plan replicates: fully_shard averages gradients of its own"
+            f"# so are {len(weights) - len(own)} that the plan replicates, so that gradients are averaged"
         )
     if len(every) == 2 and along == every[1:]:
         flat = ""  # a mesh of two axes is that of HSDP
