@@ -27,7 +27,7 @@ from shardy_py.mlir.module_paths import PHASES, is_backward, is_parameter, outer
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
 from shardy_py.ops import TABLE, Family
-from shardy_py.propagation.rules import derive_rule
+from shardy_py.propagation.rules import derive_rule, pointwise_rule
 from shardy_py.sharding import ShardingRule
 from shardy_py.sharding.rule import FactorType
 
@@ -54,15 +54,10 @@ class TorchLayer:
     is_viewed: bool = False
     ends: str = ""
 
-    @property
-    def is_embedding(self) -> bool:
-        """Whether it looks rows up, so that what it takes is whole."""
-        return self.row_dimension == 0
-
 
 COLUMNS, ROWS = "ColwiseParallel", "RowwiseParallel"
 _WHOLE = {COLUMNS: "output_layouts=Replicate()", ROWS: "input_layouts=Replicate()"}
-"""What a layer without a partner returns or takes, where its style has a part as default."""
+"""The layout that a layer without a partner returns or takes, where its style has a part as default."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +182,7 @@ def _lost(op: Operation, place: int) -> int | None:
 
 @dataclass
 class _Flow:
-    """What is computed of the features that a layer returns.
+    """The values that are computed of the features that a layer returns.
 
     region: their dimension by the identity of a value. met: other operands of the ops on the way, with the
     dimension that meets the features, and the op.
@@ -288,7 +283,7 @@ def _before_broadcasts(value: SSAValue, dimension: int) -> tuple[SSAValue, int]:
 
 
 def _is_of_op(value: SSAValue, op: Operation) -> bool:
-    """Whether a value is a constant, or made by the op of torch that the op belongs to."""
+    """True if a value is a constant, or made by the op of torch that the op belongs to."""
     owner = value.owner
     return isinstance(owner, Operation) and (not owner.operands or outer_name(owner) == outer_name(op))
 
@@ -308,7 +303,10 @@ def _trained(block: Block) -> set[int]:
 
 
 def _rule(op: Operation) -> ShardingRule | None:
-    return derive_rule(record_of(op)) if op.name in TABLE else None
+    if op.name not in TABLE:
+        return None
+    record = record_of(op)
+    return derive_rule(record) or pointwise_rule(record)
 
 
 def _is_product(op: Operation) -> bool:
