@@ -164,7 +164,7 @@ class Recurrent(nn.Module):
 TEXT = seeded(8, 8, words=64), seeded(8, 8, seed=2, words=64)
 
 SUGGESTED = {
-    "MLP": Trained(MLP, seeded(8, 16), seeded(8, 16, seed=2), tries=8),
+    "MLP": Trained(MLP, seeded(8, 16), seeded(8, 16, seed=2), tries=10),
     "tower": Trained(Tower, seeded(8, 8, words=64), seeded(8, 8, 32, seed=2)),
     "decoder": Trained(Decoder, *TEXT, entropy),
     "GPT": Trained(Transformer, seeded(8, 8, words=32), seeded(8, 8, seed=2, words=32), entropy),
