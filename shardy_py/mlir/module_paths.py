@@ -26,6 +26,9 @@ BACKWARD = " backward"
 GATHERS = "fully_shard"
 """The name of the op at which parameters of a module under FSDP are gathered."""
 
+PHASES = ("clip", "optimizer")
+"""The paths of ops of a training step that are not the model's: they work on what a device holds."""
+
 _SEPARATOR = re.compile(r"[./]")
 _PARAMETER = re.compile(r"[A-Za-z_]\w*(\.\w+)*\.(weight|bias)")
 

@@ -128,7 +128,8 @@ def test_changes_are_tried_and_are_calls_of_torch() -> None:
         ("redistribute the result of layers.1.down/linear: [Shard(0), Shard(1)]", ""),
         (
             '"layers.1.up": ColwiseParallel() along tp',
-            'parallelize_module(model, mesh["tp"], {"layers.1.up": ColwiseParallel()})',
+            'parallelize_module(model, mesh["tp"], '
+            '{"layers.1.up": ColwiseParallel(), "layers.1.down": RowwiseParallel()})',
         ),
     ]
     assert verdict.after.bytes < verdict.figures.bytes

@@ -57,6 +57,7 @@ from shardy_py.mlir.ir import (
 from shardy_py.mlir.module_paths import (
     BACKWARD,
     GATHERS,
+    PHASES,
     inputs_of,
     is_backward,
     is_in,
@@ -70,8 +71,6 @@ from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 
 LOSS = "loss"
 """The path of ops of a training step that compute the loss."""
-PHASES = ("clip", "optimizer")
-"""The paths of ops of a training step that are not the model's: they work on what a device holds."""
 LAUNCH = "shardy_py.launch"
 """The attribute of constraints by which those that are equal otherwise are not merged."""
 

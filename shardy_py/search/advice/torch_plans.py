@@ -32,7 +32,8 @@ from shardy_py.mlir.text.dense import is_splat
 from shardy_py.mlir.value_shardings import sharding_of
 from shardy_py.ops import TABLE, Family
 from shardy_py.report.verdict import family_name
-from shardy_py.search.advice.torch_words import COLUMNS, forward_uses, styles_of_parameter
+from shardy_py.search.advice.torch_layers import forward_uses
+from shardy_py.search.advice.torch_words import COLUMNS, styles_of_parameter
 from shardy_py.sharding import TensorSharding
 
 REPLICATED = "Replicate()"

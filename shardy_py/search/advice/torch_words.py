@@ -12,20 +12,22 @@ Not here: which shardings are proposed (`proposals.py`), placements as objects o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import prod
 
-from xdsl.ir import BlockArgument, Operation, SSAValue, Use
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
 
-from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp, ShardingGroupOp
+from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.location_names import name_in
-from shardy_py.mlir.module_paths import BACKWARD, GATHERS, is_backward, is_parameter, outer_name
+from shardy_py.mlir.module_paths import BACKWARD, GATHERS, is_parameter, outer_name
 from shardy_py.mlir.record import record_of
+from shardy_py.mlir.value_shardings import sharding_of
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.ops import TABLE, Family
 from shardy_py.propagation.rules import derive_rule
 from shardy_py.report.verdict import family_name
+from shardy_py.search.advice.torch_layers import TorchLayer, forward_uses, layers_of, styled
 from shardy_py.sharding import Mesh, TensorSharding
 
 _MATRIX = 2
@@ -109,12 +111,62 @@ def code_of(entries: Sequence[ValueEntry], sharding: TensorSharding, mesh: Mesh)
     left_out = _left_out(entries[0], sharding)
     if len(styles) == 1 and not left_out:
         ((axis, style),) = styles.items()
-        plan = ", ".join(f'"{name.rpartition(".")[0]}": {style}' for name in names)
-        return f'parallelize_module(model, mesh["{axis}"], {{{plan}}})'
+        paths = {(entry.label or entry.name).rpartition(".")[0] for entry in entries}
+        if plan := _plan_of(entries[0].value, paths, axis, style == ROWS, mesh):
+            pairs = ", ".join(f'"{path}": {text}' for path, text in plan.items())
+            return f'parallelize_module(model, mesh["{axis}"], {{{pairs}}})'
     placed = placements_text(sharding, mesh)
     given = ", ".join(f'"{name}": {placed}' for name in names)
     in_torch = "  # fully_shard(..., ignored_params={these})" if left_out else ""
     return f"shardings |= {{{given}}}{in_torch}"
+
+
+def _plan_of(
+    value: SSAValue | None, paths: Collection[str], axis: str, is_row: bool, mesh: Mesh
+) -> dict[str, str]:
+    """The styles of modules whose weights are sharded so, and of those with which they share features.
+
+    {} where a module has no style. What a layer takes and returns depends on how the others are sharded.
+    """
+    block = value.owner if isinstance(value, BlockArgument) else None
+    function = block.parent_op() if isinstance(block, Block) else None
+    layers: Mapping[str, TorchLayer] = {} if function is None else layers_of(function)
+    if block is None or not layers.keys() >= {*paths}:
+        return {}
+    is_row_of = dict.fromkeys(paths, is_row)
+    for argument in block.args:
+        path, _, kind = name_in(argument.location).rpartition(".")
+        dimension = _dimension_along(sharding_of(argument), axis)
+        if kind == "weight" and path in layers and dimension is not None:
+            is_row_of.setdefault(path, dimension == layers[path].row_dimension)
+    held = [path for path in layers if path in is_row_of]
+    columns = [path for path in held if not is_row_of[path]]
+    found = styled(columns, [path for path in held if is_row_of[path]], layers, mesh.sizes[axis])
+    given = {path for path in paths if path in found.kept}
+    near = [
+        path for path in held if path in paths or (path in found.kept and found.is_met(path, given, layers))
+    ]
+    return _by_pattern({path: found.text(path) for path in near}, layers)
+
+
+def _by_pattern(styles: Mapping[str, str], layers: Iterable[str]) -> dict[str, str]:
+    """Styles by patterns of paths where all layers of a pattern have the same one."""
+    families: dict[str, list[str]] = {}
+    for path in layers:
+        families.setdefault(_family(path), []).append(path)
+    return {
+        _family(path) if {styles.get(each) for each in families[_family(path)]} == {style} else path: style
+        for path, style in styles.items()
+    }
+
+
+def _family(path: str) -> str:
+    return family_name(f"{path}.weight").removesuffix(".weight")
+
+
+def _dimension_along(sharding: TensorSharding | None, axis: str) -> int | None:
+    dimensions = () if sharding is None else sharding.dimensions
+    return next((d for d, each in enumerate(dimensions) if axis in {a.name for a in each.axes}), None)
 
 
 def _left_out(entry: ValueEntry, sharding: TensorSharding) -> list[str]:
@@ -151,18 +203,6 @@ def _dimensions_lost(op: Operation, place: int) -> int | None:
     kept = {factor for dimension in rule.results[0] for factor in dimension}
     lost = [d for d, factors in enumerate(rule.operands[place]) if kept.isdisjoint(factors)]
     return lost[0] if len(lost) == 1 else None
-
-
-def forward_uses(value: SSAValue) -> list[tuple[Operation, int]]:
-    """Returns the ops of the forward pass that read a value, also behind constraints, with the operand."""
-    found: list[tuple[Operation, int]] = []
-    for use in value.uses:
-        op = use.operation
-        if isinstance(op, ShardingConstraintOp):
-            found += forward_uses(op.results[0])
-        elif not isinstance(op, ShardingGroupOp) and not is_backward(op):
-            found.append((op, use.index))
-    return found
 
 
 def _is_of_product(bias: SSAValue) -> bool:

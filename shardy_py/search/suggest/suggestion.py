@@ -5,7 +5,7 @@ Not here: finding them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from difflib import unified_diff
 from typing import Any, Literal, get_args
@@ -13,16 +13,19 @@ from typing import Any, Literal, get_args
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.records import dataclass
+from shardy_py.mlir.module_paths import is_parameter
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
+from shardy_py.search.advice.torch_layers import TorchLayer
 from shardy_py.search.study import StepCost
 from shardy_py.search.suggest.coarse import CoarseOutcome
 from shardy_py.search.suggest.code import Code, Constraint, Row
-from shardy_py.search.suggest.frameworks import flax_lines, torch_lines
+from shardy_py.search.suggest.frameworks import flax_lines
 from shardy_py.search.suggest.judged import Judged, judged_text
 from shardy_py.search.suggest.roles import Roles
 from shardy_py.search.suggest.schemes import Choice, Spec
 from shardy_py.search.suggest.search import rank
 from shardy_py.search.suggest.suggestion_json import suggestion_json
+from shardy_py.search.suggest.torch_code import TorchInput, torch_lines
 from shardy_py.sharding import Mesh
 from shardy_py.xla.targets.stage import AS_PARTITIONED
 
@@ -37,7 +40,8 @@ _LAST_SHOWN = 3
 class Plan:
     """Shardings of arguments and results, constraints on values inside, and what they cost.
 
-    name: of its scheme, or of where the search began. kept, removed: the program's own constraints.
+    name: of its scheme, or of where the search began. kept, removed: the program's own constraints. layers:
+    of a model of PyTorch, by path.
     """
 
     name: str
@@ -47,6 +51,9 @@ class Plan:
     roles: Roles = field(repr=False, compare=False)
     kept: tuple[Constraint, ...] = field(default=(), repr=False)
     removed: tuple[Constraint, ...] = field(default=(), repr=False)
+    layers: Callable[[], Mapping[str, TorchLayer]] = field(
+        default=dict[str, TorchLayer], repr=False, compare=False
+    )
 
     @property
     def specs(self) -> Mapping[str, Spec]:
@@ -75,11 +82,18 @@ class Plan:
         if framework == "flax":
             return "\n".join(flax_lines(code))
         if framework == "torch":
-            inputs = (i for i in range(self.roles.arguments) if self.roles.is_data(i))
-            return "\n".join(torch_lines(code, [self.choice[i] or () for i in inputs]))
+            return "\n".join(torch_lines(code, [*self._inputs()], self.layers()))
         if framework != "jax":
             raise ShardyError.unknown("framework", framework, FRAMEWORKS)
         return code.text()
+
+    def _inputs(self) -> Iterator[TorchInput]:
+        roles = self.roles
+        for number, tensor in enumerate(roles.tensors[: roles.arguments]):
+            is_input = not is_parameter(tensor.label)  # whose dimensions may pass for the batch
+            if roles.batch is not None and roles.is_data(number) and is_input:
+                batch = roles.classes[number].index(roles.batch)
+                yield TorchInput(tensor.label or tensor.name, batch, self.choice[number] or ())
 
     def _code(self) -> Code:
         roles, tensors = self.roles, self.roles.tensors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 
 from shardy_py import Program, ShardyError
 from shardy_py.cli.suggest import main
+from shardy_py.search.advice.torch_layers import TorchLayer, styled
 from shardy_py.search.suggest import Code, Row
-from shardy_py.search.suggest.frameworks import flax_lines, torch_lines
+from shardy_py.search.suggest.frameworks import flax_lines
+from shardy_py.search.suggest.torch_code import TorchInput, torch_lines
 from shardy_py.search.suggest_code import NUMBER
 from shardy_py.sharding import Mesh
 from tests.search.suggest.test_suggest import TEXT
@@ -46,15 +49,72 @@ TORCH = (
 )
 
 
-def test_calls_of_torch() -> None:
-    text = "\n".join(torch_lines(Code(Mesh.of(data=2, model=4), TORCH, ()), [(("data",), ())]))
-    assert "**{f'layers.{i}.up': 0 for i in range(2)}" in text
-    assert "'emb': 1" in text
-    assert (
-        "# 4 weights are gathered along data where they are used\nfully_shard(model, mesh=mesh['data'])"
-        in text
+WHOLE = "ColwiseParallel(output_layouts=Replicate())", "RowwiseParallel(input_layouts=Replicate())"
+LAYERS = {
+    layer.path: layer
+    for layer in (
+        TorchLayer("emb", 0, ends="layers.0/add"),
+        *(TorchLayer(f"layers.{n}.up", 1, (f"layers.{n}.down",), parts=16) for n in range(2)),
+        *(TorchLayer(f"layers.{n}.down", 1, ends="nothing reads it") for n in range(2)),
     )
-    assert "# inputs: P('data')" in text
+}
+MESH = Mesh.of(data=2, model=4)
+
+
+def code_of(data: tuple[str, ...], *rows: Row) -> str:
+    given = [TorchInput("x", 0, (data, ()))]
+    return "\n".join(torch_lines(Code(MESH, (*TORCH, *rows), ()), given, LAYERS))
+
+
+def test_calls_of_torch() -> None:
+    text = code_of(("data",))
+    assert "**{f'layers.{i}.up': ColwiseParallel() for i in range(2)}" in text
+    assert "**{f'layers.{i}.down': RowwiseParallel() for i in range(2)}" in text
+    assert "'emb': ColwiseParallel(output_layouts=Replicate())," in text
+    assert "# 4 weights are gathered along data where they are used\n" in text
+    assert 'fully_shard(model, mesh=mesh["data"])' in text
+    assert "# x = part_of_batch(x)" in text
+    assert "use_local_output" not in text
+
+
+def test_calls_of_torch_say_what_they_do_not_shard() -> None:
+    text = code_of((), row("convolution.weight", ("data",), ()), row("x", (), ("data",)))
+    assert "#   convolution.weight: P('data') of 8x8xf32" in text
+    assert "fully_shard" not in text
+    assert "part_of_batch" not in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "up", "down"),
+    [
+        ({}, "ColwiseParallel()", "RowwiseParallel()"),
+        (
+            {"parts": 6},
+            "ColwiseParallel(output_layouts=Replicate())",
+            "RowwiseParallel(input_layouts=Replicate())",
+        ),
+        (
+            {"ends": "norm"},
+            "ColwiseParallel(output_layouts=Replicate())",
+            "RowwiseParallel(input_layouts=Replicate())",
+        ),
+        ({"is_viewed": True}, "ColwiseParallel(use_local_output=False)", "RowwiseParallel()"),
+        (
+            {"partners": ("gate",)},
+            "ColwiseParallel(output_layouts=Replicate())",
+            "RowwiseParallel(input_layouts=Replicate())",
+        ),
+    ],
+)
+def test_layers_keep_features_apart_where_all_that_read_them_do(
+    changes: dict[str, Any], up: str, down: str
+) -> None:
+    first = replace(TorchLayer("up", 1, ("down",), parts=8), **changes)
+    layers = {"up": first, "down": TorchLayer("down", 1), "gate": TorchLayer("gate", 1, ("down",))}
+    if "partners" not in changes:
+        del layers["gate"]
+    found = styled(["up"], ["down"], layers, 4)
+    assert (found.text("up"), found.text("down")) == (up, down)
 
 
 @pytest.mark.torch
@@ -76,8 +136,7 @@ def test_calls_of_torch_shard_a_module_so() -> None:
     torch.distributed.init_process_group("fake", rank=0, world_size=8, store=FakeStore())
     try:
         model = Model()
-        text = "\n".join(torch_lines(Code(Mesh.of(data=2, model=4), TORCH, ()), [(("data",), ())]))
-        exec(text.replace('"cuda"', '"cpu"'), {"model": model})
+        exec(code_of(("data",)), {"model": model})
         placed = {name: p.placements for name, p in model.named_parameters()}
     finally:
         torch.distributed.destroy_process_group()

@@ -1,0 +1,321 @@
+"""Linear layers and embeddings of a model of PyTorch in its program, and where what they return goes.
+
+    up -> gelu -> down      "up" is read by "down" only: both may keep the features between them sharded
+    q -> view -> ... -> o   so may heads, as tensors of DTensor, which have the sizes of the whole
+    up -> norm -> down      the norm needs whole rows
+
+`parallelize_module` takes and returns plain tensors between modules unless a plan says otherwise; whether a
+layer may return a part is a property of the code between it and its readers.
+
+Not here: which layers are sharded, and the code (`shardy_py.search.suggest`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from math import gcd
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from shardy_py.base.records import dataclass
+from shardy_py.mlir.dialects.sdy import ShardingConstraintOp, ShardingGroupOp
+from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp
+from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.location_names import name_in
+from shardy_py.mlir.module_paths import PHASES, is_backward, is_parameter, outer_name, outputs_of
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.record import record_of
+from shardy_py.ops import TABLE, Family
+from shardy_py.propagation.rules import derive_rule, pointwise_rule
+from shardy_py.sharding import ShardingRule
+from shardy_py.sharding.rule import FactorType
+
+_MATRIX = 2
+
+
+@dataclass(frozen=True)
+class TorchLayer:
+    """A module with one matrix that its own op alone reads.
+
+    row_dimension: of the weight, which `RowwiseParallel` shards: 1 of a linear layer, 0 of an embedding.
+    readers: the linear layers that read what it returns, or what is computed of each feature. partners:
+    other layers whose results are met on the way, which must be sharded alike. parts: the greatest common
+    divisor of the sizes that the features have on the way, as heads. is_viewed: whether their dimension
+    changes on the way, so that sizes must be those of the whole. ends: what needs whole features, or
+    returns them; "" for nothing.
+    """
+
+    path: str
+    row_dimension: int
+    readers: tuple[str, ...] = ()
+    partners: tuple[str, ...] = ()
+    parts: int = 0
+    is_viewed: bool = False
+    ends: str = ""
+
+
+COLUMNS, ROWS = "ColwiseParallel", "RowwiseParallel"
+_WHOLE = {COLUMNS: "output_layouts=Replicate()", ROWS: "input_layouts=Replicate()"}
+"""The layout that a layer without a partner returns or takes, where its style has a part as default."""
+
+
+@dataclass(frozen=True)
+class StyledLayers:
+    """Layers that one axis shards. columns, rows: by path; kept: those that return, or take, parts.
+
+    distributed: those of the columns whose parts are DTensors.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    kept: frozenset[str]
+    distributed: frozenset[str]
+
+    def text(self, path: str) -> str:
+        """Returns the style of a layer."""
+        name = COLUMNS if path in self.columns else ROWS
+        given = [] if path in self.kept else [_WHOLE[name]]
+        given += ["use_local_output=False"] if path in self.distributed else []
+        return f"{name}({', '.join(given)})"
+
+    def is_met(self, path: str, others: Iterable[str], layers: Mapping[str, TorchLayer]) -> bool:
+        """Returns whether the features of a layer are those of others: it reads them, or both are read."""
+        return any(not self._features(path, layers).isdisjoint(self._features(p, layers)) for p in others)
+
+    def _features(self, path: str, layers: Mapping[str, TorchLayer]) -> set[str]:
+        """The rows that read the parts that a layer returns or takes."""
+        return {*layers[path].readers} if path in self.columns else {path}
+
+
+def styled(
+    columns: Sequence[str], rows: Sequence[str], layers: Mapping[str, TorchLayer], size: int
+) -> StyledLayers:
+    """Returns layers with those between which features stay sharded: the largest set with all partners.
+
+    size: of the axis. Parts that are viewed are DTensors, which do not mix with plain tensors.
+    """
+    kept = {
+        path
+        for path in columns
+        if not layers[path].ends and layers[path].parts % size == 0 and {*layers[path].readers} <= {*rows}
+    }
+    while True:
+        distributed = {path for path in kept if layers[path].is_viewed}
+        distributed |= {path for path in kept if not distributed.isdisjoint(layers[path].partners)}
+        lost = {path for path in kept if not kept.issuperset(layers[path].partners)}
+        lost |= {path for path in distributed if not all(p in distributed for p in layers[path].partners)}
+        taken = {reader for path in kept for reader in layers[path].readers}
+        lost |= {
+            path
+            for path in kept
+            if any(path not in kept or path in lost for path in _sources(layers[path].readers, layers))
+        }
+        if not lost:
+            return StyledLayers(tuple(columns), tuple(rows), frozenset(kept | taken), frozenset(distributed))
+        kept -= lost
+
+
+def _sources(readers: Iterable[str], layers: Mapping[str, TorchLayer]) -> list[str]:
+    """The layers whose features these read."""
+    read = {*readers}
+    return [path for path, layer in layers.items() if not read.isdisjoint(layer.readers)]
+
+
+def layers_of(function: Operation) -> Mapping[str, TorchLayer]:
+    """Returns the layers of a model by path, in the order of its parameters."""
+    block = function.regions[0].blocks[0]
+    weights = {
+        path: argument
+        for argument in block.args
+        if is_parameter(label := name_in(argument.location))
+        for path, _, kind in (label.rpartition("."),)
+        if kind == "weight"
+    }
+    found = {
+        path: row for path, weight in weights.items() if (row := _row_dimension(path, weight)) is not None
+    }
+    own: dict[str, list[Operation]] = {path: [] for path in found}
+    for op in block.ops:
+        path = _path(op)
+        if path in own and not is_backward(op):
+            own[path].append(op)
+    flows = {path: _flow(path, ops, found) for path, ops in own.items()}
+    owners = {key: (path, where) for path, flow in flows.items() for key, where in flow.region.items()}
+    trained = _trained(block)
+    return {path: _layer(flows[path], row, owners, trained) for path, row in found.items()}
+
+
+def forward_uses(value: SSAValue) -> list[tuple[Operation, int]]:
+    """Returns the ops of the forward pass that read a value, also behind constraints, with the operand."""
+    found: list[tuple[Operation, int]] = []
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, ShardingConstraintOp):
+            found += forward_uses(op.results[0])
+        elif not isinstance(op, ShardingGroupOp) and not is_backward(op):
+            found.append((op, use.index))
+    return found
+
+
+def _row_dimension(path: str, weight: SSAValue) -> int | None:
+    """The dimension of rows of a weight; None unless it is a matrix that one kind of op of its module reads.
+
+    That of a linear layer is (outputs, inputs), of whose inputs the product sums; tables are (rows, columns).
+    """
+    uses = [use for use in forward_uses(weight) if _path(use[0]) not in PHASES]
+    type_ = tensor_type(weight.type)
+    if type_ is None or len(type_.shape) != _MATRIX or not uses or {_path(op) for op, _ in uses} != {path}:
+        return None
+    lost = {_lost(op, place) for op, place in uses}
+    return lost.pop() if len(lost) == 1 else None
+
+
+def _lost(op: Operation, place: int) -> int | None:
+    rule = _rule(op)
+    if rule is None or len(rule.operands[place]) != _MATRIX:
+        return None
+    kept = {factor for dimension in rule.results[0] for factor in dimension}
+    lost = [d for d, factors in enumerate(rule.operands[place]) if kept.isdisjoint(factors)]
+    return lost[0] if lost == [int(_is_product(op))] else None
+
+
+@dataclass
+class _Flow:
+    """The values that are computed of the features that a layer returns.
+
+    region: their dimension by the identity of a value. met: other operands of the ops on the way, with the
+    dimension that meets the features, and the op.
+    """
+
+    path: str
+    region: dict[int, int] = field(default_factory=dict[int, int])
+    readers: dict[str, None] = field(default_factory=dict[str, None])
+    met: list[tuple[SSAValue, int, Operation]] = field(default_factory=list[tuple[SSAValue, int, Operation]])
+    parts: int = 0
+    is_viewed: bool = False
+    ends: str = ""
+
+
+def _flow(path: str, ops: list[Operation], layers: Mapping[str, int]) -> _Flow:
+    flow, left = _Flow(path), list[SSAValue]()
+    for value in outputs_of(ops, path):
+        type_ = tensor_type(value.type)
+        if type_ is not None and type_.shape:
+            flow.region[id(value)] = len(type_.shape) - 1
+            left.append(value)
+    while left and not flow.ends:
+        value = left.pop()
+        for op, place in forward_uses(value):
+            if _path(op) != path:
+                left += _followed(flow, op, place, layers)
+    return flow
+
+
+def _followed(flow: _Flow, op: Operation, place: int, layers: Mapping[str, int]) -> Iterator[SSAValue]:
+    """The results of an op on the features that have them too; notes what is met, and what ends the way."""
+    rule = _rule(op)
+    own = None if rule is None else rule.operands[place]
+    dimension = flow.region[id(operands_of(op)[place])]
+    if rule is None or own is None or not own[dimension]:
+        flow.ends = flow.ends or _name(op)
+        return
+    factor = own[dimension][0]
+    layer = _path(op)
+    if _is_product(op) and layers.get(layer) == 1 and place == 0 and dimension == len(own) - 1:
+        flow.readers[layer] = None
+        return
+    kept = [d for mapping in rule.results for d, factors in enumerate(mapping) if factor in factors[:1]]
+    if rule.factors[factor].type is not FactorType.PASS_THROUGH or len(kept) != len(rule.results):
+        flow.ends = flow.ends or _name(op)
+        return
+    flow.parts = gcd(flow.parts, rule.factors[factor].size)
+    flow.is_viewed |= any(
+        len(mapping[d]) > 1
+        for mapping in (*rule.operands, *rule.results)
+        for d in range(len(mapping))
+        if factor in mapping[d]
+    )
+    for number, (operand, mapping) in enumerate(zip(operands_of(op), rule.operands, strict=False)):
+        if number != place:
+            along = next((d for d, factors in enumerate(mapping) if factor in factors[:1]), -1)
+            flow.met.append((operand, along, op))
+    for result, where in zip(op.results, kept, strict=True):
+        if flow.region.setdefault(id(result), where) != where:
+            flow.ends = flow.ends or _name(op)
+        yield result
+
+
+def _layer(
+    flow: _Flow, row_dimension: int, owners: Mapping[int, tuple[str, int]], trained: set[int]
+) -> TorchLayer:
+    """The layer; what is met of parameters ends the way: its gradient would be of the part of a device."""
+    partners = dict[str, None]()
+    ends = flow.ends
+    for value, dimension, op in flow.met:
+        if id(value) in owners:
+            owner, where = owners[id(value)]
+            if flow.region.get(id(value), where) != dimension:
+                ends = ends or _name(op)
+            partners[owner] = None
+        else:
+            origin, along = _before_broadcasts(value, dimension)
+            if not _is_of_op(origin, op) and (along >= 0 or id(origin) in trained):
+                ends = ends or _name(op)
+    partners.pop(flow.path, None)
+    ends = ends or ("" if flow.readers else "nothing reads it")
+    readers, others = tuple(flow.readers), tuple(partners)
+    return TorchLayer(flow.path, row_dimension, readers, others, flow.parts, flow.is_viewed, ends)
+
+
+def _before_broadcasts(value: SSAValue, dimension: int) -> tuple[SSAValue, int]:
+    """The value that is repeated, and the dimension of it that becomes one; -1 where it is repeated along."""
+    while isinstance(op := value.owner, BroadcastInDimOp):
+        source = operands_of(op)[0]
+        places = list(op.broadcast_dimensions.get_values())
+        type_, result = tensor_type(source.type), tensor_type(value.type)
+        if type_ is None or result is None:
+            break
+        along = places.index(dimension) if dimension in places else -1
+        is_repeated = along < 0 or type_.shape[along] != result.shape[dimension]
+        value, dimension = source, -1 if is_repeated else along
+    return value, dimension
+
+
+def _is_of_op(value: SSAValue, op: Operation) -> bool:
+    """True if a value is a constant, or made by the op of torch that the op belongs to."""
+    owner = value.owner
+    return isinstance(owner, Operation) and (not owner.operands or outer_name(owner) == outer_name(op))
+
+
+def _trained(block: Block) -> set[int]:
+    """The identities of parameters, and of all that is computed of them."""
+    found = {
+        id(argument)
+        for argument in block.args
+        if is_parameter(name_in(argument.location))
+        or any(_path(use.operation) in PHASES for use in argument.uses)
+    }
+    for op in block.ops:
+        if any(id(operand) in found for operand in operands_of(op)):
+            found |= {id(result) for result in op.results}
+    return found
+
+
+def _rule(op: Operation) -> ShardingRule | None:
+    if op.name not in TABLE:
+        return None
+    record = record_of(op)
+    return derive_rule(record) or pointwise_rule(record)
+
+
+def _is_product(op: Operation) -> bool:
+    return op.name in TABLE and TABLE[op.name].kind is Family.PRODUCT
+
+
+def _path(op: Operation) -> str:
+    return outer_name(op).rpartition("/")[0]
+
+
+def _name(op: Operation) -> str:
+    return outer_name(op) or op.name.rpartition(".")[2]
