@@ -278,7 +278,8 @@ _MOST_DIGITS = 5
 
 def custom_call(application: Application) -> Sequence[HeldTensor]:
     """Calls with batch dimensions (of LAPACK) stay sharded along those of the first result."""
-    if row_of(application.record).memory is not Memory.SAME:
+    record = application.record
+    if row_of(record).memory is not Memory.SAME and record.operands == record.results:
         return copies(application)
     given: dict[str, str] = application.attributes.get("mhlo.frontend_attributes") or {}
     stated, first = given.get("num_batch_dims", ""), application.targets[0]
