@@ -162,13 +162,16 @@ def _one(group: Sequence[Event]) -> Event:
     """The event of several sums."""
     if len(group) == 1:
         return group[0]
+    over = tuple(name for event in group for name in event.over)
+    makes = tuple(name for event in group for name in event.makes)
     return Event(
         None,
         tuple(name for event in group for name in event.reads),
-        tuple(name for event in group for name in event.makes),
+        makes,
         kind=group[0].kind,
         sums=tuple(each for event in group for each in event.sums),
-        over=tuple(name for event in group for name in event.over),
+        over=over,
+        is_update=len(over) == len(makes),
     )
 
 
