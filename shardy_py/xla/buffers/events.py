@@ -76,7 +76,7 @@ def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event
         block.sizes[joined] = sum(block.sizes[name] for name in (*needs[:1], *sent))
         events.append(Event(None, reads, (joined,)))
         reads = (joined, *needs[1:])
-    apart = {*needs}.difference(group.over) | transposed
+    apart = {*needs}.difference(rounded.get(name, name) for name in group.over) | transposed
     over = tuple(name for name in _written_over(step, reads, sent) if name not in apart)
     if row.control is Control.LOOP and len(step.operands) == len(parts):
         over = tuple([block.stored_name(name) for name in step.operands])  # each by the result in its place
