@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py import Program, Result, ShardyError, propagate
-from shardy_py.base.arrays import MOST_DIMENSIONS
+from shardy_py.base.deferred import MOST_DIMENSIONS
 
 
 def _result(rank: int) -> Result:

@@ -41,6 +41,7 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
             events += _events(block, step, groups[id(step)])
         else:
             events.append(_alone(block, step, groups[id(step)]))
+    events += (Event(None, (name,), (copy,)) for name, copy in block.returned.items())
     if block.setting.fused_in_vmem:
         block.for_vmem.update(_of_fusions(block, steps, groups))
     return events

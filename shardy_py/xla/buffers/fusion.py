@@ -12,9 +12,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
+from shardy_py.ops.dimensions import ScatterDimensions
 from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 
 class FusedStep(NamedTuple):
@@ -29,6 +31,8 @@ class FusedStep(NamedTuple):
     over: Collection[Name]
 
 
+_ELEMENT = 512
+"""The bytes of a tile with one element."""
 _MANY, _NONE = -1, -2
 """Instead of the number of the one stored step that others are computed in: it is one of several, or none."""
 
@@ -109,13 +113,23 @@ class Fusion:
                 continue
             consumers = users.get(name, ())
             into = roots[consumers[0]] if len(consumers) == 1 else _root_of(consumers, roots)
-            if row.is_always_fused or (
-                (into >= 0 or not kind.is_expensive or (on_tpu and not _is_one_element(step)))
-                and self._is_fused_into_all(kind, step, consumers, taking, broadcast)
+            if (
+                row.is_always_fused
+                or (on_tpu and kind.is_broadcast and self._is_base(step, consumers))
+                or (
+                    (into >= 0 or not kind.is_expensive or (on_tpu and not _is_one_element(step)))
+                    and self._is_fused_into_all(kind, step, consumers, taking, broadcast)
+                )
             ):
                 found.add(name)
                 roots[number] = into
         return found
+
+    def _is_base(self, step: PlannedOp, consumers: Iterable[int]) -> bool:
+        """True for one element everywhere that scatters start with: they write it with what they add."""
+        if self.sizes.get(step.operands[0], 0) > _ELEMENT:
+            return False
+        return all(_starts_with(self.steps[each], step.results[0]) for each in consumers)
 
     @cached_property
     def _behind_product(self) -> set[Name]:
@@ -270,6 +284,14 @@ class Fusion:
                 needed.add(name)
                 left += reads[makers[name]] if name in makers else ()
         return [name for name in needs if name not in needed]
+
+
+def _starts_with(step: PlannedOp, name: Name) -> bool:
+    """True for a scatter of rows into a value, without batch dimensions."""
+    if COMPILED.of(step.record.name).form is not NodeForm.SCATTER or step.operands[0] != name:
+        return False
+    numbers = ScatterDimensions.of(step.record.attributes)
+    return bool(numbers.offsets) and not numbers.batching
 
 
 def _is_one_element(step: PlannedOp) -> bool:

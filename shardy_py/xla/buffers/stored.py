@@ -72,11 +72,13 @@ class StoredBlock:
     for_vmem: set[Name] = field(default_factory=set[Name], init=False)
     """The values made by fusions that may be in VMEM instead of HBM."""
     in_order: Copies = field(default_factory=dict[int, "Mapping[Name, Name]"], init=False)
+    returned: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
+    """The copies of values that the program returns in another order."""
     _passed: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     """By the result of a step that holds back what reads it: the name of no bytes that it makes."""
     _barriers: set[Name] = field(default_factory=set[Name], init=False)
-    _copies: dict[Hashable, tuple[Name, ...]] = field(
-        default_factory=dict[Hashable, "tuple[Name, ...]"], init=False
+    _copies: dict[Hashable, Sequence[Name]] = field(
+        default_factory=dict[Hashable, "Sequence[Name]"], init=False
     )
     _layouts: InferredLayouts = field(init=False)
     _reordered: list[PlannedOp] = field(default_factory=list[PlannedOp], init=False)
@@ -84,9 +86,7 @@ class StoredBlock:
     _known_reads: dict[int, Sequence[Name]] = field(default_factory=dict[int, "Sequence[Name]"], init=False)
     """By the identity of a step the stored names of what it reads."""
     _insides: dict[int, StoredBlock] = field(default_factory=dict[int, "StoredBlock"], init=False)
-    """The regions of steps, by their identities."""
     _program: HostProgram | None = field(default=None, init=False)
-    """The ops on the host, once they are listed."""
 
     def __post_init__(self) -> None:
         self._layouts = InferredLayouts(self.alias)
@@ -239,7 +239,9 @@ class StoredBlock:
         """The fusion of the steps that are needed, on chips."""
         steps = [*reversed(self._needed()[1])]
         sent, reads = [*map(self.sent_for, steps)], [*map(self._reads, steps)]
-        return Fusion(steps, self.sizes, sent, self.results, self.kinds, reads, self.setting.on_tpu)
+        return Fusion(
+            steps, self.sizes, sent, [*self.results, *self.returned], self.kinds, reads, self.setting.on_tpu
+        )
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.
@@ -257,8 +259,7 @@ class StoredBlock:
         if copies:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
-        room = self.setting.fused_in_vmem
-        if room:
+        if room := self.setting.fused_in_vmem:
             events = with_fetches(self, events, room)
         numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
         numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
@@ -326,7 +327,7 @@ class StoredBlock:
 
     def _needed(self) -> tuple[set[Name], list[PlannedOp]]:
         """The values that something needs, and the steps that make them or have effects, last ones first."""
-        live, reads, passed = set[Name](self.results), self._reads, self._passed
+        live, reads, passed = {*self.results, *self.returned}, self._reads, self._passed
         steps: list[PlannedOp] = []
         for step in reversed(self.steps):
             made = self.makes(step) if passed else step.results

@@ -54,15 +54,23 @@ _Orders = dict[Name, TileOrder | None]
 def note_orders(block: StoredBlock) -> Copies:
     """Returns the copies that the steps of a block read; notes the sizes of values in orders of their own.
 
-    Arguments and results have the least padding in any case.
+    Arguments and results have the least padding in any case: what a program returns in another order is
+    copied, which is noted in `block.returned`.
     """
     given = [value.name for value in block.block.arguments]
     found = _TileOrders(block.types, block.stored_name)
     found.note(block.steps, given)
-    fixed, sizes = {*given, *block.results}, block.sizes
+    fixed, sizes = {*given}, block.sizes
+    if not block.is_entry:
+        fixed.update(block.results)
     for name, order in found.orders.items():
-        if name not in fixed and sizes.get(name):
-            sizes[name] = order.size(block.types[name].element)
+        if name in fixed or not (least := sizes.get(name)):
+            continue
+        sizes[name] = order.size(block.types[name].element)
+        if name in block.results and sizes[name] != least:
+            block.returned[name] = copy = ("returned", name)
+            sizes[copy] = least
+    block.results = [block.returned.get(name, name) for name in block.results]
     sizes.update(found.copied)
     return found.copies
 

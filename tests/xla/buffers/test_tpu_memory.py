@@ -229,3 +229,23 @@ def test_convolutions_have_batch_and_features_in_tiles() -> None:
     tile = 28 * 28 * 2 >> 10  # KiB of one element of bf16 of all places, rounded down
     assert 16 * 128 * tile <= _convolutions(16, 32) <= 16 * 128 * (tile + 1) + 160
     assert 128 * 32 * tile <= _convolutions(128, 32) <= 128 * 32 * (tile + 1) + 160
+
+
+def test_rows_that_are_scattered_need_no_memory_for_zeros() -> None:
+    """The sum of rows is padded, and copied into the result; XLA:TPU allocates 2,129,888 bytes for more."""
+    found = _kib("""
+    func.func @main(%u: tensor<512x64xf32>, %i: tensor<512x1xi32>) -> tensor<4096x64xf32> {
+      %0 = stablehlo.constant dense<0.0> : tensor<f32>
+      %1 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<4096x64xf32>
+      %2 = "stablehlo.scatter"(%1, %i, %u) <{
+        scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
+          scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
+      }> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %3 = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %3 : tensor<f32>
+      }) : (tensor<4096x64xf32>, tensor<512x1xi32>, tensor<512x64xf32>) -> tensor<4096x64xf32>
+      return %2 : tensor<4096x64xf32>
+    }""")
+    sums, rows = 4096 * 128 * 4 >> 10, 512 * 128 * 4 >> 10
+    assert sums <= found <= sums + rows + 160
