@@ -89,7 +89,7 @@ def _halos(
     result = record.results[0]
     if maps is None or result is None or mesh.device_count > MOST_LISTED:
         return
-    for number, (index_map, type_) in enumerate(zip(maps[0], record.operands, strict=True)):
+    for number, (index_map, type_) in enumerate(zip(maps[0], record.operands, strict=False)):
         if index_map is None or type_ is None:
             continue
         source = sources[number] or TensorSharding.fully_closed(target.mesh, type_.rank)

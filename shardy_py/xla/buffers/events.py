@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, Control, Storage
-from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.fusion import FusedStep
 from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.buffers.schedule import Event
@@ -212,6 +212,9 @@ def _of_fusions(
     for step in steps:
         kinds = [block.kinds.of(each.record) for each in groups[id(step)].members]
         is_fused = sum(not kind.row.is_always_fused for kind in kinds) > 1
-        is_plain = not any(kind.row.is_product or kind.row.is_alone_on_tpu for kind in kinds)
+        is_plain = not any(
+            kind.row.is_product or kind.row.is_alone_on_tpu or kind.row.tiled is not Tiled.ANY
+            for kind in kinds
+        )
         if is_fused and is_plain and not (block.sent_for(step) or step.blocks):
             yield from (name for name in step.results if name not in kept)

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.records import dataclass
+from shardy_py.mlir.dialects.sdy.attributes import MeshAttr
 from shardy_py.mlir.dialects.sdy.ops import ManualComputationOp, MeshOp
 from shardy_py.sharding import Mesh, TensorSharding
 
@@ -53,7 +54,7 @@ class Scope:
         """The meshes of the module by name, the first where a name is taken twice."""
         by_name: dict[str, Mesh] = {}
         for op in _ops_of(self.module):
-            if isinstance(op, MeshOp):
+            if isinstance(op, MeshOp) and isinstance(op.properties.get("mesh"), MeshAttr):
                 by_name.setdefault(op.sym_name.data, op.mesh.data)
         return by_name
 
