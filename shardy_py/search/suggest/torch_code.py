@@ -1,11 +1,15 @@
 """The shardings of a plan as calls of PyTorch: a mesh, styles of `parallelize_module`, `fully_shard`.
 
     parallelize_module(model, mesh["tp"], {"up": ColwiseParallel(), "down": RowwiseParallel()})
+    for index in range(2):
+        fully_shard(model.get_submodule(f"layers.{index}"), mesh=mesh["dp"])
     fully_shard(model, mesh=mesh["dp"])
 
 Weights sharded along axes of the batch are gathered where they are used, so that is FSDP; along other axes
-their modules have styles. Between modules with styles are plain tensors, whole on every device, except where
-all that reads what a layer returns keeps its features apart. What no call says is a comment.
+their modules have styles. `fully_shard` is called on each block of a container of blocks, whose weights are
+gathered together and freed after its forward pass, then on the rest. Between modules with styles are plain
+tensors, whole on every device, except where all that reads what a layer returns keeps its features apart.
+What no call says is a comment.
 
 Not here: where what a layer returns goes (`advice/torch_layers.py`), code for JAX (`code.py`).
 """
@@ -157,7 +161,44 @@ def _wrapped(weights: Sequence[Row], batch: Sequence[str], names: Sequence[str])
         lines.append(f"# and replicated along {every[0]}")
     elif len(along) < len(every):
         lines.append(f"# fully_shard shards them along {', '.join(every)}, the axes of the batch")
-    return "fully_shard", [*lines, f"fully_shard(model, mesh=mesh[{meshes}]{flat})"]
+    given = f"mesh[{meshes}]"
+    if flat:
+        lines.append(f"mesh_of_batch = {given}{flat}")
+        given = "mesh_of_batch"
+    for container, indices in blocks_of(row.label.removesuffix(_WEIGHT) for row in weights).items():
+        is_range = indices == (*range(len(indices)),)
+        prefix = f"{container}." if container else ""
+        lines += [
+            f"for index in {f'range({len(indices)})' if is_range else indices}:",
+            f'    fully_shard(model.get_submodule(f"{prefix}{{index}}"), mesh={given})',
+        ]
+    return "fully_shard", [*lines, f"fully_shard(model, mesh={given})"]
+
+
+def blocks_of(paths: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Returns the indices of blocks by the path of their container.
+
+    paths: of the modules of weights. A block is the outermost module with an index that has modules by name,
+    beside at least one other: a layer is no block, nor is a list of blocks, which has no forward pass.
+
+    >>> blocks_of(["embed", "layers.0.up", "layers.0.down", "layers.1.up", "head.0", "head.2"])
+    {'layers': (0, 1)}
+    >>> blocks_of(["layers.0.0.up", "layers.0.1.up", "layers.1.0.up", "layers.1.1.up"])
+    {'layers.0': (0, 1), 'layers.1': (0, 1)}
+    """
+    inside: dict[tuple[str, ...], set[str]] = {}
+    parts = [tuple(path.split(".")) for path in paths]
+    for path in parts:
+        for depth, name in enumerate(path[:-1]):
+            if name.isdecimal():
+                inside.setdefault(path[: depth + 1], set()).add(path[depth + 1])
+    named = {path for path, names in inside.items() if not any(map(str.isdecimal, names))}
+    found: dict[str, set[int]] = {}
+    for path in parts:
+        prefixes = (path[:end] for end in range(1, len(path)))
+        if block := next((each for each in prefixes if each in named), None):
+            found.setdefault(".".join(block[:-1]), set()).add(int(block[-1]))
+    return {container: (*sorted(own),) for container, own in found.items() if len(own) > 1}
 
 
 def _unsaid(

@@ -13,7 +13,7 @@ from shardy_py.cli.suggest import main
 from shardy_py.search.advice.torch_layers import TorchLayer, styled
 from shardy_py.search.suggest import Code, Row
 from shardy_py.search.suggest.frameworks import flax_lines
-from shardy_py.search.suggest.torch_code import TorchInput, torch_lines
+from shardy_py.search.suggest.torch_code import TorchInput, blocks_of, torch_lines
 from shardy_py.search.suggest_code import NUMBER
 from shardy_py.sharding import Mesh
 from tests.search.suggest.test_suggest import TEXT
@@ -72,9 +72,29 @@ def test_calls_of_torch() -> None:
     assert "**{f'layers.{i}.down': RowwiseParallel() for i in range(2)}" in text
     assert "'emb': ColwiseParallel(output_layouts=Replicate())," in text
     assert "# 4 weights are gathered along data where they are used\n" in text
-    assert 'fully_shard(model, mesh=mesh["data"])' in text
+    by_block = """for index in range(2):
+    fully_shard(model.get_submodule(f"layers.{index}"), mesh=mesh["data"])
+fully_shard(model, mesh=mesh["data"])"""
+    assert by_block in text
     assert "# x = part_of_batch(x)" in text
     assert "use_local_output" not in text
+
+
+@pytest.mark.parametrize(
+    ("paths", "blocks"),
+    [
+        (["h.0.up", "h.2.up", "h.1"], {"h": (0, 2)}),
+        (["0", "2", "head.0", "head.1"], {}),
+        (["only.0.up"], {}),
+        (["0.up", "1.up"], {"": (0, 1)}),
+        (["h.0.experts.0.up", "h.0.experts.1.up", "h.1.norm"], {"h": (0, 1)}),
+        (["h.0.0.up", "h.0.1.up", "h.1.0.up", "h.1.1.up"], {"h.0": (0, 1), "h.1": (0, 1)}),
+    ],
+)
+def test_blocks_are_outermost_modules_that_repeat(
+    paths: list[str], blocks: dict[str, tuple[int, ...]]
+) -> None:
+    assert blocks_of(paths) == blocks
 
 
 def test_calls_of_torch_say_what_they_do_not_shard() -> None:
