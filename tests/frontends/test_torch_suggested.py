@@ -18,13 +18,19 @@ pytestmark = pytest.mark.torch
 QUICK = ("MLP",)
 
 
+CALLS = {"data parallel": "replicate(model, mesh=", "FSDP": "fully_shard(model, mesh="}
+"""What the code of a scheme calls if it is what its name says."""
+
+
+@pytest.mark.filterwarnings("ignore:FSDP2-wrapped module.* returned a view")  # nothing writes to the output
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SUGGESTED]
 )
 def test_the_code_of_plans_trains_as_one_device_does(name: str) -> None:
     codes = codes_of(SUGGESTED[name], Mesh.of(dp=2, tp=2))
-    call = "parallelize_module(" if name in QUICK else "fully_shard("
-    assert any(call in code for code in codes.values())
+    assert {scheme for scheme, call in CALLS.items() if call in codes.get(scheme, call)} == {*CALLS}
+    assert any("parallelize_module(" in code for code in codes.values())
+    assert any("fully_shard(" in code for code in codes.values())
     assert {plan: difference(SUGGESTED[name], code) for plan, code in codes.items()} == dict.fromkeys(
         codes, ""
     )

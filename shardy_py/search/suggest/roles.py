@@ -9,12 +9,13 @@ Not here: what to shard (`schemes.py`).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from math import prod
 
 from networkx.utils import UnionFind
 
 from shardy_py.base.records import dataclass
+from shardy_py.mlir.module_paths import is_parameter
 from shardy_py.propagation.flat import FlatProgram
 from shardy_py.sharding import ShardingRule
 from shardy_py.sharding.rule import FactorType
@@ -181,7 +182,8 @@ def roles_of(
         for link in products
         for s in link.slots[len(link.operands) :]
     ]
-    batch = _batch(classes, made)
+    named = {each for t, own in zip(tensors, classes, strict=True) if is_parameter(t.label) for each in own}
+    batch = _batch(classes, made, named)
     weights = [i for i, own in enumerate(classes) if batch not in own and len(own) > 1]
     data = [own for own in classes if batch in own]
     # The state of an optimizer has the classes of its weights, which count once.
@@ -214,14 +216,20 @@ def _rank(link: DimensionLink, slot: int) -> int:
     return len(link.rule.tensors[link.slots.index(slot)])
 
 
-def _batch(classes: Sequence[tuple[int, ...]], made: Sequence[set[int]]) -> int | None:
+def _batch(
+    classes: Sequence[tuple[int, ...]], made: Sequence[set[int]], others: Collection[int]
+) -> int | None:
     """The class in most results of products and fewest arguments; a leading dimension wins a tie.
 
     Dimensions before it in the data that are in as many results come first: labels that are flattened have
-    the batch, but not the positions, which are in fewer arguments then.
+    the batch, but not the positions, which are in fewer arguments then. others: the classes of what is named
+    as a parameter of a model of torch, of which none is the batch: the hidden one of two layers is in more
+    results of their training step.
     """
     leading = {own[0] for own in classes if own}
     counts, held = Counter(c for own in made for c in own), Counter(c for own in classes for c in {*own})
+    for each in others:
+        held.pop(each, None)
     if not counts or not held:
         return None
 

@@ -13,7 +13,6 @@ from typing import Any, Literal, get_args
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.records import dataclass
-from shardy_py.mlir.module_paths import is_parameter
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.search.advice.torch_layers import TorchLayer
 from shardy_py.search.study import StepCost
@@ -90,8 +89,7 @@ class Plan:
     def _inputs(self) -> Iterator[TorchInput]:
         roles = self.roles
         for number, tensor in enumerate(roles.tensors[: roles.arguments]):
-            is_input = not is_parameter(tensor.label)  # whose dimensions may pass for the batch
-            if roles.batch is not None and roles.is_data(number) and is_input:
+            if roles.batch is not None and roles.is_data(number):
                 batch = roles.classes[number].index(roles.batch)
                 yield TorchInput(tensor.label or tensor.name, batch, self.choice[number] or ())
 

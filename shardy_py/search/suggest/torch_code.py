@@ -179,7 +179,7 @@ def blocks_of(paths: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """Returns the indices of blocks by the path of their container.
 
     paths: of the modules of weights. A block is the outermost module with an index that has modules by name,
-    beside at least one other: a layer is no block, nor is a list of blocks, which has no forward pass.
+    beside at least one other. Neither a layer nor a list of blocks, which has no forward pass, is a block.
 
     >>> blocks_of(["embed", "layers.0.up", "layers.0.down", "layers.1.up", "head.0", "head.2"])
     {'layers': (0, 1)}

@@ -44,6 +44,36 @@ def test_flattened_labels_do_not_make_positions_the_batch() -> None:
     assert kinds(roles)[3][0] == "batch"
 
 
+STEP = """
+sdy.mesh @mesh = <["data"=2, "model"=2]>
+func.func @main(%up: tensor<16x64xf32> loc("{0}"), %down: tensor<64x16xf32> loc("{1}"),
+                %x: tensor<8x16xf32> loc("x"), %dy: tensor<8x16xf32> loc("dy"))
+    -> (tensor<8x16xf32>, tensor<16x64xf32>, tensor<64x16xf32>) {{
+  %h = stablehlo.dot_general %x, %up, contracting_dims = [1] x [0]
+    : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
+  %y = stablehlo.dot_general %h, %down, contracting_dims = [1] x [0]
+    : (tensor<8x64xf32>, tensor<64x16xf32>) -> tensor<8x16xf32>
+  %dh = stablehlo.dot_general %dy, %down, contracting_dims = [1] x [1]
+    : (tensor<8x16xf32>, tensor<64x16xf32>) -> tensor<8x64xf32>
+  %dup = stablehlo.dot_general %x, %dh, contracting_dims = [0] x [0]
+    : (tensor<8x16xf32>, tensor<8x64xf32>) -> tensor<16x64xf32>
+  %ddown = stablehlo.dot_general %h, %dy, contracting_dims = [0] x [0]
+    : (tensor<8x64xf32>, tensor<8x16xf32>) -> tensor<64x16xf32>
+  return %y, %dup, %ddown : tensor<8x16xf32>, tensor<16x64xf32>, tensor<64x16xf32>
+}}
+"""
+
+
+def test_no_dimension_of_a_parameter_of_torch_is_the_batch() -> None:
+    """The hidden one is in more results of products of the step: it is the batch without the names."""
+    unnamed, named = (
+        kinds(variables_of(Program.parse(STEP.format(*names))).roles)
+        for names in (("a", "b"), ("net.up.weight", "net.down.weight"))
+    )
+    assert unnamed[0][1] == "batch"
+    assert [own[0] for own in named] == ["features", "inner", "batch", "batch"]
+
+
 HEADS = """
 sdy.mesh @mesh = <["data"=2, "model"=2]>
 func.func @main(%x: tensor<64x32xf32>, %w: tensor<32x8x16xf32>, %v: tensor<32x96xf32>)
