@@ -22,6 +22,7 @@ from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.fetched import computes, is_fetch
 from shardy_py.xla.buffers.held import HeldMemory, ResultMemory
+from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.program import Name
@@ -69,10 +70,7 @@ def bytes_apart(assignment: Assignment) -> int:
 
 def _all(assignment: Assignment) -> Iterator[tuple[Event, Assignment]]:
     """The events of a computation and of those that loops and branches run in it, with their computations."""
-    for event, regions in zip(assignment.events, assignment.regions, strict=True):
-        yield event, assignment
-        for region in regions:
-            yield from _all(region)
+    return ((event, of) for of in _computations(assignment) for event in of.events)
 
 
 def _computations(assignment: Assignment) -> Iterator[Assignment]:
@@ -94,12 +92,8 @@ def _reduced_at_once(assignment: Assignment) -> int:
             found += any(name in before for name in event.reads)
             before.update(event.makes)
         else:
-            before = {name for name in event.makes if assignment.sizes.get(name, 0) > _ELEMENT}
+            before = {name for name in event.makes if assignment.sizes.get(name, 0) > ELEMENT_BYTES}
     return found
-
-
-_ELEMENT = 512
-"""The bytes of a tile with one element."""
 
 
 def _is_permute(event: Event) -> bool:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from shardy_py.ops import TABLE, Family, Storage
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.vmem import VectorMemory, in_vmem
 from shardy_py.xla.spmd.program import Name
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
 _FETCHED = "fetched"
-_ELEMENT = 512
-"""The bytes of a tile with one element."""
 
 
 def with_fetches(block: StoredBlock, events: Sequence[Event], room: int) -> list[Event]:
@@ -167,4 +166,4 @@ def _has_elements(block: StoredBlock, name: Name) -> bool:
     """True for a value of several elements that is in memory."""
     type_ = block.types.get(name)
     size = block.sizes.get(name, 0)
-    return size > _ELEMENT if type_ is None else size > 0 and prod(size or 0 for size in type_.shape) > 1
+    return size > ELEMENT_BYTES if type_ is None else size > 0 and prod(size or 0 for size in type_.shape) > 1

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops.dimensions import ScatterDimensions
+from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
@@ -31,8 +32,6 @@ class FusedStep(NamedTuple):
     over: Collection[Name]
 
 
-_ELEMENT = 512
-"""The bytes of a tile with one element."""
 _MANY, _NONE = -1, -2
 """Instead of the number of the one stored step that others are computed in: it is one of several, or none."""
 
@@ -127,7 +126,7 @@ class Fusion:
 
     def _is_base(self, step: PlannedOp, consumers: Iterable[int]) -> bool:
         """True for one element everywhere that scatters start with: they write it with what they add."""
-        if self.sizes.get(step.operands[0], 0) > _ELEMENT:
+        if self.sizes.get(step.operands[0], 0) > ELEMENT_BYTES:
             return False
         return all(_starts_with(self.steps[each], step.results[0]) for each in consumers)
 

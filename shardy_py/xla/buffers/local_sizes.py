@@ -17,6 +17,9 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.tiling import Tiling
 
+ELEMENT_BYTES = 512
+"""The bytes of one element on a TPU, which has a tile of its own."""
+
 
 @dataclass(frozen=True)
 class LocalSizes:

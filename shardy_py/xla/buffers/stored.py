@@ -86,7 +86,9 @@ class StoredBlock:
     _known_reads: dict[int, Sequence[Name]] = field(default_factory=dict[int, "Sequence[Name]"], init=False)
     """By the identity of a step the stored names of what it reads."""
     _insides: dict[int, StoredBlock] = field(default_factory=dict[int, "StoredBlock"], init=False)
+    """The regions of steps, by their identities."""
     _program: HostProgram | None = field(default=None, init=False)
+    """The ops on the host, once they are listed."""
 
     def __post_init__(self) -> None:
         self._layouts = InferredLayouts(self.alias)
@@ -377,12 +379,7 @@ class StoredBlock:
     def _inside(self, inner: Block) -> StoredBlock:
         read = {name: name if name in self.types else self.stored_name(name) for name in used(inner)}
         return StoredBlock(
-            inner,
-            self.sent,
-            self.again,
-            self.setting,
-            self.measure,
-            self.merged,
+            *(inner, self.sent, self.again, self.setting, self.measure, self.merged),
             {name: self.types[stored] for name, stored in read.items() if stored in self.types},
             {name: self.sizes[stored] for name, stored in read.items() if stored in self.sizes},
             is_entry=False,

@@ -3,8 +3,8 @@
 A value is stored in the order with the least padding, unless an op needs another: gathers and scatters of
 rows read and write row-major, and a convolution has batch and features in tiles, whichever pads less; a
 smaller batch takes parts of a spatial dimension, until a tile is full (space to batch). What is made of such
-a value keeps its order. The value of an argument in another order is copied. What ops without a layout of
-their own make, as products, is made in the order in which it is read. Source: the HLO of XLA:TPU for about
+a value keeps its order. An argument that is needed in another order is copied. The results of products, which
+may have any order, have that in which they are read. Source: the HLO of XLA:TPU for about
 150 programs; openxla/xla, xla/service/layout_assignment.cc, xla/service/space_to_batch_converter.cc.
 
 Not here: tiles (`indexing/layout`), which values are stored (`stored.py`).
@@ -26,6 +26,7 @@ from shardy_py.sharding import TensorMapping
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.spmd.program import Name, PlannedOp
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
@@ -111,14 +112,10 @@ class _TileOrders:
         tiled = STORED.of(step.record.name).tiled
         if tiled is Tiled.ANY or len(step.results) != 1:
             return
-        shapes = [self._shape(name) for name in (*step.operands, *step.results)]
-        if any(shape is None for shape in shapes):
-            return
-        found = shapes[:-1], shapes[-1]
-        if tiled is Tiled.ROWS:
-            yield from _rows(step.record, *found)  # pyright: ignore[reportArgumentType]
-        else:
-            yield from _images(step.record, *found)  # pyright: ignore[reportArgumentType]
+        names = *step.operands, *step.results
+        *operands, made = [shape for name in names if (shape := self._shape(name)) is not None] or [()]
+        if len(operands) == len(step.operands):
+            yield from (_rows if tiled is Tiled.ROWS else _images)(step.record, operands, made)
 
     def _shape(self, name: Name) -> tuple[int, ...] | None:
         type_ = self.types.get(name)
@@ -231,7 +228,7 @@ def _rows(
     record: OpRecord, operands: Sequence[tuple[int, ...]], made: tuple[int, ...]
 ) -> Iterator[tuple[int, TileOrder]]:
     """The orders of a gather or scatter of rows; none if it is of single elements."""
-    is_scatter = record.name.endswith("scatter")
+    is_scatter = COMPILED.of(record.name).form is NodeForm.SCATTER
     numbers = (ScatterDimensions if is_scatter else GatherDimensions).of(record.attributes)
     slices = operands[-1] if is_scatter else made
     if prod(slices[d] for d in numbers.offsets) <= 1:

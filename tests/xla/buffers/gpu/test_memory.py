@@ -174,14 +174,3 @@ def test_what_two_sums_of_columns_read_is_made_once() -> None:
       return %1, %2 : tensor<64xf32>, tensor<64xf32>
     }"""
     assert temporaries(text) == 128 * 64 * 4
-
-
-def test_borders_of_neighbours_are_read_by_what_needs_them() -> None:
-    # The last column, with that of the next device, is sliced from what is not stored.
-    text = """sdy.mesh @mesh = <["x"=4, "y"=2]>
-    func.func @main(%a: tensor<64x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>})
-        -> tensor<64x1xf32> {
-      %0 = stablehlo.slice %a [0:64, 127:128] : (tensor<64x128xf32>) -> tensor<64x1xf32>
-      return %0 : tensor<64x1xf32>
-    }"""
-    assert temporaries(text) < 1024
