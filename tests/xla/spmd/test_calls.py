@@ -17,3 +17,18 @@ def test_a_call_without_its_operand_is_any_call() -> None:
       return %1 : tensor<8xf32>
     }}""")
     assert [each.kind for each in propagate(program, progress=False).communication().collectives] == []
+
+
+def test_an_operand_too_many_is_not_read() -> None:
+    """Shardy's own reshards look for borders of neighbours in the operands that the op has."""
+    program = Program.parse("""
+    sdy.mesh @mesh = <["a"=2, "b"=2]>
+    func.func @main(%x: tensor<4x24x2xf32>, %y: tensor<24x2x4xf32>, %z: tensor<4x2xf32>)
+        -> (tensor<4x24x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {"b"}, {}]>}) {
+      %0 = stablehlo.custom_call @ProductOfElementaryHouseholderReflectors(%x, %y, %z)
+        : (tensor<4x24x2xf32>, tensor<24x2x4xf32>, tensor<4x2xf32>) -> tensor<4x24x2xf32>
+      return %0 : tensor<4x24x2xf32>
+    }""")
+    report = propagate(program, progress=False).communication(partitioner="shardy")
+    kinds = [each.kind for each in report.collectives]
+    assert kinds == ["all_gather"] * 3 + ["all_slice"]
