@@ -47,7 +47,7 @@ def addresses(assignment: Assignment) -> int:
     """
     events = (event for event, _ in _all(assignment))
     tuples = sum(is_fetch(each) or _is_permute(each) or len(each.makes) > 1 for each in events)
-    return 2 * PLACE * (tuples + sum(map(_reduced_at_once, _computations(assignment))))
+    return 2 * PLACE * tuples
 
 
 def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:

@@ -30,6 +30,7 @@ from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.xla.buffers.settings import CompileSetting
+from shardy_py.xla.buffers.several_results import with_fusions
 from shardy_py.xla.buffers.storing import StoringKinds
 from shardy_py.xla.buffers.tile_orders import Copies, note_orders
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
@@ -254,7 +255,9 @@ class StoredBlock:
         if self.setting.on_host:
             events = with_copies_for_loops(self._on_host(results), self.sizes, {*carried})
         else:
-            events = self.scheduled()[0]
+            events, members = self.scheduled()
+            if self.setting.on_tpu:
+                events = with_fusions(self, events, members)
         events = self._ordered(events)
         taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}
         copies = copied(events, taken)

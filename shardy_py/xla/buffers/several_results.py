@@ -1,0 +1,248 @@
+"""The fusions of XLA:TPU that make several values: of an op and what is made of it, and of ops with one operand.
+
+A fusion takes in a reader whose elements are those of its own result, also one that reduces them, although
+others read the result, too. Two fusions without a product that read one value become one if their elements
+have the same dimensions. What only the new fusion reads is not stored. Source: openxla/xla,
+xla/service/multi_output_fusion.h, and about 1,000 such fusions in 200 programs that XLA:TPU compiled.
+
+Not here: fusions of one value (`fusion.py`), the addresses of several (`beside_vmem.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import field
+from enum import Enum, auto
+from heapq import heapify, heappop, heappush
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from shardy_py.base.records import dataclass
+from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.spmd.program import Name, PlannedOp
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
+
+if TYPE_CHECKING:
+    from shardy_py.xla.buffers.stored import StoredBlock
+
+_MOST_VISITS = 512
+"""The events between two others among which a path is looked for; if there are more, there may be one."""
+
+
+class Emitter(Enum):
+    """What writes the code of an event: loops over elements, or a product with what follows it."""
+
+    LOOP = auto()
+    PRODUCT = auto()
+
+
+class Fusible(NamedTuple):
+    """An event that may be fused with others.
+
+    shape: of its elements, which are those of the operand of a reduction. is_reduced: whether they are
+    reduced. is_narrow: whether each of them is one bit, which has other tiles.
+    """
+
+    emitter: Emitter
+    shape: tuple[int, ...]
+    is_reduced: bool
+    is_narrow: bool
+
+
+def with_fusions(
+    block: StoredBlock, events: Sequence[Event], members: Mapping[int, Sequence[PlannedOp]]
+) -> list[Event]:
+    """Returns the events of a block in program order, those that are one fusion as one.
+
+    members: by the identity of a step, what is computed in it. Notes that what is made with a product is not
+    in VMEM.
+    """
+    constant = {name for event in events if _is_constant(event) for name in event.makes}
+
+    def fusible(event: Event) -> Fusible | None:
+        own = members.get(id(event.step))
+        return None if own is None or event.sent is not None else _fusible(block, event, own)
+
+    def is_shared(name: Name) -> bool:
+        type_ = block.types.get(name)
+        return name not in constant and (type_ is None or prod(size or 0 for size in type_.shape) > 1)
+
+    found = with_several_results(events, fusible, is_shared, {*block.results, *block.returned})
+    for event in found:
+        own = fusible(event) if len(event.makes) > 1 else None
+        if own is not None and own.emitter is Emitter.PRODUCT:
+            block.for_vmem.difference_update(event.makes)
+    return found
+
+
+def _is_constant(event: Event) -> bool:
+    return event.step is not None and STORED.of(event.step.record.name).is_constant
+
+
+def _fusible(block: StoredBlock, event: Event, members: Sequence[PlannedOp]) -> Fusible | None:
+    """What an event is for fusions with others; None if it has an emitter of its own, or is a loop itself."""
+    step = event.step
+    if step.blocks or len(step.results) != 1:
+        return None
+    kinds = [block.kinds.of(each.record) for each in members]
+    if any(kind.row.is_alone_on_tpu or kind.is_in_place or kind.is_sent for kind in kinds):
+        return None
+    is_reduced = COMPILED.of(step.record.name).form is NodeForm.REDUCE
+    is_product = any(kind.row.is_product for kind in kinds)
+    if not (is_reduced or is_product or kinds[-1].is_cheap) or kinds[-1].row.is_constant:
+        return None
+    type_ = block.types.get(step.operands[0] if is_reduced else step.results[0])
+    if type_ is None:
+        return None
+    shape = tuple(size or 0 for size in type_.shape if size != 1)
+    emitter = Emitter.PRODUCT if is_product else Emitter.LOOP
+    return Fusible(emitter, shape, is_reduced, type_.element == "i1")
+
+
+def with_several_results(
+    events: Sequence[Event],
+    fusible: Callable[[Event], Fusible | None],
+    is_shared: Callable[[Name], bool],
+    kept: Collection[Name],
+) -> list[Event]:
+    """Returns events in program order, those that are one fusion as one.
+
+    fusible: what an event is, if it may be one with others. is_shared: whether reading a value is a reason
+    to be one fusion. kept: the values that are needed in any case.
+    """
+    merging = _Merging(events, fusible, is_shared)
+    for number in range(len(events)):
+        merging.add(number)
+    return merging.merged(kept)
+
+
+@dataclass
+class _Merging:
+    """Fusions of several events, by the number of the first one."""
+
+    events: Sequence[Event]
+    fusible: Callable[[Event], Fusible | None]
+    is_shared: Callable[[Name], bool]
+    makers: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
+    groups: list[int] = field(default_factory=list[int], init=False)
+    """By event, the first one of the fusion that it belongs to."""
+    members: dict[int, list[int]] = field(default_factory=dict[int, list[int]], init=False)
+    known: dict[int, Fusible] = field(default_factory=dict[int, Fusible], init=False)
+    readers: dict[tuple[Name, tuple[int, ...], bool], int] = field(
+        default_factory=dict[tuple[Name, tuple[int, ...], bool], int], init=False
+    )
+    """The last loop over elements of a shape that reads a value."""
+
+    def add(self, number: int) -> None:
+        """Adds the next event, to a fusion or alone."""
+        event = self.events[number]
+        self.groups.append(number)
+        self.members[number] = [number]
+        own = self.fusible(event)
+        if own is not None:
+            self.known[number] = own
+            if own.emitter is Emitter.LOOP:
+                self._join_maker(number, own)
+                self._join_readers(number, own)
+        self.makers |= dict.fromkeys(event.makes, number)
+
+    def _join_maker(self, number: int, own: Fusible) -> None:
+        for name in self.events[number].reads:
+            maker = self.makers.get(name)
+            if maker is None or self.groups[maker] == self.groups[number]:
+                continue
+            other = self.known.get(maker)
+            if other is not None and not other.is_reduced and other.shape == own.shape:
+                self._join(self.groups[maker], self.groups[number])
+
+    def _join_readers(self, number: int, own: Fusible) -> None:
+        for name in self.events[number].reads:
+            if not self.is_shared(name):
+                continue
+            key = name, own.shape, own.is_narrow
+            other = self.readers.get(key)
+            if other is not None and self.groups[other] != self.groups[number]:
+                self._join(self.groups[other], self.groups[number])
+            self.readers[key] = number
+
+    def _join(self, first: int, second: int) -> None:
+        """Makes one fusion of two, if no other event needs the one and is needed by the other."""
+        if first > second:
+            first, second = second, first
+        if self._is_between(first, second):
+            return
+        for each in self.members[second]:
+            self.groups[each] = first
+        self.members[first] = sorted((*self.members[first], *self.members.pop(second)))
+
+    def _is_between(self, first: int, second: int) -> bool:
+        """True if a path from one fusion to another leads over others, or may."""
+        ends = {first, second}
+        left = [each for end in ends for each in self._needs(end) if each not in ends]
+        least, seen = min(first, second), set(left)
+        while left:
+            group = left.pop()
+            for each in self._needs(group):
+                if each in ends:
+                    return True
+                if each not in seen and self.members[each][-1] > least:
+                    seen.add(each)
+                    left.append(each)
+            if len(seen) > _MOST_VISITS:
+                return True
+        return False
+
+    def _needs(self, group: int) -> set[int]:
+        """The fusions whose values one reads."""
+        makers, groups = self.makers, self.groups
+        return {
+            groups[makers[name]]
+            for number in self.members[group]
+            for name in self.events[number].reads
+            if name in makers and groups[makers[name]] != group
+        }
+
+    def merged(self, kept: Collection[Name]) -> list[Event]:
+        """The events, one for each fusion, each after those that it needs."""
+        readers: dict[Name, set[int]] = {}
+        for number, event in enumerate(self.events):
+            for name in event.reads:
+                readers.setdefault(name, set()).add(self.groups[number])
+        users: dict[int, list[int]] = {}
+        waiting: dict[int, int] = {}
+        for group in self.members:
+            needs = self._needs(group)
+            waiting[group] = len(needs)
+            for each in needs:
+                users.setdefault(each, []).append(group)
+        ready = [group for group, count in waiting.items() if not count]
+        heapify(ready)
+        found: list[Event] = []
+        while ready:
+            group = heappop(ready)
+            found.append(self._one(group, readers, kept))
+            for user in users.get(group, ()):
+                waiting[user] -= 1
+                if not waiting[user]:
+                    heappush(ready, user)
+        return found
+
+    def _one(self, group: int, readers: Mapping[Name, set[int]], kept: Collection[Name]) -> Event:
+        numbers = self.members[group]
+        events = [self.events[number] for number in numbers]
+        if len(events) == 1:
+            return events[0]
+        made = {name for event in events for name in event.makes}
+        own = {group}
+        makes = [
+            name
+            for event in events
+            for name in event.makes
+            if name in kept or not readers.get(name, set()) <= own or name not in readers
+        ]
+        reads = dict.fromkeys(name for event in events for name in event.reads if name not in made)
+        over = dict.fromkeys(name for event in events for name in event.over if name in reads)
+        product = (e for n, e in zip(numbers, events, strict=True) if self.known[n].emitter is Emitter.PRODUCT)
+        first = next(product, events[-1])
+        return first._replace(reads=(*reads,), makes=(*makes,), over=(*over,))
