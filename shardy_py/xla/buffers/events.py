@@ -37,10 +37,11 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
             new = {name: copy for name, copy in copies.items() if copy not in copied}
             events += (Event(None, (name,), (copy,)) for name, copy in new.items())
             copied.update(new.values())
-        if step.blocks or id(step) in captured or copies or sent_for(step):
-            events += _events(block, step, groups[id(step)])
+        group = groups[id(step)]
+        if step.blocks or id(step) in captured or copies or any(map(sent_for, group.members)):
+            events += _events(block, step, group)
         else:
-            events.append(_alone(block, step, groups[id(step)]))
+            events.append(_alone(block, step, group))
     events += (Event(None, (name,), (copy,)) for name, copy in block.returned.items())
     if block.setting.fused_in_vmem:
         block.for_vmem.update(_of_fusions(block, steps, groups))
@@ -59,6 +60,11 @@ def _alone(block: StoredBlock, step: PlannedOp, group: FusedStep) -> Event:
 def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event]:
     needs = group.needs
     events, transposed, sums = _sends(block, step, needs)
+    for each in group.members[:-1]:
+        if block.sent_for(each):  # of operands of products
+            inner, moved, _ = _sends(block, each, needs)
+            events += inner
+            transposed |= moved
     rounded = _rounded_for(block, step)
     events += (Event(None, (name,), (copy,)) for name, copy in rounded.items())
     rounded |= block.in_order.get(id(step), {})

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
-from shardy_py.ops.dimensions import ScatterDimensions
+from shardy_py.ops.dimensions import DotDimensions, ScatterDimensions
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -93,11 +93,12 @@ class Fusion:
             row = kind.row
             is_product, is_alone = on_tpu and row.is_product, on_tpu and row.is_alone_on_tpu
             takes = (kind.is_cheap or row.takes_plain or is_product) and not is_alone
-            if takes and not (step.blocks or _gathers(own)):
+            if takes and not (step.blocks or (_gathers(own) and not self._gathers_apart(number))):
                 taking[number] = kind
             if is_product:
                 products.add(number)
-                if not own and self._joins(step, taking, returned, roots, products):
+                is_summed = own and not self._gathers_apart(number)
+                if not is_summed and self._joins(step, taking, returned, roots, products):
                     (user,) = users[step.results[0]]
                     found.add(step.results[0])
                     roots[number] = roots[user]
@@ -122,7 +123,46 @@ class Fusion:
             ):
                 found.add(name)
                 roots[number] = into
+        if on_tpu:
+            found |= {*self._inner_products(roots, products)} - returned
         return found
+
+    def _inner_products(self, roots: Sequence[int], products: Collection[int]) -> Iterator[Name]:
+        """The values made with a product that are computed in the product that alone reads them, as they are.
+
+        Of products in products, the last come first: one is in another only if neither has one in it already.
+        roots: the step that each is computed in, which is stored. products: those that are made with one.
+        """
+        within: dict[int, list[int]] = {}
+        for number in range(len(self.steps)):
+            if self._kinds[number].row.is_product:
+                within.setdefault(roots[number], []).append(number)
+        inner, outer = set[int](), set[int]()
+        for root in sorted(products, reverse=True):
+            step, readers = self.steps[root], self._users.get(self.steps[root].results[0], ())
+            is_sent = self.sent[root] and not self._gathers_apart(root)
+            if len(readers) != 1 or len(step.results) != 1 or is_sent or root in outer:
+                continue
+            (reader,) = readers
+            into = roots[reader]
+            if into < 0 or into in inner or into in outer or step.results[0] in self._sent_names(reader):
+                continue
+            own = [self.steps[each] for each in (*within.get(root, ()), reader)]
+            if _reads_as_made(self.steps[reader], step) and all(map(_is_rounded_product, own)):
+                inner.add(root)
+                outer.add(into)
+                yield step.results[0]
+
+    def _gathers_apart(self, number: int) -> bool:
+        """True if a product on TPUs gathers whole operands before it, and its result is not sent."""
+        if not self.on_tpu or COMPILED.of(self.steps[number].record.name).form is not NodeForm.PRODUCT:
+            return False
+        sent = self.sent[number]
+        return all(each.operand >= 0 and each.collective.kind == "all_gather" for each in sent)
+
+    def _sent_names(self, number: int) -> set[Name]:
+        """The values that are sent before a step."""
+        return {self.reads[number][each.operand] for each in self.sent[number] if each.operand >= 0}
 
     def _is_base(self, step: PlannedOp, consumers: Iterable[int]) -> bool:
         """True for one element everywhere that scatters start with: they write it with what they add."""
@@ -175,7 +215,7 @@ class Fusion:
         is_plain = kind.is_elementwise and (self.on_tpu or broadcast.isdisjoint(step.operands))
         for each in consumers:
             into = taking[each]
-            if into is None:
+            if into is None or (self.sent[each] and step.results[0] in self._sent_names(each)):
                 return False
             row = into.row
             if row.is_product and step.results[0] in self._behind_product:
@@ -291,6 +331,23 @@ def _starts_with(step: PlannedOp, name: Name) -> bool:
         return False
     numbers = ScatterDimensions.of(step.record.attributes)
     return bool(numbers.offsets) and not numbers.batching
+
+
+def _reads_as_made(reader: PlannedOp, step: PlannedOp) -> bool:
+    """True if a product reads what a step makes, in its shape, with batch dimensions first."""
+    if COMPILED.of(reader.record.name).form is not NodeForm.PRODUCT:
+        return False
+    sides = [side for side, name in enumerate(reader.operands) if name == step.results[0]]
+    batching = DotDimensions.of(reader.record.attributes).batching
+    return bool(sides) and all(batching[side] == (*range(len(batching[side])),) for side in sides)
+
+
+def _is_rounded_product(step: PlannedOp) -> bool:
+    """True for a product, no convolution, whose operands are rounded to bf16."""
+    if COMPILED.of(step.record.name).form is not NodeForm.PRODUCT:
+        return False
+    given: object = step.record.attributes.get("precision_config")
+    return "HIGH" not in str(given)
 
 
 def _is_one_element(step: PlannedOp) -> bool:
