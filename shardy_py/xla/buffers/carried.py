@@ -38,17 +38,12 @@ def copied(events: Sequence[Event], taken: Mapping[Name, Name]) -> dict[Name, No
     for bit, (name, maker) in enumerate(pairs.items()):
         for reader in readers[name]:
             is_before = before[reader] >> bit & 1
-            if not is_before or (reader == maker and name not in _over(events[maker], taken[name])):
+            made = events[maker].makes
+            if not is_before or (
+                reader == maker and name not in events[maker].over_for(made.index(taken[name]))
+            ):
                 found[name] = None
     return found
-
-
-def _over(event: Event, made: Name) -> Sequence[Name]:
-    """The values that one that an event makes may be written over: of a loop the one in its place."""
-    if len(event.makes) > 1 and (not event.is_update or len(event.over) == len(event.makes)):
-        position = event.makes.index(made)
-        return event.over[position : position + 1]
-    return event.over
 
 
 def _before(ends: Sequence[int], events: Sequence[Event], makers: Mapping[Name, int]) -> list[int]:

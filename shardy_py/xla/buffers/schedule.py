@@ -27,7 +27,8 @@ class Event(NamedTuple):
 
     reads, makes: names of stored values. kind: sums of equal kind may be combined. sums: their collectives.
     over: what is read in whose memory the result may be, or each of several results; is_update: whether it is
-    in that memory in any case, which is copied before if need be.
+    in that memory in any case, which is copied before if need be. is_fusion: whether any of several results
+    may be in the memory of any of these.
     """
 
     step: Any
@@ -38,6 +39,12 @@ class Event(NamedTuple):
     sums: tuple[PlannedCollective, ...] = ()
     over: tuple[Name, ...] = ()
     is_update: bool = False
+    is_fusion: bool = False
+
+    def over_for(self, position: int) -> tuple[Name, ...]:
+        """Returns in whose memory a result may be."""
+        is_aligned = len(self.makes) > 1 and (not self.is_update or len(self.over) == len(self.makes))
+        return self.over[position : position + 1] if is_aligned and not self.is_fusion else self.over
 
 
 def breadth_first(events: Sequence[Event]) -> list[Event]:

@@ -245,4 +245,4 @@ class _Merging:
         over = dict.fromkeys(name for event in events for name in event.over if name in reads)
         product = (e for n, e in zip(numbers, events, strict=True) if self.known[n].emitter is Emitter.PRODUCT)
         first = next(product, events[-1])
-        return first._replace(reads=(*reads,), makes=(*makes,), over=(*over,))
+        return first._replace(reads=(*reads,), makes=(*makes,), over=(*over,), is_fusion=True)
