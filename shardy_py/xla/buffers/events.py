@@ -44,7 +44,9 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
             events.append(_alone(block, step, group))
     events += (Event(None, (name,), (copy,)) for name, copy in block.returned.items())
     if block.setting.fused_in_vmem:
-        block.for_vmem.update(_of_fusions(block, steps, groups))
+        made = {*_of_fusions(block, steps, groups)}
+        block.for_updates.update(made.intersection(block.results))
+        block.for_vmem.update(made.difference(block.results))
     return events
 
 
@@ -209,8 +211,8 @@ def _rounded_for(block: StoredBlock, step: PlannedOp) -> dict[Name, Name]:
 def _of_fusions(
     block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[int, FusedStep]
 ) -> Iterator[Name]:
-    """The values that may be in VMEM: made by fusions without a product, neither returned nor permuted."""
-    kept = {*block.results}
+    """The values that may be in VMEM: made by fusions without a product, and not permuted."""
+    kept = set[Name]()
     for step in steps:
         for each in block.sent_for(step):
             if each.collective.kind == "collective_permute":

@@ -27,19 +27,24 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
-_FETCHED = "fetched"
+_FETCHED, _WRITTEN = "fetched", "written"
 
 
-def with_fetches(block: StoredBlock, events: Sequence[Event], room: int) -> list[Event]:
+def with_fetches(
+    block: StoredBlock, events: Sequence[Event], room: int, updated: Collection[Name] = ()
+) -> list[Event]:
     """Returns events with one for each fetch of a value; others read what was fetched last.
 
-    room: the bytes of VMEM. Notes that values there need no memory in HBM, also those that fusions make.
+    room: the bytes of VMEM. updated: the results in the memory of arguments, which loops over elements make
+    in VMEM and then write. Notes that values there need no memory in HBM, also those that fusions make.
     """
     sizes, memory = block.sizes, VectorMemory(room, len(events))
     made = {*in_vmem(events, sizes, block.for_vmem, memory)} if block.for_vmem else set[Name]()
     reads = _fetched_reads(block, events, room, made)
     before = _fetches(reads, sizes, memory)
     sizes |= dict.fromkeys(made, 0)
+    summed = _summed_there(block, events, reads, memory)
+    sizes |= dict.fromkeys(summed, 0)
     found: list[Event] = []
     last: dict[Name, Name] = {}
     for number, event in enumerate(events):
@@ -51,7 +56,37 @@ def with_fetches(block: StoredBlock, events: Sequence[Event], room: int) -> list
             own = tuple([moved.get(name, name) for name in event.reads])
             over = tuple([name for name in event.over if name not in moved])
             event = event._replace(reads=own, over=over)
-        found.append(event)
+        found += _with_writes(event, updated, sizes)
+    return found
+
+
+def _with_writes(event: Event, updated: Collection[Name], sizes: dict[Name, int]) -> list[Event]:
+    """An event and what writes its results from VMEM into the memory of arguments."""
+    written = {name: (_WRITTEN, name) for name in event.makes if name in updated}
+    if not written:
+        return [event]
+    sizes |= dict.fromkeys(written.values(), 0)
+    made = event._replace(makes=tuple([written.get(name, name) for name in event.makes]))
+    return [made, *(Event(None, (there,), (name,)) for name, there in written.items())]
+
+
+def _summed_there(
+    block: StoredBlock, events: Sequence[Event], reads: Mapping[int, Sequence[Name]], memory: VectorMemory
+) -> set[Name]:
+    """The sums of what is fetched: each is in its place in VMEM, while there is room until it is read last."""
+    last: dict[Name, int] = {}
+    for number, event in enumerate(events):
+        last |= dict.fromkeys(event.reads, number)
+    found = set[Name]()
+    for number, names in reads.items():
+        event = events[number]
+        if not event.sums:
+            continue
+        for source, made in zip(event.over, event.makes, strict=False):
+            if source in names and made not in block.results:
+                end = last.get(made, number)
+                if memory.take(number, end + 1, block.sizes.get(made, 0)):
+                    found.add(made)
     return found
 
 
@@ -91,8 +126,8 @@ def _fetched_reads(
     for number, event in enumerate(events):
         if event.sent is not None and event.sent.kind == "all_gather":
             sent[id(event.step)].update(event.reads)
-        elif computes(event) and not event.step.blocks and not _is_constant(event):
-            left = _left_in_hbm(block, event) | sent[id(event.step)]
+        elif event.sums or (computes(event) and not event.step.blocks and not _is_constant(event)):
+            left = set[Name]() if event.sums else _left_in_hbm(block, event) | sent[id(event.step)]
             names = [
                 name
                 for name in dict.fromkeys(event.reads)
@@ -117,9 +152,10 @@ def fetched(name: Name, number: int) -> Name:
 
 
 def is_fetch(event: Event) -> bool:
-    """Returns whether an event fetches a value."""
-    made = event.makes[0] if event.step is None and len(event.makes) == 1 else None
-    return isinstance(made, tuple) and made[:1] == (_FETCHED,)
+    """Returns whether an event fetches a value, or writes it back."""
+    if event.step is not None or len(event.makes) != 1:
+        return False
+    return any(isinstance(name, tuple) and name[:1] in ((_FETCHED,), (_WRITTEN,)) for name in (*event.makes, *event.reads[:1]))
 
 
 def computes(event: Event) -> bool:

@@ -73,6 +73,7 @@ def with_fusions(
         own = fusible(event) if len(event.makes) > 1 else None
         if own is not None and own.emitter is Emitter.PRODUCT:
             block.for_vmem.difference_update(event.makes)
+            block.for_updates.difference_update(event.makes)
     return found
 
 

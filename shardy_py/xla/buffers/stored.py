@@ -72,6 +72,8 @@ class StoredBlock:
     narrowed: Mapping[int, str] = field(default_factory=dict[int, str])
     for_vmem: set[Name] = field(default_factory=set[Name], init=False)
     """The values made by fusions that may be in VMEM instead of HBM."""
+    for_updates: set[Name] = field(default_factory=set[Name], init=False)
+    """The results of fusions that may be made in VMEM."""
     in_order: Copies = field(default_factory=dict[int, "Mapping[Name, Name]"], init=False)
     returned: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     """The copies of values that the program returns in another order."""
@@ -265,7 +267,7 @@ class StoredBlock:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
         if room := self.setting.fused_in_vmem:
-            events = with_fetches(self, events, room)
+            events = with_fetches(self, events, room, self.for_updates.intersection(taken.values()))
         numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
         numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
         return Assignment(
