@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shardy_py.indexing.layout import element_type
-from shardy_py.ops import TABLE, Control, Storage
+from shardy_py.ops import TABLE, Control, Storage, TensorType
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.fusion import FusedStep
-from shardy_py.xla.buffers.local_sizes import measured
+from shardy_py.xla.buffers.local_sizes import measured, measured_part
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -116,7 +116,8 @@ def _sends(
         # What is sent of an operand does not wait for the others, which may be made much later.
         earlier = [event.makes[0] for event in events]
         before = [chains[operand]] if operand in chains else earlier if operand < 0 else []
-        block.sizes[name] = int(_received(collective) * _width(block, collective))
+        held = block.types.get(source[0]) if operand >= 0 else None
+        block.sizes[name] = int(_received(block, collective, held) * _width(block, collective))
         events.append(Event(step, (*source, *before), (name,), collective))
         if collective.is_strided or collective.kind == "all_to_all":
             transposed.add(name)
@@ -184,9 +185,16 @@ def _one(group: Sequence[Event]) -> Event:
     )
 
 
-def _received(collective: PlannedCollective) -> int:
-    """The bytes of the buffer that a collective writes."""
+def _received(block: StoredBlock, collective: PlannedCollective, held: TensorType | None) -> int:
+    """The bytes of the buffer that a collective writes. held: the type of its operand, if that is known.
+
+    On TPUs it has the tiles of the operand.
+    """
     gathers = collective.kind == "all_gather"
+    shape = collective.made_shape if gathers else collective.held_shape
+    is_tiled = gathers or collective.kind == "collective_permute"
+    if block.setting.on_tpu and is_tiled and held is not None and shape and len(shape) == held.rank:
+        return measured_part(shape, held)
     return collective.held_bytes * (collective.group_size if gathers else 1)
 
 

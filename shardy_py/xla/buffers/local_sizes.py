@@ -54,10 +54,26 @@ def measured(type_: TensorType, target: Target) -> int:
     return _compact(type_.element, shape)
 
 
-@lru_cache(maxsize=8192)
+def measured_part(part: tuple[int, ...], type_: TensorType) -> int:
+    """The bytes on a TPU of a tensor of another shape, with the dimensions of a tensor in the same tiles."""
+    shape = tuple(size or 0 for size in type_.shape)
+    return layout_bytes(type_.element, tuple(part[d] for d in _order(type_.element, shape))).padded
+
+
 def _compact(element: str, shape: tuple[int, ...]) -> int:
     """The bytes with the two dimensions in tiles for which there is the least padding."""
+    return _bytes_in_order(element, shape, _order(element, shape))
+
+
+@lru_cache(maxsize=8192)
+def _order(element: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The order of dimensions, major to minor, with the least padding."""
     dimensions = range(len(shape))
     pairs = permutations(dimensions, 2) if len(shape) > 1 else [()]
     orders = ((*(d for d in dimensions if d not in pair), *pair) for pair in pairs)
-    return min(layout_bytes(element, tuple(shape[d] for d in order)).padded for order in orders)
+    return min(orders, key=lambda order: (_bytes_in_order(element, shape, order), order != (*dimensions,)))
+
+
+@lru_cache(maxsize=8192)
+def _bytes_in_order(element: str, shape: tuple[int, ...], order: tuple[int, ...]) -> int:
+    return layout_bytes(element, tuple(shape[d] for d in order)).padded

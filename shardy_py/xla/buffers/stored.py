@@ -8,7 +8,7 @@ runs on the host (`host.py`), what is fused for chips (`fusion.py`), orders (`sc
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 
@@ -267,7 +267,7 @@ class StoredBlock:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
         if room := self.setting.fused_in_vmem:
-            events = with_fetches(self, events, room, self.for_updates.intersection(taken.values()))
+            events = with_fetches(self, events, room, self._written_back(taken))
         numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
         numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
         return Assignment(
@@ -276,6 +276,12 @@ class StoredBlock:
             lambda event: self.joined.get(id(event.sent)),
             receives_apart=self.setting.on_tpu,
         )
+
+    def _written_back(self, taken: Mapping[Name | None, Name]) -> Collection[Name]:
+        """The results of the program that take the memory of arguments, and may be made in VMEM before."""
+        if not self.is_entry:
+            return ()
+        return self.for_updates.intersection(made for name, made in taken.items() if name is not None)
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
         """The events on the host, in program order; notes which values the results are."""
