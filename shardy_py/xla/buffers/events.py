@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shardy_py.indexing.layout import element_type
+from shardy_py.mlir.dialects.stablehlo import SortOp
 from shardy_py.ops import TABLE, Control, Storage, TensorType
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.fusion import FusedStep
@@ -56,6 +57,9 @@ def _alone(block: StoredBlock, step: PlannedOp, group: FusedStep) -> Event:
     over: tuple[Name, ...] = ()
     if kind.is_sent or kind.is_in_place or kind.is_elementwise:
         over = reads if len(group.over) == len(reads) else tuple([n for n in reads if n in group.over])
+    if block.setting.on_tpu and step.record.name == SortOp.name:
+        sorted_ = tuple(map(block.stored_name, step.operands))
+        return Event(step, reads, block.makes(step), over=sorted_, is_update=True)
     return Event(step, reads, block.makes(step), over=over, is_update=kind.is_in_place)
 
 
@@ -149,7 +153,8 @@ def _sum(
     block.sizes |= zip(parts, whole, strict=True)
     kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
     over = parts if whole == own else ()
-    return Event(None, parts, step.results, kind=kind, sums=tuple(sums), over=over)
+    is_update = bool(over) and block.setting.on_tpu
+    return Event(None, parts, step.results, kind=kind, sums=tuple(sums), over=over, is_update=is_update)
 
 
 def with_joined_sums(events: Sequence[Event], joined: Mapping[int, int]) -> list[Event]:

@@ -108,7 +108,9 @@ class Fusion:
                     roots[number] = roots[user]
                     products.add(roots[user])
                 continue
-            if own or not kind.is_cheap or step.blocks or len(step.results) != 1:
+            if not kind.is_cheap or step.blocks or len(step.results) != 1:
+                continue
+            if own and not self._gathers_apart(number):
                 continue
             if is_alone:
                 continue
@@ -161,8 +163,15 @@ class Fusion:
                 yield step.results[0]
 
     def _gathers_apart(self, number: int) -> bool:
-        """True if a product on TPUs gathers whole operands before it, and its result is not sent."""
-        if not self.on_tpu or COMPILED.of(self.steps[number].record.name).form is not NodeForm.PRODUCT:
+        """True if an op on TPUs gathers whole operands before it, and its result is not sent.
+
+        Of ops that are no products: if it is fused with others at all.
+        """
+        if not self.on_tpu:
+            return False
+        kind = self._kinds[number]
+        is_product = COMPILED.of(self.steps[number].record.name).form is NodeForm.PRODUCT
+        if not (is_product or (kind.is_cheap and not kind.row.has_halo and not kind.is_sent)):
             return False
         sent = self.sent[number]
         return all(each.operand >= 0 and each.collective.kind == "all_gather" for each in sent)
