@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import inf, prod
 from typing import TYPE_CHECKING
 
+from shardy_py.mlir.dialects.stablehlo import SortOp
 from shardy_py.ops import TABLE, Family, Storage
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.facet import STORED
@@ -191,7 +192,8 @@ def _is_constant(event: Event) -> bool:
 
 def _left_in_hbm(block: StoredBlock, event: Event) -> set[Name]:
     """The values of which an op reads a part, as a slice does, or that it writes over."""
-    left = {*event.over} if event.is_update else set[Name]()
+    is_copied = event.step.record.name == SortOp.name
+    left = {*event.over} if event.is_update and not is_copied else set[Name]()
     row = TABLE[event.step.record.name]
     if row.kind is Family.INDEXED and row.storage is not Storage.IN_PLACE:
         left.add(block.stored_name(event.step.operands[0]))

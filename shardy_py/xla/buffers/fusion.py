@@ -103,10 +103,9 @@ class Fusion:
                 products.add(number)
                 is_summed = own and not self._gathers_apart(number)
                 if not is_summed and self._joins(step, taking, returned, roots, products):
-                    (user,) = users[step.results[0]]
                     found.add(step.results[0])
-                    roots[number] = roots[user]
-                    products.add(roots[user])
+                    roots[number] = roots[users[step.results[0]][0]]
+                    products.add(roots[number])
                 continue
             if not kind.is_cheap or step.blocks or len(step.results) != 1:
                 continue
@@ -192,17 +191,32 @@ class Fusion:
 
     @cached_property
     def _behind_product(self) -> set[Name]:
-        """The values that are computed with the product that they are made of, which nothing else reads."""
+        """The values that are computed with a product of which they are all that others read."""
         found: set[Name] = set()
-        users = self._users
-        for number, (step, kind, names) in enumerate(zip(self.steps, self._kinds, self.reads, strict=True)):
+        users, steps = self._users, self.steps
+        product: dict[Name, int] = {}
+        """Of what is made elementwise of one product, that."""
+        left: dict[int, int] = {}
+        """The reads of such values that are not behind the product so far."""
+        for number, (kind, names) in enumerate(zip(self._kinds, self.reads, strict=True)):
+            step = steps[number]
             if len(step.results) != 1 or (self.sent[number] and not self._gathers_apart(number)):
                 continue
-            if kind.row.is_product or (
-                (kind.is_elementwise or kind.is_transpose)
-                and any(name in found and len(users[name]) == 1 for name in names)
-            ):
-                found.add(step.results[0])
+            name = step.results[0]
+            if kind.row.is_product:
+                own = number
+            elif kind.is_elementwise or kind.is_transpose:
+                own = max((product[each] for each in names if each in product), default=-1)
+            else:
+                own = -1
+            if own < 0:
+                continue
+            product[name] = own
+            read = {each for each in names if product.get(each) == own}
+            left[own] = left.get(own, 0) - len(read)
+            if not left[own]:
+                found.add(name)
+            left[own] += len(users.get(name, ()))
         return found
 
     def _joins(
@@ -215,12 +229,13 @@ class Fusion:
     ) -> bool:
         """True if a product is computed with the elementwise op or reduction that alone reads it."""
         readers = self._users.get(step.results[0], ())
-        if len(step.results) != 1 or step.results[0] in returned or len(readers) != 1:
+        if len(step.results) != 1 or step.results[0] in returned or not readers:
             return False
-        kind = taking[readers[0]]
-        if kind is None or not (kind.is_elementwise or kind.is_transpose or kind.row.takes_plain):
-            return False
-        into = roots[readers[0]]
+        for each in readers:
+            kind = taking[each]
+            if kind is None or not (kind.is_elementwise or kind.is_transpose or kind.row.takes_plain):
+                return False
+        into = _root_of(readers, roots)
         return into >= 0 and into not in products
 
     def _is_fused_into_all(

@@ -171,11 +171,19 @@ class _Merging:
         """Makes one fusion of two, if no other event needs the one and is needed by the other."""
         if first > second:
             first, second = second, first
-        if self._is_between(first, second):
+        if self._needs_reduced(first, second) or self._is_between(first, second):
             return
         for each in self.members[second]:
             self.groups[each] = first
         self.members[first] = sorted((*self.members[first], *self.members.pop(second)))
+
+    def _needs_reduced(self, first: int, second: int) -> bool:
+        """True if a fusion reads what another reduces: that is only known once all of it is."""
+        reads = {name for each in self.members[second] for name in self.events[each].reads}
+        return any(
+            self.known[each].is_reduced and not reads.isdisjoint(self.events[each].makes)
+            for each in self.members[first]
+        )
 
     def _is_between(self, first: int, second: int) -> bool:
         """True if a path from one fusion to another leads over others, or may."""
