@@ -12,6 +12,7 @@ import argparse
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from shardy_py.base.errors import Position, located
 from shardy_py.base.progress import progress
 from shardy_py.base.terminal import json_text
 from shardy_py.cli.arguments import add_input_format, add_plugins, checked_cost_model, command_parser
@@ -89,8 +90,8 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.report.difference_shown import COLUMNS, change_rows
 
     with progress(6, shown=not options.no_progress) as begin:
-        old, old_costs = _program(files.read(options.before, options.input_format), options, begin)
-        new, new_costs = _program(files.read(options.after, options.input_format), options, begin)
+        old, old_costs = _placed(files.read(options.before, options.input_format), options, begin)
+        new, new_costs = _placed(files.read(options.after, options.input_format), options, begin)
         old_figures, new_figures = old_costs(options.partitioner), new_costs(options.partitioner)
         if old_figures.partitioner != new_figures.partitioner:
             old_figures, new_figures = old_costs("shardy"), new_costs("shardy")
@@ -110,6 +111,20 @@ def _target(text: str) -> str:
 
     target_of(text)
     return text
+
+
+def _placed(
+    source: InputFile, options: argparse.Namespace, begin: Callable[[str], None]
+) -> tuple[ValueTable, Callable[[Partitioner | None], Figures]]:
+    """A program as `_program` returns it; diagnostics without a place are at its start."""
+    with located(Position(source.file, 1, 1)):
+        table, costs = _program(source, options, begin)
+
+    def placed(partitioner: Partitioner | None) -> Figures:
+        with located(Position(source.file, 1, 1)):
+            return costs(partitioner)
+
+    return table, placed
 
 
 def _program(

@@ -8,6 +8,7 @@ import pytest
 
 from shardy_py.cli.check import main as check
 from shardy_py.cli.compare import main as compare
+from shardy_py.cli.diff import main as diff
 from shardy_py.cli.opt import main as opt
 
 BLOCKS = """
@@ -56,6 +57,36 @@ func.func @main(%x: tensor<4x3x8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"
   return %0 : tensor<4x3x8xi32>
 }
 """
+ENDLESS = """
+func.func @main(%x: tensor<8xf32>) {
+  %s0 = shard.sharding @grid split_axes"= [[9223372036854775808, 9223372036854775808]] : !shard.sharding
+  return
+}
+"""
+JOINED = """
+func.func @main(%x: tensor<8xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @SPMDShardToFullShape() {mhlo.sharding = "{devices=[2]<=[2]}"}
+    : () -> tensor<8xf32>
+  %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"}
+    : (tensor<8xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+"""
+BRANCHES = """
+sdy.mesh @mesh = <["a"=2]>
+func.func @main(%i: tensor<i32>, %x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>})
+    -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = "stablehlo.case"(%i) ({
+    stablehlo.return %x : tensor<8xf32>
+  }, {
+    stablehlo.return %x : tensor<8xf32>
+  }) : (tensor<i32>) -> tensor<8xf32>
+  %1 = "stablehlo.case"(%i) ({
+    stablehlo.return %x : tensor<8xf32>
+  }) : (tensor<i32>) -> tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+"""
 PERMUTED = """HloModule m, is_scheduled=true
 ENTRY %main {
   %p = f32[8] parameter(0)
@@ -72,6 +103,9 @@ ENTRY %main {
         (UNREGISTERED, ["--allow-unregistered-dialect", "--sdy-propagation-pipeline"]),
         (ODD, ["--communication-report", "--sdy-propagation-pipeline"]),
         (NOWHERE, ["--communication-report", "--partitioner=shardy", "--sdy-propagation-pipeline"]),
+        (ENDLESS, ["--sdy-propagation-pipeline"]),
+        (JOINED, ["--xla-sdy-stablehlo-round-trip-shard-map-import"]),
+        (BRANCHES, ["--memory-report", "--sdy-propagation-pipeline"]),
     ],
 )
 def test_sdy_opt_ends_without_internal_error(text: str, flags: list[str], tmp_path: Path) -> None:
@@ -85,6 +119,18 @@ def test_the_linter_takes_programs_of_any_size(text: str, tmp_path: Path) -> Non
     path = tmp_path / "input"
     path.write_text(text)
     assert check([str(path), "--no-progress"]) in (0, 1)
+
+
+def test_a_difference_of_programs_without_locations_names_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(
+        "func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@none, [{}]>} loc(unknown)) {\n"
+        "  return loc(unknown)\n} loc(unknown)\n"
+    )
+    assert diff([str(path), str(path), "--propagate", "--no-progress"]) == 2
+    assert f"{path}:1:1: error: 'func.func' op arg 0 - unknown mesh: @none" in capsys.readouterr().err
 
 
 def test_what_is_no_pair_of_devices_is_left_out(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ from shardy_py.mlir.ir.reading import (
     user_of,
     written_name,
 )
-from shardy_py.mlir.ir.text import printed_names, resume_parser
+from shardy_py.mlir.ir.text import give_text, printed_names, resume_parser
 from shardy_py.mlir.ir.walking import (
     find_ops,
     find_ops_where,
@@ -77,6 +77,7 @@ __all__ = [
     "file_names",
     "find_ops",
     "find_ops_where",
+    "give_text",
     "indexed",
     "inline_region",
     "keep_file_name",

@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.mlir.ir import printed_names, resume_parser
+from shardy_py.mlir.ir import give_text, printed_names, resume_parser
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.cursor import MAX_NESTING, Cursor
 from shardy_py.mlir.text.deep_stack import deep_stack
@@ -269,7 +269,8 @@ class _GuestParser(Parser):
     """xDSL's parser of one op; values, labels and regions are those of our reader."""
 
     def __init__(self, reader: OpReader, context: Context) -> None:
-        super().__init__(context, reader.text, reader.source.file)
+        super().__init__(context, "", reader.source.file)
+        give_text(self, reader.text, reader.source.file)
         self.reader = reader
         self.attribute_aliases.update({f"#{name}": found for name, found in reader.aliases.items()})
         self.attribute_aliases.update({f"!{name}": found for name, found in reader.type_aliases.items()})

@@ -66,10 +66,10 @@ def _are_equal(op: HostOp, other: HostOp, types: Mapping[Name, TensorType]) -> b
         return False
     if not isinstance(step.source, Operation) or not isinstance(first.source, Operation):
         return _is_plain(step)
-    return is_dead_when_unused(step.source) and all(
-        one.is_structurally_equivalent(two)
-        for one, two in zip(step.source.regions, first.source.regions, strict=True)
-    )
+    regions, others = step.source.regions, first.source.regions
+    if len(regions) != len(others) or not is_dead_when_unused(step.source):
+        return False
+    return all(one.is_structurally_equivalent(two) for one, two in zip(regions, others, strict=True))
 
 
 def _summed(op: HostOp) -> list[Hashable]:

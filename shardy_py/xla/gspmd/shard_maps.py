@@ -176,9 +176,13 @@ def outline_shard_maps(module: ModuleOp, symbols: Symbols) -> None:
     """Outlines all inlined bodies, the innermost first.
 
     Raises:
-        ShardyError: a value enters or leaves a body other than through the custom calls.
+        ShardyError: a value enters or leaves a body other than through the custom calls, or one of these does
+            not make one value of one.
     """
     entries, exits = calls_of(module, (FULL_TO_SHARD,)), calls_of(module, (SHARD_TO_FULL,))
+    for op in (*entries, *exits):
+        if len(op.results) != 1 or len(ir.operands_of(op)) != 1:
+            raise error_at(op, ShardyError("expected one operand and one result"))
     constant_exits = [op for op in exits if _is_constant(ir.operands_of(op)[0])]
     for op in constant_exits:
         _outline(_Part(exits=[op]), symbols)
