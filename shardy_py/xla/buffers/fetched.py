@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from math import inf, prod
+from math import prod
 from typing import TYPE_CHECKING
 
 from shardy_py.mlir.dialects.stablehlo import SortOp
@@ -120,10 +120,10 @@ def _fetched_reads(
 ) -> dict[int, list[Name]]:
     """By the number of an event, what it reads that is fetched before it, or was before another."""
     found: dict[int, list[Name]] = {}
-    made: dict[Name, float] = dict.fromkeys(made_there, inf)
+    made: dict[Name, int] = dict.fromkeys(made_there, len(events))
     sent: dict[int, set[Name]] = defaultdict(set)
     known = set[Name]()
-    passed = 0.0
+    time = CopyTime()
     for number, event in enumerate(events):
         if event.sent is not None and event.sent.kind == "all_gather":
             sent[id(event.step)].update(event.reads)
@@ -133,18 +133,60 @@ def _fetched_reads(
                 name
                 for name in dict.fromkeys(event.reads)
                 if name not in left
-                and (name in known or passed >= made.get(name, -inf) + block.sizes.get(name, 0))
                 and block.sizes.get(name, 0) <= room
                 and _has_elements(block, name)
+                and (name in known or time.take(made.get(name, -1), block.sizes.get(name, 0)))
             ]
             if names:
                 known.update(names)
                 found[number] = names
-        passed += _moved_meanwhile(block, event)
+        time.add(_moved_meanwhile(block, event))
         for name in event.makes:
             if name not in made_there:
-                made[name] = inf if _is_constant(event) else passed
+                made[name] = len(events) if _is_constant(event) else number
     return found
+
+
+class CopyTime:
+    """The bytes that can be copied while events run, which each copy takes from the last of them."""
+
+    def __init__(self) -> None:
+        """Nothing has run yet."""
+        self._left: list[float] = []
+        self._before: list[int] = []
+        """By event the last one up to it, in which bytes may be left."""
+
+    def add(self, size: float) -> None:
+        """Adds an event, while which so many bytes can be copied."""
+        self._before.append(len(self._left))
+        self._left.append(size)
+
+    def take(self, made: int, size: float) -> bool:
+        """Takes the time to copy a value that an event has made, -1 for an argument; False if that is over."""
+        number, needed, taken = self._last(len(self._left) - 1), size, list[int]()
+        while needed > 0:
+            if number <= made:
+                return False
+            taken.append(number)
+            needed -= self._left[number]
+            number = self._last(number - 1)
+        for each in taken:
+            used = min(size, self._left[each])
+            self._left[each] -= used
+            size -= used
+            if not self._left[each]:
+                self._before[each] = each - 1
+        return True
+
+    def _last(self, number: int) -> int:
+        """The last event up to one in which bytes are left; -1 for none."""
+        path: list[int] = []
+        while number >= 0 and self._before[number] != number:
+            path.append(number)
+            number = self._before[number]
+        for each in path:
+            self._before[each] = number
+        return number
 
 
 def fetched(name: Name, number: int) -> Name:
