@@ -233,6 +233,8 @@ def _of_fusions(
     for step in steps:
         kinds = [block.kinds.of(each.record) for each in groups[id(step)].members]
         is_fused = sum(not kind.row.is_always_fused for kind in kinds) > 1
+        if any(kind.row.is_product for kind in kinds):
+            block.with_product.add(id(step))
         is_plain = not any(
             kind.row.is_product or kind.row.is_alone_on_tpu or kind.row.tiled is not Tiled.ANY
             for kind in kinds

@@ -122,7 +122,7 @@ def _fetched_reads(
     found: dict[int, list[Name]] = {}
     made: dict[Name, int] = dict.fromkeys(made_there, len(events))
     sent: dict[int, set[Name]] = defaultdict(set)
-    known = set[Name]()
+    known = {*_fetched_before(block, events, room)}
     time = CopyTime()
     for number, event in enumerate(events):
         if event.sent is not None and event.sent.kind == "all_gather":
@@ -145,6 +145,19 @@ def _fetched_reads(
             if name not in made_there:
                 made[name] = len(events) if _is_constant(event) else number
     return found
+
+
+def _fetched_before(block: StoredBlock, events: Sequence[Event], room: int) -> list[Name]:
+    """The argument that is fetched before the program starts: the largest that only products read, if any."""
+    if not block.is_entry:
+        return []
+    left = {value.name for value in block.block.arguments if block.sizes.get(value.name, 0) <= room}
+    left &= {name for event in events for name in event.reads}
+    for event in events:
+        if event.step is None or event.sent is not None or id(event.step) not in block.with_product:
+            left.difference_update(event.reads)
+    left.difference_update(block.results)
+    return [max(left, key=lambda name: block.sizes.get(name, 0))] if left else []
 
 
 class CopyTime:

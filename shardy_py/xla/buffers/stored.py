@@ -74,6 +74,8 @@ class StoredBlock:
     """The values made by fusions that may be in VMEM instead of HBM."""
     for_updates: set[Name] = field(default_factory=set[Name], init=False)
     """The results of fusions that may be made in VMEM."""
+    with_product: set[int] = field(default_factory=set[int], init=False)
+    """The steps that a product is computed in, by their identities."""
     in_order: Copies = field(default_factory=dict[int, "Mapping[Name, Name]"], init=False)
     returned: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     """The copies of values that the program returns in another order."""
