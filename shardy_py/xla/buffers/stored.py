@@ -134,6 +134,8 @@ class StoredBlock:
                 }
                 self._inline(inner)
                 self.alias |= zip(step.results, inner.results, strict=False)
+            elif self.setting.on_tpu and kind.row.is_free and self._spreads_product(step):
+                self.alias |= zip(step.results, step.operands, strict=False)
             elif (
                 kind.is_alias
                 or (kind.row.is_free and not on_host)
@@ -151,6 +153,17 @@ class StoredBlock:
                 self._list_with_copies(step)
             else:
                 listed(step)
+
+    def _spreads_product(self, step: PlannedOp) -> bool:
+        """True if a reshape of a product needs more padding: the product is made in its order instead."""
+        (operand,), (result,) = step.operands, step.results
+        maker = self.steps[-1] if self.steps and self.steps[-1].results == (operand,) else None
+        if maker is None or not self.kinds.of(maker.record).row.is_product or self.sent_for(step):
+            return False
+        if self.sizes[result] <= self.sizes[operand]:
+            return False
+        self.sizes[operand] = self.sizes[result]
+        return True
 
     def _is_of_one_type(self, step: PlannedOp) -> bool:
         """True if a conversion converts nothing: its operand is stored rounded to what it makes."""
