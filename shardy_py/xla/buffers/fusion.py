@@ -8,11 +8,14 @@ they are computed once. Reductions take elementwise producers of their operand. 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
-from shardy_py.ops.dimensions import DotDimensions, ScatterDimensions
+from shardy_py.ops import TensorType
+from shardy_py.ops.dimensions import ScatterDimensions
+from shardy_py.xla.buffers.inner_products import is_inner
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -32,10 +35,6 @@ class FusedStep(NamedTuple):
     over: Collection[Name]
 
 
-_SMALL, _MODERATE = 2 << 20, 8 << 20
-"""The bytes below which the smaller operand of a product is for it to be computed in another one, and those
-of the other operand of that. Of 26 pairs of 256 to 16,384 rows and columns that XLA:TPU compiled, the 9 within
-both are one fusion, and 4 of the others."""
 _MANY, _NONE = -1, -2
 """Instead of the number of the one stored step that others are computed in: it is one of several, or none."""
 
@@ -45,7 +44,7 @@ class Fusion:
     """The model of fusion of steps, which are known by their numbers here.
 
     sizes: of values. sent: for each step. results: that the program returns. kinds: of the records of steps.
-    reads: for each step the stored names of what it reads.
+    reads: for each step the stored names of what it reads. types: of values, on a device.
     """
 
     steps: Sequence[PlannedOp]
@@ -55,6 +54,7 @@ class Fusion:
     kinds: StoringKinds
     reads: Sequence[Sequence[Name]]
     on_tpu: bool = False
+    types: Mapping[Name, TensorType] = field(default_factory=dict[Name, TensorType])
 
     @cached_property
     def _kinds(self) -> list[StoringKind]:
@@ -152,11 +152,8 @@ class Fusion:
             into = roots[reader]
             if into < 0 or into in inner or into in outer or step.results[0] in self._sent_names(reader):
                 continue
-            own = within.get(root, ())
-            if not all(_is_rounded_product(self.steps[each]) for each in (*own, reader)):
-                continue
-            is_small = self._least(reader) < _MODERATE and all(self._least(each) < _SMALL for each in own)
-            if is_small and _reads_as_made(self.steps[reader], step):
+            own = [self.steps[each] for each in within.get(root, ())]
+            if is_inner(step, own, self.steps[reader], self.types):
                 inner.add(root)
                 outer.add(into)
                 yield step.results[0]
@@ -174,10 +171,6 @@ class Fusion:
             return False
         sent = self.sent[number]
         return all(each.operand >= 0 and each.collective.kind == "all_gather" for each in sent)
-
-    def _least(self, number: int) -> int:
-        """The bytes of the smaller operand of a product."""
-        return min(self.sizes.get(name, 0) for name in self.reads[number][:2])
 
     def _sent_names(self, number: int) -> set[Name]:
         """The values that are sent before a step."""
@@ -366,23 +359,6 @@ def _starts_with(step: PlannedOp, name: Name) -> bool:
         return False
     numbers = ScatterDimensions.of(step.record.attributes)
     return bool(numbers.offsets) and not numbers.batching
-
-
-def _reads_as_made(reader: PlannedOp, step: PlannedOp) -> bool:
-    """True if a product reads what a step makes, in its shape, with at most one batch dimension, the first."""
-    if COMPILED.of(reader.record.name).form is not NodeForm.PRODUCT:
-        return False
-    sides = [side for side, name in enumerate(reader.operands) if name == step.results[0]]
-    batching = DotDimensions.of(reader.record.attributes).batching
-    return bool(sides) and all(batching[side] in ((), (0,)) for side in sides)
-
-
-def _is_rounded_product(step: PlannedOp) -> bool:
-    """True for a product, no convolution, whose operands are rounded to bf16."""
-    if COMPILED.of(step.record.name).form is not NodeForm.PRODUCT:
-        return False
-    given: object = step.record.attributes.get("precision_config")
-    return "HIGH" not in str(given)
 
 
 def _is_one_element(step: PlannedOp) -> bool:

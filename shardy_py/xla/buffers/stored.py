@@ -260,7 +260,7 @@ class StoredBlock:
         steps = [*reversed(self._needed()[1])]
         sent, reads = [*map(self.sent_for, steps)], [*map(self._reads, steps)]
         return Fusion(
-            steps, self.sizes, sent, [*self.results, *self.returned], self.kinds, reads, self.setting.on_tpu
+            steps, self.sizes, sent, [*self.results, *self.returned], self.kinds, reads, self.setting.on_tpu, self.types
         )
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
