@@ -57,7 +57,7 @@ def _alone(block: StoredBlock, step: PlannedOp, group: FusedStep) -> Event:
     over: tuple[Name, ...] = ()
     if kind.is_sent or kind.is_in_place or kind.is_elementwise:
         over = reads if len(group.over) == len(reads) else tuple([n for n in reads if n in group.over])
-    if block.setting.on_tpu and step.record.name == SortOp.name:
+    if block.setting.fused_in_vmem and step.record.name == SortOp.name:
         sorted_ = tuple(map(block.stored_name, step.operands))
         return Event(step, reads, block.makes(step), over=sorted_, is_update=True)
     return Event(step, reads, block.makes(step), over=over, is_update=kind.is_in_place)
@@ -153,7 +153,7 @@ def _sum(
     block.sizes |= zip(parts, whole, strict=True)
     kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
     over = parts if whole == own else ()
-    is_update = bool(over) and block.setting.on_tpu
+    is_update = bool(over) and block.setting.fused_in_vmem > 0
     return Event(None, parts, step.results, kind=kind, sums=tuple(sums), over=over, is_update=is_update)
 
 

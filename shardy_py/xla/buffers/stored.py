@@ -273,7 +273,7 @@ class StoredBlock:
             events = with_copies_for_loops(self._on_host(results), self.sizes, {*carried})
         else:
             events, members = self.scheduled()
-            if self.setting.on_tpu:
+            if self.setting.fused_in_vmem:
                 events = with_fusions(self, events, members)
         events = self._ordered(events)
         taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}
