@@ -22,7 +22,6 @@ from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.fetched import computes, is_fetch
 from shardy_py.xla.buffers.held import HeldMemory, ResultMemory
-from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.program import Name
@@ -42,8 +41,7 @@ def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
 def addresses(assignment: Assignment) -> int:
     """Returns the bytes of addresses, with what is free between them, where values are in HBM.
 
-    These are those of permutes, loops, ops of several values, and of what is fetched into VMEM. A reduction
-    of what the op before it makes is one op with that.
+    These are those of permutes, loops, ops of several values, and of what is fetched into VMEM or written back.
     """
     events = (event for event, _ in _all(assignment))
     tuples = sum(is_fetch(each) or _is_permute(each) or len(each.makes) > 1 for each in events)
@@ -79,21 +77,6 @@ def _computations(assignment: Assignment) -> Iterator[Assignment]:
     for regions in assignment.regions:
         for region in regions:
             yield from _computations(region)
-
-
-def _reduced_at_once(assignment: Assignment) -> int:
-    """The number of reductions of what the op before them makes, or of what that reduces, too."""
-    found = 0
-    before = set[Name]()
-    for event in assignment.events:
-        if event.step is None or not computes(event) or STORED.of(event.step.record.name).is_constant:
-            continue
-        if COMPILED.of(event.step.record.name).form is NodeForm.REDUCE:
-            found += any(name in before for name in event.reads)
-            before.update(event.makes)
-        else:
-            before = {name for name in event.makes if assignment.sizes.get(name, 0) > ELEMENT_BYTES}
-    return found
 
 
 def _is_permute(event: Event) -> bool:

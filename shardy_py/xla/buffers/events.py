@@ -46,8 +46,8 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
     events += (Event(None, (name,), (copy,)) for name, copy in block.returned.items())
     if block.setting.fused_in_vmem:
         made = {*_of_fusions(block, steps, groups)}
-        block.for_updates.update(made.intersection(block.results))
-        block.for_vmem.update(made.difference(block.results))
+        block.in_vmem.returned.update(made.intersection(block.results))
+        block.in_vmem.made.update(made.difference(block.results))
     return events
 
 
@@ -234,7 +234,7 @@ def _of_fusions(
         kinds = [block.kinds.of(each.record) for each in groups[id(step)].members]
         is_fused = sum(not kind.row.is_always_fused for kind in kinds) > 1
         if any(kind.row.is_product for kind in kinds):
-            block.with_product.add(id(step))
+            block.in_vmem.products.add(id(step))
         is_plain = not any(
             kind.row.is_product or kind.row.is_alone_on_tpu or kind.row.tiled is not Tiled.ANY
             for kind in kinds

@@ -1,9 +1,9 @@
 """Which products XLA:TPU computes inside another product that alone reads them, so that they are not stored.
 
 The outer product reads what is made with the inner one as it is, both round their operands to bf16, and the
-inner one sums over few elements. Where the outer one sums over columns of the inner one, each of its rows needs
-all of the inner's second operand, which has to be small. Source: 50 pairs of products of 256 to 16,384 rows and
-columns that XLA:TPU compiled for v5p, of which 42 are as said here; the others are those at the limits.
+inner one sums over few elements. Where the outer one sums over columns of the inner one, each of its rows
+needs all of the inner's second operand, which has to be small. Source: 50 pairs of products of 256 to 16,384
+rows and columns that XLA:TPU compiled for v5p, of which 42 are as said here; the others are at the limits.
 
 Not here: what is fused otherwise (`fusion.py`).
 """
@@ -19,8 +19,8 @@ from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 _SUMMED, _WHOLE, _OTHER = 2048, 1 << 20, 4 << 20
-"""The elements from which on the inner product sums over too many, its operand is too large to be needed whole,
-and the other operand of the outer product is too large beside that."""
+"""The elements from which on the inner product sums over too many, its operand is too large to be needed
+whole, and the other operand of the outer product is too large beside that."""
 
 
 def is_inner(

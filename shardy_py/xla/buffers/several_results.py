@@ -1,4 +1,4 @@
-"""The fusions of XLA:TPU that make several values: of an op and what is made of it, and of ops with one operand.
+"""The fusions of XLA:TPU that make several values: of an op and what reads it, and of ops with one operand.
 
 A fusion takes in a reader whose elements are those of its own result, also one that reduces them, although
 others read the result, too. Two fusions without a product that read one value become one if their elements
@@ -72,8 +72,8 @@ def with_fusions(
     for event in found:
         own = fusible(event) if len(event.makes) > 1 else None
         if own is not None and own.emitter is Emitter.PRODUCT:
-            block.for_vmem.difference_update(event.makes)
-            block.for_updates.difference_update(event.makes)
+            block.in_vmem.made.difference_update(event.makes)
+            block.in_vmem.returned.difference_update(event.makes)
     return found
 
 
@@ -252,6 +252,8 @@ class _Merging:
         ]
         reads = dict.fromkeys(name for event in events for name in event.reads if name not in made)
         over = dict.fromkeys(name for event in events for name in event.over if name in reads)
-        product = (e for n, e in zip(numbers, events, strict=True) if self.known[n].emitter is Emitter.PRODUCT)
+        product = (
+            e for n, e in zip(numbers, events, strict=True) if self.known[n].emitter is Emitter.PRODUCT
+        )
         first = next(product, events[-1])
         return first._replace(reads=(*reads,), makes=(*makes,), over=(*over,), is_fusion=True)

@@ -8,7 +8,7 @@ runs on the host (`host.py`), what is fused for chips (`fusion.py`), orders (`sc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 
@@ -32,7 +32,8 @@ from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_
 from shardy_py.xla.buffers.settings import CompileSetting
 from shardy_py.xla.buffers.several_results import with_fusions
 from shardy_py.xla.buffers.storing import StoringKinds
-from shardy_py.xla.buffers.tile_orders import Copies, note_orders
+from shardy_py.xla.buffers.tile_orders import Copies, note_orders, spreads_product
+from shardy_py.xla.buffers.vmem import VmemValues
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
@@ -70,12 +71,7 @@ class StoredBlock:
     kinds: StoringKinds = field(default_factory=StoringKinds)
     rounded: RoundedValues = field(default_factory=RoundedValues)
     narrowed: Mapping[int, str] = field(default_factory=dict[int, str])
-    for_vmem: set[Name] = field(default_factory=set[Name], init=False)
-    """The values made by fusions that may be in VMEM instead of HBM."""
-    for_updates: set[Name] = field(default_factory=set[Name], init=False)
-    """The results of fusions that may be made in VMEM."""
-    with_product: set[int] = field(default_factory=set[int], init=False)
-    """The steps that a product is computed in, by their identities."""
+    in_vmem: VmemValues = field(default_factory=VmemValues, init=False)
     in_order: Copies = field(default_factory=dict[int, "Mapping[Name, Name]"], init=False)
     returned: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     """The copies of values that the program returns in another order."""
@@ -134,7 +130,7 @@ class StoredBlock:
                 }
                 self._inline(inner)
                 self.alias |= zip(step.results, inner.results, strict=False)
-            elif self.setting.on_tpu and kind.row.is_free and self._spreads_product(step):
+            elif self.setting.on_tpu and kind.row.is_free and spreads_product(self, step):
                 self.alias |= zip(step.results, step.operands, strict=False)
             elif (
                 kind.is_alias
@@ -153,17 +149,6 @@ class StoredBlock:
                 self._list_with_copies(step)
             else:
                 listed(step)
-
-    def _spreads_product(self, step: PlannedOp) -> bool:
-        """True if a reshape of a product needs more padding: the product is made in its order instead."""
-        (operand,), (result,) = step.operands, step.results
-        maker = self.steps[-1] if self.steps and self.steps[-1].results == (operand,) else None
-        if maker is None or not self.kinds.of(maker.record).row.is_product or self.sent_for(step):
-            return False
-        if self.sizes[result] <= self.sizes[operand]:
-            return False
-        self.sizes[operand] = self.sizes[result]
-        return True
 
     def _is_of_one_type(self, step: PlannedOp) -> bool:
         """True if a conversion converts nothing: its operand is stored rounded to what it makes."""
@@ -260,7 +245,14 @@ class StoredBlock:
         steps = [*reversed(self._needed()[1])]
         sent, reads = [*map(self.sent_for, steps)], [*map(self._reads, steps)]
         return Fusion(
-            steps, self.sizes, sent, [*self.results, *self.returned], self.kinds, reads, self.setting.on_tpu, self.types
+            steps,
+            self.sizes,
+            sent,
+            [*self.results, *self.returned],
+            self.kinds,
+            reads,
+            self.setting.on_tpu,
+            self.types,
         )
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
@@ -282,7 +274,7 @@ class StoredBlock:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
         if room := self.setting.fused_in_vmem:
-            events = with_fetches(self, events, room, self._written_back(taken))
+            events = with_fetches(self, events, room, taken)
         numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
         numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
         return Assignment(
@@ -291,12 +283,6 @@ class StoredBlock:
             lambda event: self.joined.get(id(event.sent)),
             receives_apart=self.setting.on_tpu,
         )
-
-    def _written_back(self, taken: Mapping[Name | None, Name]) -> Collection[Name]:
-        """The results of the program that take the memory of arguments, and may be made in VMEM before."""
-        if not self.is_entry:
-            return ()
-        return self.for_updates.intersection(made for name, made in taken.items() if name is not None)
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
         """The events on the host, in program order; notes which values the results are."""

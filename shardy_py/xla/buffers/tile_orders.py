@@ -76,6 +76,18 @@ def note_orders(block: StoredBlock) -> Copies:
     return found.copies
 
 
+def spreads_product(block: StoredBlock, step: PlannedOp) -> bool:
+    """Returns whether a reshape of a product needs more padding: the product is made in its order instead."""
+    (operand,), (result,) = step.operands, step.results
+    maker = block.steps[-1] if block.steps and block.steps[-1].results == (operand,) else None
+    if maker is None or not STORED.of(maker.record.name).is_product or block.sent_for(step):
+        return False
+    if block.sizes[result] <= block.sizes[operand]:
+        return False
+    block.sizes[operand] = block.sizes[result]
+    return True
+
+
 @dataclass
 class _TileOrders:
     """The orders of the values of a block.

@@ -10,10 +10,24 @@ Not here: which values may be there (`events.py`, `fetched.py`). Source: the ass
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import field
 
 from shardy_py.base.deferred import np
+from shardy_py.base.records import dataclass
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
+
+
+@dataclass
+class VmemValues:
+    """What may be in VMEM: made by fusions without a product, or returned by them.
+
+    products: the steps that a product is computed in, by their identities.
+    """
+
+    made: set[Name] = field(default_factory=set[Name])
+    returned: set[Name] = field(default_factory=set[Name])
+    products: set[int] = field(default_factory=set[int])
 
 
 class VectorMemory:
