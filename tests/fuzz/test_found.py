@@ -87,6 +87,23 @@ func.func @main(%i: tensor<i32>, %x: tensor<8xf32> {sdy.sharding = #sdy.sharding
   return %0, %1 : tensor<8xf32>, tensor<8xf32>
 }
 """
+NAMED = """
+"builtin.module"() ({
+^bb0:
+}) {sym_name = dense<[0, 1]> : tensor<2xi55>} : () -> ()
+"""
+TURNED = """
+sdy.mesh @mesh = <["a"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"a"}]>}) -> tensor<16xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{}, {"a"}]>] out_shardings=[<@mesh, [{"a"}]>]
+      manual_axes={"a"} (%y: tensor<8x8xf32>) {
+    %1 = stablehlo.dot_general %y, %y, batching_dims = [1] x [1], contracting_dims = [0] x [0]
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8xf32>
+    sdy.return %1 : tensor<8xf32>
+  } : (tensor<8x16xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+"""
 PERMUTED = """HloModule m, is_scheduled=true
 ENTRY %main {
   %p = f32[8] parameter(0)
@@ -106,6 +123,8 @@ ENTRY %main {
         (ENDLESS, ["--sdy-propagation-pipeline"]),
         (JOINED, ["--xla-sdy-stablehlo-round-trip-shard-map-import"]),
         (BRANCHES, ["--memory-report", "--sdy-propagation-pipeline"]),
+        (NAMED, ["--sdy-propagation-pipeline"]),
+        (TURNED, ["--memory-report", "--sdy-propagation-pipeline"]),
     ],
 )
 def test_sdy_opt_ends_without_internal_error(text: str, flags: list[str], tmp_path: Path) -> None:

@@ -182,9 +182,10 @@ class StoredBlock:
             if own in self.types:
                 self.types[made] = replace(self.types[own], element="f32") if wide > 1 else self.types[own]
         for added in (*found.before, *found.after):
-            size = int(self.sizes.get(added.like, 0) * added.scale)
+            name = added.like if added.like in self.sizes else self.stored_name(added.like)
+            size = int(self.sizes.get(name, 0) * added.scale)
             self.sizes |= dict.fromkeys(added.step.results, size)
-            if (like := self.types.get(added.like)) is not None:
+            if (like := self.types.get(name)) is not None:
                 self.types |= dict.fromkeys(added.step.results, added.type_of(like, size))
         self._list_once(each.step for each in found.before)
         self.steps += [found.step, *(each.step for each in found.after)]

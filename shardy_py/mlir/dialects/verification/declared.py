@@ -197,7 +197,7 @@ def _broken(
     """Why `attribute` does not satisfy `constraint`; None if it does."""
     try:
         constraint.verify(attribute, context)
-    except (VerifyException, NotImplementedError) as error:  # its message prints attributes that xDSL cannot
+    except (VerifyException, NotImplementedError, ValueError) as error:  # xDSL cannot print all attributes
         return _described(constraint) or str(error).partition("\n")[0]
     return None
 
