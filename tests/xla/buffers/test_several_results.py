@@ -1,0 +1,99 @@
+"""Fusions of several values on TPUs, products in products, and the time to copy into VMEM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from shardy_py import Program, propagate
+from shardy_py.xla.buffers.fetched import CopyTime
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.several_results import Emitter, Fusible, with_several_results
+from shardy_py.xla.spmd.program import Name
+
+_SHAPE, _OTHER = (8, 128), (8,)
+
+
+def _event(kind: str, reads: Sequence[Name], made: str) -> Event:
+    """An event whose step is its kind: loop, reduce, product, other."""
+    return Event(kind, (*reads,), (made,))
+
+
+def _fusible(event: Event) -> Fusible | None:
+    emitter = Emitter.PRODUCT if event.step == "product" else Emitter.LOOP
+    shape = _OTHER if event.step == "small" else _SHAPE
+    return None if event.step == "other" else Fusible(emitter, shape, event.step == "reduce", is_narrow=False)
+
+
+def _fused(*events: Event, kept: Sequence[Name] = ()) -> list[tuple[Name, ...]]:
+    """What each event makes once fusions are one."""
+    found = with_several_results(events, _fusible, lambda name: name != "scalar", kept)
+    return [event.makes for event in found]
+
+
+def test_loops_over_one_value_are_one_fusion() -> None:
+    first, second = _event("loop", "x", "a"), _event("loop", "xy", "b")
+    assert _fused(first, second, kept="ab") == [("a", "b")]
+    assert _fused(first, _event("small", "x", "b"), kept="ab") == [("a",), ("b",)]
+    assert _fused(_event("loop", ["scalar"], "a"), _event("loop", ["scalar"], "b"), kept="ab") == [
+        ("a",),
+        ("b",),
+    ]
+
+
+def test_products_of_one_value_are_apart() -> None:
+    assert _fused(_event("product", "x", "a"), _event("product", "x", "b"), kept="ab") == [("a",), ("b",)]
+
+
+def test_a_product_takes_in_what_reads_it() -> None:
+    product, total, user = _event("product", "xw", "a"), _event("reduce", "a", "s"), _event("other", "a", "u")
+    assert _fused(product, total, user, kept="su") == [("a", "s"), ("u",)]
+    assert _fused(product, total, _event("loop", "a", "t"), kept="st") == [("s", "t")]
+
+
+def test_what_needs_a_whole_sum_waits() -> None:
+    product, greatest = _event("product", "xw", "a"), _event("reduce", "a", "m")
+    assert _fused(product, greatest, _event("reduce", "am", "s"), kept="ams") == [("a", "m"), ("s",)]
+
+
+def test_no_fusion_needs_itself() -> None:
+    first, between, last = _event("loop", "x", "a"), _event("other", "a", "o"), _event("loop", "xo", "b")
+    assert _fused(first, between, last, kept="ab") == [("a",), ("o",), ("b",)]
+
+
+def test_each_copy_takes_time() -> None:
+    time = CopyTime()
+    assert not time.take(-1, 8)
+    time.add(8)
+    time.add(6)
+    assert time.take(-1, 10)
+    assert not time.take(-1, 8)
+    assert time.take(-1, 4)
+    assert not time.take(-1, 1)
+
+
+def test_what_was_just_made_is_not_copied() -> None:
+    time = CopyTime()
+    time.add(8)
+    assert not time.take(0, 4)
+    time.add(4)
+    assert time.take(0, 4)
+
+
+@pytest.mark.parametrize(("columns", "stored"), [(256, False), (4096, True)])
+def test_products_in_products_are_not_stored(columns: int, stored: bool) -> None:
+    """A narrow hidden layer is computed in the product that reads it."""
+    rows, hidden = 8192, f"tensor<8192x{columns}xf32>"
+    text = f"""
+        func.func @main(%x: tensor<{rows}x1024xf32>, %w: tensor<1024x{columns}xf32>,
+            %v: tensor<{columns}x512xf32>) -> tensor<{rows}x512xf32> {{
+          %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+            : (tensor<{rows}x1024xf32>, tensor<1024x{columns}xf32>) -> {hidden}
+          %1 = stablehlo.tanh %0 : {hidden}
+          %2 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [0]
+            : ({hidden}, tensor<{columns}x512xf32>) -> tensor<{rows}x512xf32>
+          return %2 : tensor<{rows}x512xf32>
+        }}"""
+    result = propagate(Program.parse(text), progress=False)
+    assert (result.memory("tpu-v5p").estimate.largest_temporary >= rows * columns * 2) is stored
