@@ -19,7 +19,7 @@ Reader = Callable[[list[int]], tuple[int, ...]]
 Round = tuple[list[StepTable | None], list[int]]
 """By kind of step: its table and mode in a round; None and 0 if no axis may move."""
 InRound = tuple[StepTable | None, Directions]
-"""The table of the steps of a kind in a round, None if no axis may move, and the directions of their factors."""
+"""The table of the steps of a kind in a round, None if no axis may move; the directions of factors."""
 
 
 class Outcomes:
