@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from typing_extensions import TypeIs
 from xdsl.dialects.builtin import IntegerType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -236,7 +237,21 @@ class StablehloBuilder:
 def encoded(name: str, **attributes: object) -> dict[str, Attribute]:
     """The attributes of `stablehlo.<name>` from Python values, None: absent."""
     kinds = _kinds(name)
-    return {key: kinds[key].encode(value) for key, value in attributes.items() if value is not None}
+    return {
+        key: _integers(name, key, value) if _is_of_integers(value) else kinds[key].encode(value)
+        for key, value in attributes.items()
+        if value is not None
+    }
+
+
+def _is_of_integers(value: object) -> TypeIs[tuple[int, ...]]:
+    return type(value) is tuple and all(type(each) is int for each in cast("tuple[object, ...]", value))
+
+
+@lru_cache(maxsize=1024)
+def _integers(name: str, key: str, values: tuple[int, ...]) -> Attribute:
+    """The same attribute for equal integers, as programs repeat few."""
+    return _kinds(name)[key].encode(values)
 
 
 def with_shardings(op: Operation, shardings: Sequence[TensorSharding]) -> None:
