@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypeIs
 from xdsl.dialects.builtin import IntegerType, i1, i64
@@ -245,7 +245,11 @@ def encoded(name: str, **attributes: object) -> dict[str, Attribute]:
 
 
 def _is_of_integers(value: object) -> TypeIs[tuple[int, ...]]:
-    return type(value) is tuple and all(type(each) is int for each in cast("tuple[object, ...]", value))
+    return isinstance(value, tuple) and all(map(_is_plain_integer, value))  # pyright: ignore
+
+
+def _is_plain_integer(value: object) -> bool:
+    return type(value) is int
 
 
 @lru_cache(maxsize=1024)
