@@ -26,6 +26,7 @@ _REPORTS: dict[str, Callable[[Result, str | None], object]] = {
     "communication": lambda result, target: result.communication(target=target, partitioner="xla").total,
     "time": lambda result, target: result.time(target or "h100", target=target, partitioner="xla").serial,
     "memory": lambda result, target: result.memory(target or "linear", partitioner="xla").estimate,
+    "check": lambda result, target: result.check(target=target),
 }
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import TypeIs
 from xdsl.dialects.builtin import IntegerType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -236,7 +237,25 @@ class StablehloBuilder:
 def encoded(name: str, **attributes: object) -> dict[str, Attribute]:
     """The attributes of `stablehlo.<name>` from Python values, None: absent."""
     kinds = _kinds(name)
-    return {key: kinds[key].encode(value) for key, value in attributes.items() if value is not None}
+    return {
+        key: _integers(name, key, value) if _is_of_integers(value) else kinds[key].encode(value)
+        for key, value in attributes.items()
+        if value is not None
+    }
+
+
+def _is_of_integers(value: object) -> TypeIs[tuple[int, ...]]:
+    return isinstance(value, tuple) and all(map(_is_plain_integer, value))  # pyright: ignore
+
+
+def _is_plain_integer(value: object) -> bool:
+    return type(value) is int
+
+
+@lru_cache(maxsize=1024)
+def _integers(name: str, key: str, values: tuple[int, ...]) -> Attribute:
+    """The same attribute for equal integers, as programs repeat few."""
+    return _kinds(name)[key].encode(values)
 
 
 def with_shardings(op: Operation, shardings: Sequence[TensorSharding]) -> None:

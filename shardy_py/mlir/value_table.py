@@ -126,6 +126,24 @@ class ValueTable:
         return tuple(self._collected())
 
     @cached_property
+    def _names(self) -> Mapping[int, str]:
+        """The names of all SSA values, by identity."""
+        return ValueNames(self.module, syntax_table()).of
+
+    def names_of(self, op: Operation) -> tuple[str, str]:
+        """The name of the first result of an op, and the symbol of the function around it; "" for none.
+
+        They are those of its entry, but no entries are made for them.
+        """
+        name = self._names.get(id(op.results[0])) if op.results else None
+        if name is None:  # also of an op elsewhere
+            return "", ""
+        around = op.parent_op()
+        while around is not None and around.__class__ is not FuncOp:
+            around = around.parent_op()
+        return name, "" if around is None else function_name(around)
+
+    @cached_property
     def by_value(self) -> dict[int, ValueEntry]:
         """The entry of each SSA value, by identity."""
         return {id(entry.value): entry for entry in self.entries if entry.value is not None}
@@ -285,7 +303,7 @@ class ValueTable:
         return {}
 
     def _collected(self) -> list[ValueEntry]:
-        names = ValueNames(self.module, syntax_table()).of
+        names = self._names
         known = self._ends
         found: list[ValueEntry] = []
         add = found.append

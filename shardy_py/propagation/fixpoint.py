@@ -21,11 +21,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from shardy_py.propagation.basic import StepOptions, Strategy
-from shardy_py.propagation.flat import UNSHARDABLE, Direction, FlatProgram, Liveness, StepKind
+from shardy_py.propagation.flat import UNSHARDABLE, Direction, Directions, FlatProgram, Liveness, StepKind
 from shardy_py.propagation.journal import FUNCTION_RESULT, Journal, Setting, Stage
 from shardy_py.propagation.schedule import DirectionOf, directions_in_round
 from shardy_py.propagation.step import NO_SHARDING, Change, Step, StepTable, before_edge
-from shardy_py.propagation.step_tables import Round, StepTables
+from shardy_py.propagation.step_tables import InRound, Round, StepTables
 from shardy_py.sharding import Mesh, TensorSharding
 
 
@@ -149,7 +149,7 @@ ALWAYS = 255
 class Propagator:
     """Propagation through one program: the sharding of each slot, and the rounds that change them.
 
-    tables: those of earlier propagations of the same steps with the same meshes.
+    tables: those of earlier propagations of the same program with the same meshes.
     """
 
     def __init__(
@@ -332,17 +332,24 @@ class Propagator:
     def _new_round(self, strategy: Strategy, schedule: tuple[DirectionOf, ...], number: int) -> Round:
         tables: list[StepTable | None] = []
         modes: list[int] = []
-        for index, kind in enumerate(self.program.kinds):
-            directions = directions_in_round(kind, schedule, number)
-            if kind.rule is None or not any(directions):
-                tables.append(None)
-                modes.append(0)
-                continue
-            is_conservative = self._is_conservative and not kind.is_edge and not kind.is_barrier
-            options = StepOptions(kind.rule.factor_sizes, directions, is_conservative, kind.is_elementwise)
-            tables.append(self._known.of(Step(kind.rule, strategy, options, kind.boundary)))
-            modes.append(self._known.mode(index, strategy, directions))
+        kinds, key = self.program.kinds, (strategy, schedule, number, self._is_conservative)
+        for index, (kind, known) in enumerate(zip(kinds, self._known.of_kinds(kinds), strict=True)):
+            found = known.get(key)
+            if found is None:
+                found = known[key] = self._in_round(
+                    kind, strategy, directions_in_round(kind, schedule, number)
+                )
+            table, directions = found
+            tables.append(table)
+            modes.append(0 if table is None else self._known.mode(index, strategy, directions))
         return tables, modes
+
+    def _in_round(self, kind: StepKind, strategy: Strategy, directions: Directions) -> InRound:
+        if kind.rule is None or not any(directions):
+            return None, directions
+        is_conservative = self._is_conservative and not kind.is_edge and not kind.is_barrier
+        options = StepOptions(kind.rule.factor_sizes, directions, is_conservative, kind.is_elementwise)
+        return self._known.of(Step(kind.rule, strategy, options, kind.boundary)), directions
 
     def _unsettled(self, modes: Sequence[int]) -> bytearray:
         """By step: 1 if it may change something in a round with these modes by kind."""

@@ -74,7 +74,9 @@ def directions_in_round(step: StepKind, schedule: tuple[DirectionOf, ...], numbe
     def along(factor: int) -> Direction:
         union = Direction.NONE
         for function in () if rule.factors[factor].is_blocked else schedule[: number + 1]:
-            union |= function(step, factor)
+            new = function(step, factor)
+            if new is not union:  # nearly always: flags take long to unite
+                union |= new
         return union
 
     return tuple(map(along, range(len(rule.factors))))

@@ -8,7 +8,10 @@ Not here: when a step runs, and the steps that depend on a change (`fixpoint.py`
 
 from __future__ import annotations
 
+from threading import Lock
+
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import PARTS_PER_ENTRY, SESSION
 from shardy_py.propagation.basic import StepOptions, Strategy
 from shardy_py.propagation.flat import ManualBoundary
 from shardy_py.sharding import Mesh, Projection, ShardingRule, TensorSharding
@@ -21,19 +24,29 @@ NO_SHARDING = 0
 
 
 class Interner:
-    """Numbers shardings, so that a look-up by several of them hashes a few integers; values: by number."""
+    """Numbers shardings, so that a look-up by several of them hashes a few integers; values: by number.
+
+    Several threads may number shardings at once.
+    """
 
     def __init__(self) -> None:
         self.values: list[TensorSharding | None] = [None]
         self._numbers: dict[TensorSharding | None, int] = {None: NO_SHARDING}
+        self._lock = Lock()
 
     def number(self, sharding: TensorSharding | None) -> int:
         """Returns the number of `sharding`, a new one if it is new."""
         number = self._numbers.get(sharding)
-        if number is None:
-            number = self._numbers[sharding] = len(self.values)
-            self.values.append(sharding)
-        return number
+        return self._new(sharding) if number is None else number
+
+    def _new(self, sharding: TensorSharding | None) -> int:
+        with self._lock:
+            number = self._numbers.get(sharding)
+            if number is None:
+                number = len(self.values)
+                self.values.append(sharding)
+                self._numbers[sharding] = number  # last, as others may look it up without the lock
+            return number
 
 
 Change = tuple[int, int]
@@ -111,8 +124,8 @@ class StepTable(dict[tuple[int, ...], tuple[Change, ...]]):
         values = self._interner.values
         taken = self.step.take(tuple(values[number] for number in numbers), self._meshes)
         changes = tuple((position, self._interner.number(new)) for position, new in taken)
-        self[numbers] = changes
-        return changes
+        SESSION.charge(PARTS_PER_ENTRY)
+        return self.setdefault(numbers, changes)
 
 
 def common_mesh(shardings: Shardings, meshes: Meshes) -> tuple[str | Mesh, Mesh] | None:

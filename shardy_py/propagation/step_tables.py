@@ -1,4 +1,4 @@
-"""The outcomes of the steps of a program, kept from one propagation of it to the next.
+"""The outcomes of the steps of programs, kept from one propagation to the next.
 
 Not here: the outcome of one step (`step.py`), the loop that runs them (`fixpoint.py`).
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from operator import itemgetter
 
+from shardy_py.base.session import SESSION
 from shardy_py.propagation.basic import Strategy
-from shardy_py.propagation.flat import Directions, FlatProgram
+from shardy_py.propagation.flat import Directions, FlatProgram, StepKind
 from shardy_py.propagation.step import Interner, Step, StepTable
 from shardy_py.sharding import Mesh
 
@@ -17,28 +18,62 @@ Reader = Callable[[list[int]], tuple[int, ...]]
 """Returns the numbers of the shardings of a step, from those of all slots."""
 Round = tuple[list[StepTable | None], list[int]]
 """By kind of step: its table and mode in a round; None and 0 if no axis may move."""
+InRound = tuple[StepTable | None, Directions]
+"""The table of the steps of a kind in a round, None if no axis may move; the directions of factors."""
 
 
-class StepTables:
-    """The outcomes of steps, by the numbers of shardings: kept from one propagation of a program to the next.
+class Outcomes:
+    """The outcomes of steps on equal meshes, for all programs on them: many propagate the same steps.
 
     interner: numbers the shardings.
     """
 
     def __init__(self, meshes: Mapping[str, Mesh]) -> None:
         self.interner = Interner()
-        self.rounds: dict[Hashable, Round] = {}
-        self._meshes = meshes
+        self._meshes = dict(meshes)
         self._tables: dict[Step, StepTable] = {}
-        self._readers: tuple[Sequence[tuple[int, ...]], list[Reader]] = (), []
-        self._modes: dict[tuple[int, Strategy, Directions], int] = {}
+        self._kinds: dict[StepKind, dict[Hashable, InRound]] = {}
+
+    @staticmethod
+    def on(meshes: Mapping[str, Mesh]) -> Outcomes:
+        """Returns what is known of steps on these meshes."""
+        key = tuple(meshes.items())
+        return _OUTCOMES.get(key) or _OUTCOMES.setdefault(key, Outcomes(meshes))
 
     def of(self, step: Step) -> StepTable:
-        """The table of a step."""
+        """Returns the table of a step."""
         table = self._tables.get(step)
         if table is None:
-            table = self._tables[step] = StepTable(step, self.interner, self._meshes)
+            table = self._tables.setdefault(step, StepTable(step, self.interner, self._meshes))
         return table
+
+    def of_kind(self, kind: StepKind) -> dict[Hashable, InRound]:
+        """Returns the tables of the steps of a kind, by round."""
+        return self._kinds.get(kind) or self._kinds.setdefault(kind, {})
+
+
+_OUTCOMES: dict[tuple[tuple[str, Mesh], ...], Outcomes] = SESSION.table("outcomes of steps")
+
+
+class StepTables:
+    """The outcomes of the steps of one program: kept from one propagation of it to the next.
+
+    interner: numbers the shardings.
+    """
+
+    def __init__(self, meshes: Mapping[str, Mesh]) -> None:
+        self._outcomes = Outcomes.on(meshes)
+        self.interner = self._outcomes.interner
+        self.of = self._outcomes.of
+        self.rounds: dict[Hashable, Round] = {}
+        self._by_kind: list[dict[Hashable, InRound]] = []
+        self._readers: tuple[Sequence[tuple[int, ...]], list[Reader]] = (), []
+        self._modes: dict[int, dict[tuple[Strategy, Directions], int]] = {}
+
+    def of_kinds(self, kinds: Sequence[StepKind]) -> Sequence[dict[Hashable, InRound]]:
+        """Returns, by kind of step, the tables and directions by round; `kinds` only grow."""
+        self._by_kind += map(self._outcomes.of_kind, kinds[len(self._by_kind) :])
+        return self._by_kind
 
     def readers(self, program: FlatProgram) -> list[Reader]:
         """By step, the function that reads what its slots hold; of programs that share their steps, once."""
@@ -48,11 +83,8 @@ class StepTables:
 
     def mode(self, kind: int, strategy: Strategy, directions: Directions) -> int:
         """The number, from 1, of the way in which steps of a kind propagate in a round."""
-        key = (kind, strategy, directions)
-        mode = self._modes.get(key)
-        if mode is None:
-            mode = self._modes[key] = 1 + sum(1 for known in self._modes if known[0] == kind)
-        return mode
+        known = self._modes.setdefault(kind, {})
+        return known.setdefault((strategy, directions), 1 + len(known))
 
 
 def reader_of(slots: tuple[int, ...]) -> Reader:

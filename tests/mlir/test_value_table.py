@@ -34,6 +34,18 @@ def test_boundaries_are_those_among_all_values(text: str) -> None:
     assert {*alone.boundaries.values()} <= {*alone.entries}
 
 
+@pytest.mark.parametrize("text", [CALLS, NESTED])
+def test_names_of_ops_are_those_of_their_entries(text: str) -> None:
+    table = ValueTable(parse_module(text))
+    alone = {id(op): table.names_of(op) for op in table.ops}
+    assert "entries" not in vars(table)
+    for op in table.ops:
+        entry = table.by_value.get(id(op.results[0])) if op.results else None
+        assert alone[id(op)] == (("", "") if entry is None else (entry.name, entry.function))
+    elsewhere = ValueTable(parse_module(CALLS)).ops
+    assert {table.names_of(op) for op in elsewhere} == {("", "")}
+
+
 def test_values_of_a_class_are_asked_for_once() -> None:
     """`where` gives what a filter does, in program order, by a question for each class."""
     entries = ValueTable(parse_module(CALLS)).entries

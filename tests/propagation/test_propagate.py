@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from shardy_py.ops import Role
 from shardy_py.propagation.flat import FlatProgram, GroupMember, Liveness, ReturnedValue, StepKind
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, held_back, propagate, released
-from shardy_py.sharding import TensorSharding
+from shardy_py.propagation.step import Step
+from shardy_py.sharding import Mesh, TensorSharding
 from tests.propagation.notation import ADD, DOT, MESHES, changes, rule, sharding, shardings, short, step
 
 BASIC = PropagationOptions("basic", run_op_priority_propagation=False, run_user_priority_propagation=False)
@@ -61,6 +64,22 @@ def test_a_chain_forward_and_backward() -> None:
     assert run("[{a}, {?}]; -; -; -", chain) == ["[{a}, {?}]"] + ["[{a, ?}, {?}]"] * 3
     assert run("-; -; -; [{a}, {?}]", chain) == ["[{a, ?}, {?}]"] * 3 + ["[{a}, {?}]"]
     assert run("-; -; -; -", chain) == ["-"] * 4
+
+
+def test_what_steps_do_is_known_in_the_next_program_on_equal_meshes(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = [(UNARY, (1, 2)), (UNARY, (2, 3))]
+    first = run("[{a}, {?}]; -; -", chain, OPS)
+    taken: list[Step] = []
+
+    def take(step: Step, *_: object) -> list[tuple[int, TensorSharding]]:
+        taken.append(step)
+        return []
+
+    monkeypatch.setattr(Step, "take", take)
+    assert run("[{a}, {?}]; -; -", chain, OPS) == first
+    assert not taken
+    propagate(program_of(shardings("[{a}, {?}]; -; -"), chain), {**MESHES, "other": Mesh.of(x=2)}, OPS)
+    assert taken  # on other meshes
 
 
 def test_the_first_in_program_order_wins_where_order_matters() -> None:

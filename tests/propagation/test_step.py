@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from shardy_py.base.errors import ShardyError
@@ -175,3 +177,12 @@ def test_edges_at_the_border_of_a_manual_computation(is_argument: bool) -> None:
         before = (sharding("[{b}, {c}]"), sharding("[{a, ?}, {?}]"))
         ((position, new),) = step.take(before, MESHES)
         assert (position, short(new)) == (1, "[{a, b, ?}, {c, ?}]")
+
+
+def test_threads_number_shardings_alike() -> None:
+    interner = Interner()
+    values = [sharding(f"[{{{axis}}}, {{?}}]") for axis in ("a", "b", "a, b", "b, a")] * 50
+    with ThreadPoolExecutor(8) as threads:
+        numbers = [*threads.map(interner.number, values)]
+    assert [interner.values[number] for number in numbers] == values
+    assert sorted({*numbers}) == [1, 2, 3, 4]

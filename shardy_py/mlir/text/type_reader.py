@@ -37,6 +37,7 @@ _MAX_DIGITS = 19
 
 _by_text: dict[str, Attribute] = SESSION.table("types by text")
 _shared: dict[Attribute, Attribute] = SESSION.table("types")
+_by_shape: dict[tuple[tuple[int, ...], Attribute], Attribute] = SESSION.table("types by shape")
 _integers: dict[str, builtin.IntegerType] = SESSION.table("integer types")
 _function_types: dict[tuple[int, ...], builtin.FunctionType] = SESSION.table("function types")
 _sizes: dict[int, builtin.IntAttr] = SESSION.table("dimension sizes")
@@ -60,8 +61,11 @@ def float_type(name: str) -> Attribute | None:
 
 def ranked_tensor(shape: tuple[int, ...], element: Attribute, encoding: Attribute | None = None) -> Attribute:
     """A tensor type, one object for equal ones; `DYNAMIC` is an unknown size."""
+    if encoding is None and (known := _by_shape.get((shape, element))) is not None:
+        return known
     made = builtin.TensorType.new((_shape(shape), element, encoding or builtin.NoneAttr()))
-    return _shared.setdefault(made, made)
+    made = _shared.setdefault(made, made)
+    return made if encoding is not None else _by_shape.setdefault((shape, element), made)
 
 
 def is_type_start(cursor: Cursor) -> bool:

@@ -169,10 +169,9 @@ class PlannedUses:
         op = source_op(sent.step)
         end = of_kind(next(iter(blocks_of(function))).last_op, Operation)
         axes = self._axes(sent.collective, op or end)
-        entry = None if op is None else program.entry(op)
         is_sum = sent.collective.kind == "all_reduce" and sent.step is not None and op is not None
         result = program.result_sharding(sent.step) if is_sum and sent.step and sent.step.results else None
-        names = ("", "") if entry is None else (entry.name, entry.function)
+        names = ("", "") if op is None else program.names(op)
         is_known = op is None or self.runs(op)[1]
         scattered = is_scattered(sent, axes, result)
         return _Place(axes, names, scattered, not is_known, self._cause(op or end, sent))

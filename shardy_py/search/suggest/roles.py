@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain
 from math import prod
 
 from networkx.utils import UnionFind
@@ -258,9 +259,10 @@ def _sequence(
 ) -> int | None:
     """The class next to the batch in data that many products have beside it, and no weight that they have."""
     having = [own for own in made if batch in own]
+    counts = Counter(chain.from_iterable(having))
     for own in data:
         for each in own[1:2]:
-            share = sum(each in result for result in having) / max(1, len(having))
+            share = counts[each] / max(1, len(having))
             if each not in excluded and own[0] == batch and share >= _LEAST_SHARE:
                 return each
     return None
@@ -312,11 +314,15 @@ def _experts(
 def _inner(weights: Sequence[tuple[int, tuple[int, ...]]], excluded: set[int | None]) -> frozenset[int]:
     """Classes of which each weight has at most one; those of more elements first."""
     sizes: Counter[int] = Counter()
+    beside: dict[int, list[tuple[int, ...]]] = {}
     for size, own in weights:
         for each in {*own} - excluded:
             sizes[each] += size
+            beside.setdefault(each, []).append(own)
     chosen: set[int] = set()
+    refused: set[int] = set()
     for each, _ in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
-        if all(each not in own or chosen.isdisjoint(own) for _, own in weights):
+        if each not in refused:
             chosen.add(each)
+            refused.update(chain.from_iterable(beside[each]))
     return frozenset(chosen)

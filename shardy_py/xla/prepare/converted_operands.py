@@ -9,6 +9,7 @@ in xla/hlo/transforms/simplifiers/algebraic_simplifier.cc.
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.mlir.dialects import stablehlo
@@ -40,7 +41,7 @@ def _narrower(value: SSAValue) -> SSAValue | None:
 
 def _bits(value: SSAValue) -> int:
     element = element_of(value)
-    return 1 if str(element) == "i1" else 8 * element_size(element)
+    return 1 if element == i1 else 8 * element_size(element)
 
 
 def fold_product_by_predicate(op: Operation, splats: folding.Splats) -> SSAValue | None:
@@ -48,7 +49,7 @@ def fold_product_by_predicate(op: Operation, splats: folding.Splats) -> SSAValue
     first, second = operands_of(op)
     for value, other in ((first, second), (second, first)):
         convert = folding.producer(value, _CONVERT)
-        if convert is None or str(element_of(operands_of(convert)[0])) != "i1":
+        if convert is None or element_of(operands_of(convert)[0]) != i1:
             continue
         if not folding.is_static(other):
             return None

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
 from shardy_py.base.deferred import np
+from shardy_py.base.session import SESSION
 from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.mlir.dialects.stablehlo import op_class
 from shardy_py.mlir.dialects.traits import is_constant_class
@@ -34,6 +35,8 @@ from shardy_py.mlir.text.dense import (
 )
 from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.ops import TABLE
+
+_ARRAYS: dict[tuple[int, ...], Attribute] = SESSION.table("arrays of i64")
 
 
 class FillRule(Enum):
@@ -196,8 +199,12 @@ def reshaped(op: Operation, source: SSAValue) -> SSAValue:
 
 
 def integers(values: Sequence[int]) -> Attribute:
-    """An array of `i64`."""
-    return cast(Attribute, DenseArrayBase.from_list(i64, list(values)))
+    """An array of `i64`, one object for equal ones."""
+    key = tuple(values)
+    known = _ARRAYS.get(key)
+    if known is None:
+        known = _ARRAYS.setdefault(key, cast(Attribute, DenseArrayBase.from_list(i64, key)))
+    return known
 
 
 def producer(value: SSAValue, name: str) -> Operation | None:

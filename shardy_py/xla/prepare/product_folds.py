@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION, Identities
 from shardy_py.mlir.dialects import stablehlo
 from shardy_py.mlir.dialects.stablehlo.attributes import DotDimensionNumbersAttr
 from shardy_py.mlir.dialects.stablehlo.structs import DotDimensionNumbers
@@ -30,6 +31,7 @@ from shardy_py.xla.prepare.folds import TRANSPOSE
 
 PRODUCT = stablehlo.DotGeneralOp.name
 _NUMBERS = "dot_dimension_numbers"
+_DIMENSIONS: Identities[DotDimensions] = SESSION.identities("dimensions of products")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,12 @@ class _Side:
 
 
 def _sides(product: Operation) -> tuple[_Side, _Side]:
-    numbers = DotDimensions.of({_NUMBERS: plain(product.properties[_NUMBERS])})
+    attribute = product.properties[_NUMBERS]
+    known = _DIMENSIONS.get(id(attribute))
+    if known is None:
+        numbers = _DIMENSIONS.remember(attribute, DotDimensions.of({_NUMBERS: plain(attribute)}))
+    else:
+        numbers = known[0]
     left, right = operands_of(product)
     (batch, other), (contracting, with_) = numbers.batching, numbers.contracting
     return _Side(left, batch, contracting), _Side(right, other, with_)

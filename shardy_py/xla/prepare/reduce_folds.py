@@ -34,11 +34,15 @@ REDUCE = stablehlo.ReduceOp.name
 def fold_reduce_of_ones(op: Operation, splats: folding.Splats) -> SSAValue | None:
     """A reduction of single elements is a reshape; users write a first value that is neutral for the op."""
     found = _reduction(op)
-    if found is None or splats.of(operands_of(op)[1]) is None or combiners_of(op)[0] is None:
+    if found is None:
         return None
     value, dimensions = found
     sizes = folding.sizes_of(value)
-    return folding.reshaped(op, value) if all(sizes[i] == 1 for i in dimensions) else None
+    if any(sizes[i] != 1 for i in dimensions):
+        return None
+    if splats.of(operands_of(op)[1]) is None or combiners_of(op)[0] is None:
+        return None
+    return folding.reshaped(op, value)
 
 
 def fold_reduce_of_reduce(op: Operation, splats: folding.Splats) -> SSAValue | None:

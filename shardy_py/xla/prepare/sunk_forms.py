@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.mlir import ir
+from shardy_py.mlir.dialects.stablehlo import ReshapeOp, TransposeOp
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.mlir.holders import SHARDING
 from shardy_py.mlir.ir import operands_of
@@ -26,6 +27,7 @@ from shardy_py.xla.prepare.revisits import Changes
 from shardy_py.xla.prepare.spread_forms import OtherForm
 
 _FORMS = (RESHAPE, TRANSPOSE)
+_FORM_CLASSES = frozenset((ReshapeOp, TransposeOp))
 
 
 class SunkForms:
@@ -98,7 +100,10 @@ def _is_form(value: SSAValue) -> bool:
 def _form_of_operands(op: Operation, splats: folding.Splats) -> Operation | None:
     """The form in which an elementwise op reads all that has a shape of its own; None: not in one form."""
     operands = operands_of(op)
-    if not any(type(value) is OpResult and value.op.name in _FORMS for value in operands):
+    for value in operands:
+        if type(value) is OpResult and value.op.__class__ in _FORM_CLASSES:
+            break
+    else:
         return None  # as for nearly all
     if len(op.results) != 1 or op.regions or SHARDING in op.attributes:
         return None

@@ -33,7 +33,7 @@ from shardy_py.mlir.scalars import Scalars
 from shardy_py.mlir.symbols import MAIN, Symbols, function_name, functions_of
 from shardy_py.mlir.typed import of_kind
 from shardy_py.mlir.value_shardings import ShardingReader, holds_its_own
-from shardy_py.mlir.value_table import ValueEntry, ValueTable
+from shardy_py.mlir.value_table import ValueTable
 from shardy_py.ops import TABLE, Control, OpRecord, TensorType
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
@@ -139,9 +139,9 @@ class SpmdProgram:
         """The function of this program that a function of the one that it was made from became."""
         return function
 
-    def entry(self, op: Operation) -> ValueEntry | None:
-        """The first result of an op, with its name in the program that reports are on; None without one."""
-        return self.values.by_value.get(id(op.results[0])) if op.results else None
+    def names(self, op: Operation) -> tuple[str, str]:
+        """The name of the first result of an op in the program that reports are on, and of its function."""
+        return self.values.names_of(op)
 
     def result_sharding(self, step: PlannedOp) -> TensorSharding | None:
         """Returns the sharding of the first result of a step that an op of the program is."""

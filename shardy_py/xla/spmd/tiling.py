@@ -24,6 +24,7 @@ from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.deferred import MOST_DIMENSIONS, np
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.reshard.device_groups import device_ids, shard_indices
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.xla.spmd.by_axes import ByAxes
@@ -72,8 +73,13 @@ class Tiling:
     @staticmethod
     def of_sharding(sharding: TensorSharding, mesh: Mesh) -> Tiling:
         """The tiling of a sharding; unreduced axes count as replicas, as in the partitioner."""
+        key = sharding, mesh, Behaviour.SHARDINGS_HAVE_AXES.holds
+        known = _OF_SHARDINGS.get(key)
+        if known is not None:
+            return known
         tiling = Tiling.of(mesh, [dimension.axes for dimension in sharding.dimensions])
-        return tiling.by(ByAxes.of(sharding, mesh)) if Behaviour.SHARDINGS_HAVE_AXES.holds else tiling
+        SESSION.charge(tiling.device_count)
+        return _OF_SHARDINGS.setdefault(key, tiling.by(ByAxes.of(sharding, mesh)) if key[2] else tiling)
 
     @staticmethod
     def replicated(rank: int, device_count: int, names: tuple[int, ...] = ()) -> Tiling:
@@ -261,6 +267,9 @@ class Tiling:
         grid = self.grid.reshape(*split, self.replicas).transpose(order)
         found = Tiling.from_grid(grid.reshape(*sizes, self.replicas), self.rank, self.names)
         return found.by(self.axes and self.axes.moved(source, target, kept))
+
+
+_OF_SHARDINGS: dict[tuple[TensorSharding, Mesh, bool], Tiling] = SESSION.table("tilings of shardings")
 
 
 def _check_sizes(count: int, rank: int) -> None:

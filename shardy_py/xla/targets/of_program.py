@@ -18,7 +18,6 @@ from shardy_py.base import releases
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
 from shardy_py.mlir.ir import walk_pre_order
-from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.inlined import spmd_program
@@ -45,9 +44,9 @@ class RepropagatedProgram(SpmdProgram):
         return self._own.get(function, function)
 
     @override
-    def entry(self, op: Operation) -> ValueEntry | None:
+    def names(self, op: Operation) -> tuple[str, str]:
         original = self.originals.get(op)
-        return None if original is None else self.base.entry(original)
+        return ("", "") if original is None else self.base.names(original)
 
 
 class _Originals(Mapping[Operation, Operation]):
@@ -101,8 +100,8 @@ class SimplifiedProgram(SpmdProgram):
         return self.base.own(function)
 
     @override
-    def entry(self, op: Operation) -> ValueEntry | None:
-        return self.base.entry(op)
+    def names(self, op: Operation) -> tuple[str, str]:
+        return self.base.names(op)
 
     @override
     def planned(self, function: FuncOp) -> tuple[Block, ProgramPlan]:
