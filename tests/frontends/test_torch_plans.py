@@ -167,7 +167,7 @@ def test_remedies_leave_parameters_out_of_fully_shard() -> None:
     new = TensorSharding("mesh", (columns, DimensionSharding((), is_closed=True)))
     assert words_of_values([entry], new, MESH) == 'leave "up.weight" out of fully_shard along dp'
     placed = 'shardings |= {"up.weight": [Replicate(), Shard(0)]}'
-    assert code_of([entry], new, MESH) == f"{placed}  # fully_shard(..., ignored_params={{these}})"
+    assert code_of([entry], new, MESH, {}) == f"{placed}  # fully_shard(..., ignored_params={{these}})"
 
 
 @pytest.mark.parametrize(

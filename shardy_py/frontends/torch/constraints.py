@@ -64,6 +64,7 @@ from shardy_py.mlir.module_paths import (
     ops_by_module,
     outer_name,
     outputs_of,
+    uses_constants,
 )
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.typed import of_kind, op_of, text_of
@@ -206,6 +207,8 @@ class _Inserting:
         if any(style.inputs):
             inputs = [value for value in inputs_of(ops, path) if self._is_activation(value)]
             for number, layouts in enumerate(style.inputs):
+                if number >= len(inputs) and uses_constants(ops, path):
+                    break  # all devices have them
                 if layouts and number >= len(inputs):
                     raise ShardyError.unexpected(
                         f"plan for '{path}'",

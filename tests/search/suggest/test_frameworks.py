@@ -10,7 +10,7 @@ import pytest
 
 from shardy_py import Program, ShardyError
 from shardy_py.cli.suggest import main
-from shardy_py.search.advice.torch_layers import TorchLayer, styled
+from shardy_py.search.advice.torch_layers import TorchLayer, TorchModel, styled
 from shardy_py.search.suggest import Code, Row
 from shardy_py.search.suggest.frameworks import flax_lines
 from shardy_py.search.suggest.torch_code import TorchInput, blocks_of, torch_lines
@@ -63,7 +63,7 @@ MESH = Mesh.of(data=2, model=4)
 
 def code_of(data: tuple[str, ...], *rows: Row) -> str:
     given = [TorchInput("x", 0, (data, ()))]
-    return "\n".join(torch_lines(Code(MESH, (*TORCH, *rows), ()), given, LAYERS))
+    return "\n".join(torch_lines(Code(MESH, (*TORCH, *rows), ()), given, TorchModel(LAYERS)))
 
 
 def test_calls_of_torch() -> None:
@@ -83,12 +83,12 @@ fully_shard(model, mesh=mesh["data"])"""
 @pytest.mark.parametrize(
     ("paths", "blocks"),
     [
-        (["h.0.up", "h.2.up", "h.1"], {"h": (0, 2)}),
+        (["h.0.up", "h.2.up", "h.1"], {"h.*": (0, 2)}),
         (["0", "2", "head.0", "head.1"], {}),
         (["only.0.up"], {}),
-        (["0.up", "1.up"], {"": (0, 1)}),
-        (["h.0.experts.0.up", "h.0.experts.1.up", "h.1.norm"], {"h": (0, 1)}),
-        (["h.0.0.up", "h.0.1.up", "h.1.0.up", "h.1.1.up"], {"h.0": (0, 1), "h.1": (0, 1)}),
+        (["0.up", "1.up"], {"*": (0, 1)}),
+        (["h.0.experts.0.up", "h.0.experts.1.up", "h.1.norm"], {"h.*": (0, 1)}),
+        (["h.0.0.up", "h.0.1.up", "h.1.0.up", "h.1.1.up"], {"h.0.*": (0, 1), "h.1.*": (0, 1)}),
     ],
 )
 def test_blocks_are_outermost_modules_that_repeat(
