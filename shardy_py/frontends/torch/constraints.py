@@ -207,17 +207,15 @@ class _Inserting:
         if any(style.inputs):
             inputs = [value for value in inputs_of(ops, path) if self._is_activation(value)]
             for number, layouts in enumerate(style.inputs):
-                if number >= len(inputs) and uses_constants(ops, path):
-                    break  # all devices have them
-                if layouts and number >= len(inputs):
+                if layouts and number < len(inputs):
+                    users = [user for user in _users(inputs[number]) if is_in(outer_name(user), path)]
+                    self._insert(inputs[number], layouts, given, INPUTS, users)
+                elif layouts and not uses_constants(ops, path):  # which all devices have
                     raise ShardyError.unexpected(
                         f"plan for '{path}'",
                         expected=f"a module that uses at least {number + 1} tensors from outside",
                         got=str(len(inputs)),
                     )
-                if layouts:
-                    users = [user for user in _users(inputs[number]) if is_in(outer_name(user), path)]
-                    self._insert(inputs[number], layouts, given, INPUTS, users)
         outputs = outputs_of(ops, path) if path else _outputs_of_model(ops)
         for value, layouts in zip(outputs, style.outputs, strict=False):
             if layouts:

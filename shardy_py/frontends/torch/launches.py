@@ -84,7 +84,7 @@ def launched(report: Any, plan: object = ()) -> list[Launch]:
     if not hasattr(report, "sending"):
         raise ShardyError.unexpected("", expected="result.communication()", got=type(report).__name__)
     sharded = tuple(_fully_sharded(plan))
-    groups = {_group_of(_name(use)) for use in report.sending if _is_gather(_name(use))}
+    groups = {_group_of(name) for use in report.sending for name in _names_at(use) if _is_gather(name)}
     found: dict[_Together, dict[Hashable, int]] = {}
     for number, use in enumerate(report.sending):
         for part in _parts(use, number, sharded, groups):
@@ -152,9 +152,8 @@ def _parts(
     if boundary is not None and not _is_gather(outer_name(boundary)):
         yield _Part(_Together(use.kind, axes, id(boundary)), None, use.total.bytes)
         return
-    around = [path for path in groups if is_in(name, path)] if is_backward_sum else []
-    if boundary is not None:  # also where the weights of the group are on one device each, and not gathered
-        around = [_group_of(outer_name(boundary))]
+    place = name if boundary is None else outer_name(boundary)
+    around = [path for path in groups if is_in(place, path)] if is_backward_sum else []
     data = axes.intersection(axis for plan in plans for axis in plan.every_axis)
     if not around or not data:
         yield _Part(_Together(use.kind, axes, number), None, use.total.bytes)
@@ -237,6 +236,16 @@ def _boundary_after(op: Operation | None) -> ReshardOp | None:
         if not isinstance(op, _LINEAR) and what not in (PARTS, OUTPUTS):
             return None
     return None
+
+
+def _names_at(use: CollectiveUse) -> Iterator[str]:
+    """The name of a collective, and that of the constraint that it is added up for.
+
+    Weights that are on one device each are not gathered, but their gradients are reduced together.
+    """
+    yield _name(use)
+    if (boundary := _boundary_after(use.cause.made_for)) is not None:
+        yield outer_name(boundary)
 
 
 def _name(use: CollectiveUse) -> str:

@@ -1,4 +1,4 @@
-"""What a program says of the modules of its weights, where that is out of the ordinary.
+"""Notes on the modules of weights, where they are out of the ordinary.
 
     %up {shardy_py.module_class = "model.Scaled"}     a class that styles of `parallelize_module` refuse
     %up {shardy_py.uncalled = ["layers.0"]}           a block whose `forward` is never called
