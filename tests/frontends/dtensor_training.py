@@ -64,6 +64,12 @@ class Recorded(CommDebugMode):
         self.found: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self.bytes: Counter[tuple[str, tuple[str, ...]]] = Counter()
 
+    def __enter__(self) -> Recorded:
+        """Counts without hooks on modules, which fail where a module is called again and again."""
+        super().__enter__()
+        self.advanced_module_tracker.__exit__(None, None, None)
+        return self
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         packet = getattr(func, "_overloadpacket", None)
         is_collective = packet in self.comm_registry or packet in c10d_collective_ops

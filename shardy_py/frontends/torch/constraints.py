@@ -206,7 +206,7 @@ class _Inserting:
         ops = self.by_module.get(path, [])
         if any(style.inputs):
             inputs = [value for value in inputs_of(ops, path) if self._is_activation(value)]
-            for number, layouts in enumerate(style.inputs):
+            for number, layouts in enumerate(style.each_input(len(inputs))):
                 if layouts and number < len(inputs):
                     users = [user for user in _users(inputs[number]) if is_in(outer_name(user), path)]
                     self._insert(inputs[number], layouts, given, INPUTS, users)
@@ -217,7 +217,7 @@ class _Inserting:
                         got=str(len(inputs)),
                     )
         outputs = outputs_of(ops, path) if path else _outputs_of_model(ops)
-        for value, layouts in zip(outputs, style.outputs, strict=False):
+        for value, layouts in zip(outputs, style.each_output(len(outputs)), strict=False):
             if layouts:
                 users = [user for user in _users(value) if not _is_within(user, path)]
                 after = self._stopped(value, users) if style.is_lookup else value

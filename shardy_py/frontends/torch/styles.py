@@ -105,6 +105,14 @@ class Style:
         """The sharded dimension of a parameter of the module; None for a replicated one."""
         return self.dimensions.get(name, self.dimensions.get(_EVERY))
 
+    def each_input(self, count: int) -> tuple[Layouts, ...]:
+        """The layouts of so many inputs: a module with parameters has one in each call."""
+        return self.inputs * max(1, count) if self.takes_parameters else self.inputs
+
+    def each_output(self, count: int) -> tuple[Layouts, ...]:
+        """The layouts of so many outputs, as those of inputs."""
+        return self.outputs * count if self.takes_parameters else self.outputs
+
     def input_gradient(self, number: int) -> Layouts:
         """The layouts of the gradient of an input: that of the plain tensor, as which it is summed.
 

@@ -84,7 +84,7 @@ def batch_of(
     of_training = _of_training(classes, products, states) & held.keys()
     if of_training:
         held = Counter({each: count for each, count in held.items() if each in of_training})
-    if not counts or not held:
+    if not made or not held:
         return None
 
     def merit(each: int) -> tuple[float, bool, int]:
@@ -93,7 +93,7 @@ def batch_of(
     best = max(held, key=merit)
     before = (each for own in classes if best in own for each in own[: own.index(best)])
     best = next((each for each in before if counts[each] >= counts[best]), best)
-    return best if counts[best] else None
+    return best if counts[best] or of_training else None
 
 
 def _of_training(
