@@ -236,5 +236,5 @@ SUGGESTED = {
     "uncalled blocks": Trained(lambda: Pairs(is_called=False), *FLOATS, tries=10),
     "affine layers": Trained(lambda: Pairs(Affine), *FLOATS, tries=10),
     "swapped layers": Trained(lambda: Pairs(Swapped), *FLOATS, tries=10),
-    "recurrent": Trained(Recurrent, seeded(5, 8, 16), seeded(5, 8, 16, seed=2), batch=1),
+    "recurrent": Trained(Recurrent, seeded(3, 8, 16), seeded(3, 8, 16, seed=2), batch=1),
 }

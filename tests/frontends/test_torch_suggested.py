@@ -13,8 +13,10 @@ pytest.importorskip("torch.testing._internal.distributed.multi_threaded_pg")
 # ruff: noqa: E402
 from shardy_py import Mesh, Program
 from shardy_py.frontends.torch import from_exported
+from tests.frontends.dtensor_collectives import fake_ranks
+from tests.frontends.suggested_collectives import compared
 from tests.frontends.suggested_models import SUGGESTED, Trained
-from tests.frontends.suggested_plans import codes_of, difference
+from tests.frontends.suggested_plans import WORLD, codes_of, difference
 
 pytestmark = pytest.mark.torch
 
@@ -71,6 +73,38 @@ def test_blocks_that_are_not_called_are_noted() -> None:
     text = str(step(SUGGESTED["uncalled blocks"]))
     assert text.count('shardy_py.uncalled = ["layers.1"]') == 4
     assert "shardy_py.module_class" not in text
+
+
+CODE = """
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+"""
+ALONG_TP = "mesh = init_device_mesh('cpu', (4,), mesh_dim_names=('tp',))\nparallelize_module(model, mesh, "
+REPLICATED = """mesh = init_device_mesh("cpu", (4, 1), mesh_dim_names=("dp", "whole"))
+fully_shard(model, mesh=mesh["dp", "whole"])
+part_of_batch = lambda tensor, dimension: tensor.chunk(4, dimension)[0]
+"""
+
+
+@pytest.mark.filterwarnings("ignore")  # of torch
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [
+        # A module that is called for each of three positions.
+        ("recurrent", ALONG_TP + "{'embed': ColwiseParallel(output_layouts=Replicate())})"),
+        # A value that a module redistributes, and the gradient of the op before uses as it was.
+        ("affine layers", ALONG_TP + "{'layers.*.down': RowwiseParallel(input_layouts=Replicate())})"),
+        # Gradients are reduced where they are added up.
+        pytest.param("tied", REPLICATED, marks=pytest.mark.slow),
+        # Gradients are scaled behind their sums over the batch.
+        ("convolutions", REPLICATED),
+    ],
+)
+def test_collectives_are_those_that_torch_launches(name: str, calls: str) -> None:
+    with fake_ranks(WORLD):
+        assert compared(name, SUGGESTED[name], CODE + calls, has_bill=False) == "equal"
 
 
 def step(trained: Trained) -> Program:
