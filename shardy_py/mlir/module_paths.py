@@ -29,6 +29,12 @@ GATHERS = "fully_shard"
 PHASES = ("clip", "optimizer")
 """The paths of ops of a training step that are not the model's: they work on what a device holds."""
 
+MODULE_CLASS = "shardy_py.module_class"
+"""The attribute of the weight of a module with the name of its class, where no style of torch takes it."""
+
+UNCALLED = "shardy_py.uncalled"
+"""The attribute of a weight with the paths of the modules around it whose forward pass is never called."""
+
 _SEPARATOR = re.compile(r"[./]")
 _PARAMETER = re.compile(r"[A-Za-z_]\w*(\.\w+)*\.(weight|bias)")
 
@@ -99,6 +105,15 @@ def inputs_of(ops: Iterable[Operation], path: str) -> list[SSAValue]:
     """The values that a module's ops use and others compute, by first use; constants do not count."""
     operands = {id(operand): operand for op in ops for operand in operands_of(op)}
     return [value for value in operands.values() if not _is_defined_in(value, path)]
+
+
+def uses_constants(ops: Iterable[Operation], path: str) -> bool:
+    """Returns whether a module's ops use constants of the code around it, as positions that are counted."""
+    owners = (operand.owner for op in ops for operand in operands_of(op))
+    return any(
+        not isinstance(owner, Block) and _is_constant(owner) and not is_in(outer_name(owner), path)
+        for owner in owners
+    )
 
 
 def _is_outside(op: Operation, path: str) -> bool:

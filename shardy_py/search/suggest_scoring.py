@@ -6,7 +6,7 @@ are scored again by propagating them. Not here: which choices (`shardy_py.search
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice
@@ -23,7 +23,7 @@ from shardy_py.base.session import without_collection
 from shardy_py.hardware import AxisPlacement
 from shardy_py.hardware.links import axis_links
 from shardy_py.mlir.symbols import Symbols
-from shardy_py.search.advice.torch_layers import TorchLayer, layers_of
+from shardy_py.search.advice.torch_layers import TorchModel, model_of
 from shardy_py.search.evaluating import Evaluated, Evaluator
 from shardy_py.search.studies import Study
 from shardy_py.search.study import StepCost
@@ -286,15 +286,15 @@ class Scorer:
     def plan(self, choice: Choice, name: str) -> Plan:
         """A choice with its cost."""
         own = self.constraints, self._removed
-        return Plan(name, choice, self.costs[choice], self.mesh, self.roles, *own, self.torch_layers)
+        return Plan(name, choice, self.costs[choice], self.mesh, self.roles, *own, self.torch_model)
 
-    def torch_layers(self) -> Mapping[str, TorchLayer]:
-        """Returns the layers of a model of PyTorch, by path."""
-        return self._torch_layers
+    def torch_model(self) -> TorchModel:
+        """Returns the model of PyTorch."""
+        return self._torch_model
 
     @cached_property
-    def _torch_layers(self) -> Mapping[str, TorchLayer]:
-        return layers_of(Symbols(self.base.module).main())
+    def _torch_model(self) -> TorchModel:
+        return model_of(Symbols(self.base.module).main())
 
     def settled(self, plan: Plan) -> Plan | None:
         """A plan with its exact cost."""

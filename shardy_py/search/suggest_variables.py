@@ -73,7 +73,7 @@ def variables_of(
     }
     donated = _donated(of_kind(main, FuncOp), [each.name for each in arguments], [r.name for r in results])
     number = DimensionClasses(links)
-    roles = with_results(roles_of(arguments, links, number), number, results, donated)
+    roles = with_results(roles_of(arguments, links, number, results), number, results, donated)
     given = [_own(each, slot_of(each.values[0])) for each in own]
     return Variables(points_of(roles, links, number, points, given), links, number)
 

@@ -181,7 +181,7 @@ def change_of(result: Result, proposal: Proposal, before: Outcome, after: Outcom
     is_jax = language.startswith("jax")
     rewritten = [(e.rewrite, e.values[0].op) for e in proposal if e.rewrite] if is_jax else []
     codes = [rewrite.pasted(sources.advised.sites.text_of(op)) for rewrite, op in rewritten if sources]
-    codes += code_of_edits(proposal) if language == "torch" else []
+    codes += code_of_edits(proposal, sources.advised.torch_layers) if language == "torch" and sources else []
     words, code = words_of(proposal, language), "\n".join(filter(None, codes))
     effects = effects_between(before.uses, after.uses)
     return TriedChange(words, *figures, kept, fixes, code, annotations_of(proposal), effects)

@@ -114,7 +114,7 @@ def test_styles_are_those_that_shard_a_weight_so(name: str, dimension: int, word
 def test_what_styles_cannot_say_is_placements() -> None:
     value = Program.parse(step())["layers.0.up.weight"]
     both = sharded(2, 0, "tp", "dp")
-    assert code_of([value.entry], both, MESH) == (
+    assert code_of([value.entry], both, MESH, {}) == (
         'shardings |= {"layers.0.up.weight": [_StridedShard(0, split_factor=4), Shard(0)]}'
     )
 
@@ -210,7 +210,7 @@ def test_constraints_between_products_are_styles_of_all_modules_on_the_way() -> 
     assert [use.kind for use in uses] == ["all_reduce"]
     assert sorted(use.kind for use in after.sending) == ["all_gather", "all_gather", "reduce_scatter"]
     whole = "input_layouts=(Shard(1),), desired_input_layouts=(Replicate(),)"
-    assert code_of_edits(proposal) == (
+    assert code_of_edits(proposal, sources.advised.torch_layers) == (
         'parallelize_module(model, mesh["tp"], {'
         '"emb": PrepareModuleOutput(output_layouts=Replicate(), desired_output_layouts=Shard(1)), '
         '"layers.*.norm": SequenceParallel(), '

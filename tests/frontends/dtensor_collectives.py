@@ -43,13 +43,20 @@ KINDS = {
 
 
 @contextmanager
-def device_mesh() -> Iterator[Any]:
-    """A mesh of 2 x 4 in a fake process group of 8, of which this is rank 0."""
-    distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=8)
+def fake_ranks(count: int) -> Iterator[None]:
+    """A fake process group, of which this is rank 0."""
+    distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=count)
     try:
-        yield init_device_mesh("cpu", (2, 4), mesh_dim_names=("dp", "tp"))
+        yield
     finally:
         distributed.destroy_process_group()
+
+
+@contextmanager
+def device_mesh() -> Iterator[Any]:
+    """A mesh of 2 x 4 in a fake process group of 8."""
+    with fake_ranks(8):
+        yield init_device_mesh("cpu", (2, 4), mesh_dim_names=("dp", "tp"))
 
 
 def theirs(planned: Planned, mesh: Any) -> dict[str, int]:

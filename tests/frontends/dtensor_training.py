@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import distributed
 from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.distributed_c10d import _resolve_process_group
 from torch.distributed.tensor import DTensor, parallel
 from torch.distributed.tensor.debug import CommDebugMode
 from torch.distributed.tensor.debug._comm_mode import c10d_collective_ops
@@ -33,7 +34,6 @@ from shardy_py.frontends.torch import launched, launches_by_axes
 from tests.frontends.dtensor_collectives import (
     counts_of,
     device_mesh,
-    flattened,
     kind_of,
     local_inputs,
     parallelized,
@@ -51,7 +51,7 @@ RING = {"all_gather": 1, "reduce_scatter": 1, "all_reduce": 2, "all_to_all": 1}
 class Recorded(CommDebugMode):
     """Counts collectives by kind and the axes of their group, too, and the bytes each device sends in a ring.
 
-    axes: by the name of a group.
+    axes: by the ranks of a group; meshes that are alike share groups.
     """
 
     def __init__(self, mesh: Any) -> None:
@@ -59,13 +59,16 @@ class Recorded(CommDebugMode):
         self.mesh = mesh
         names = tuple(mesh.mesh_dim_names)
         groups = [((axis,), mesh.get_group(axis)) for axis in names]
-        if len(names) > 1:
-            whole = (flattened(mesh, names).get_group(), distributed.group.WORLD)
-            groups += [(tuple(sorted(names)), group) for group in whole]
-        self.axes: dict[str, tuple[str, ...]] = {group.group_name: axes for axes, group in groups}
-        self.sizes: dict[str, int] = {group.group_name: group.size() for _, group in groups}
+        whole = tuple(sorted(names)), distributed.group.WORLD
+        self.axes = {ranks_of(group): axes for axes, group in (whole, *groups) if group.size() > 1}
         self.found: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self.bytes: Counter[tuple[str, tuple[str, ...]]] = Counter()
+
+    def __enter__(self) -> Recorded:
+        """Counts without hooks on modules, which fail where a module is called again and again."""
+        super().__enter__()
+        self.advanced_module_tracker.__exit__(None, None, None)
+        return self
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         packet = getattr(func, "_overloadpacket", None)
@@ -76,8 +79,8 @@ class Recorded(CommDebugMode):
 
     def record(self, kind: str, args: Any) -> None:
         leaves = pytree.tree_leaves(args)
-        (group,) = (name for leaf in leaves if (name := name_of(leaf)) in self.axes)
-        size = self.sizes[group]
+        (group,) = (ranks for leaf in leaves if (ranks := ranks_in(leaf)) in self.axes)
+        size = len(group)
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         largest = max(tensor.numel() * tensor.element_size() for tensor in tensors)
         if kind == "all_gather" and len(tensors) == 1:
@@ -97,14 +100,18 @@ def size_of(mesh: Any, axes: tuple[str, ...]) -> int:
     return prod(mesh.shape[mesh.mesh_dim_names.index(axis)] for axis in axes)
 
 
-def name_of(argument: Any) -> str:
-    """The name of a process group, itself or its name; "" for another argument."""
-    if isinstance(argument, torch.ScriptObject):
-        try:
-            return distributed.ProcessGroup.unbox(argument).group_name
-        except RuntimeError:  # another object, as the kind of a reduction
-            return ""
-    return argument if isinstance(argument, str) else ""
+def ranks_of(group: Any) -> tuple[int, ...]:
+    return tuple(distributed.get_process_group_ranks(group))
+
+
+def ranks_in(argument: Any) -> tuple[int, ...]:
+    """The ranks of a process group, itself or its name; () for another argument."""
+    try:
+        if isinstance(argument, torch.ScriptObject):
+            return ranks_of(distributed.ProcessGroup.unbox(argument))
+        return ranks_of(_resolve_process_group(argument)) if isinstance(argument, str) else ()
+    except (RuntimeError, LookupError):  # another object, as the kind of a reduction
+        return ()
 
 
 def loss_of(planned: Planned) -> Any:
@@ -169,14 +176,14 @@ def bytes_of(report: Any, plan: Any = ()) -> Counter[tuple[str, tuple[str, ...]]
 
 def mesh_of(planned: Planned) -> Any:
     """The mesh of a step, in the process group at hand."""
-    return _mesh(tuple(getattr(planned, "mesh", {"dp": 2, "tp": 4}).items()))
+    names, shape = zip(*getattr(planned, "mesh", {"dp": 2, "tp": 4}).items(), strict=True)
+    return one_mesh("cpu", shape, mesh_dim_names=names)
 
 
 @cache
-def _mesh(sizes: tuple[tuple[str, int], ...]) -> Any:
+def one_mesh(device: str, shape: tuple[int, ...], *, mesh_dim_names: tuple[str, ...]) -> Any:
     """One mesh of these sizes: DTensor keeps what it finds by meshes that are equal, with their groups."""
-    names, shape = zip(*sizes, strict=True)
-    return init_device_mesh("cpu", shape, mesh_dim_names=names)
+    return init_device_mesh(device, shape, mesh_dim_names=mesh_dim_names)
 
 
 def main() -> None:

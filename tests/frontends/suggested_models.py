@@ -25,7 +25,11 @@ def entropy(y: Any, target: Any) -> Any:
 
 @dataclass(frozen=True)
 class Trained:
-    """A model with its inputs, targets and loss. batch: their dimension. tries: of the search."""
+    """A model with its inputs, targets and loss.
+
+    batch: their dimension. has_statistics: of the batch, as of batch norm, which are of the part of a device.
+    tries: of the search.
+    """
 
     model: Callable[[], Any]
     inputs: Callable[[], tuple[Any, ...]]
@@ -33,6 +37,7 @@ class Trained:
     loss: Callable[..., Any] = square
     batch: int = 0
     is_training: bool = True
+    has_statistics: bool = False
     tries: int = 24
 
 
@@ -161,10 +166,59 @@ class Recurrent(nn.Module):
         return torch.stack(found)
 
 
+class Affine(nn.Module):
+    """As `nn.Linear`, of which styles know nothing."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(outputs, inputs) / inputs**0.5)
+        self.bias = nn.Parameter(torch.zeros(outputs))
+
+    def forward(self, x: Any) -> Any:
+        return F.linear(x, self.weight, self.bias)
+
+
+class Swapped(Affine):
+    """As transformers' `Conv1D`: inputs are the first dimension of the weight."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(outputs, inputs)
+        self.bias = nn.Parameter(torch.zeros(outputs))
+
+    def forward(self, x: Any) -> Any:
+        return x @ self.weight + self.bias
+
+
+class Pair(nn.Module):
+    """Two layers, of a class of their own if one is given."""
+
+    def __init__(self, size: int, kind: Callable[[int, int], Any] = nn.Linear) -> None:
+        super().__init__()
+        self.up, self.down = kind(size, 2 * size), nn.Linear(2 * size, size)
+
+    def forward(self, x: Any) -> Any:
+        return x + self.down(F.relu(self.up(x)))
+
+
+class Pairs(nn.Module):
+    """Blocks, which are called, or only what they have (`is_called`)."""
+
+    def __init__(self, kind: Callable[[int, int], Any] = nn.Linear, *, is_called: bool = True) -> None:
+        super().__init__()
+        self.is_called = is_called
+        self.layers = nn.ModuleList(Pair(32, kind) for _ in range(2))
+
+    def forward(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = layer(x) if self.is_called else x + layer.down(F.relu(layer.up(x)))
+        return x
+
+
 TEXT = seeded(8, 8, words=64), seeded(8, 8, seed=2, words=64)
+FLOATS = seeded(8, 32), seeded(8, 32, seed=2)
 
 SUGGESTED = {
-    "MLP": Trained(MLP, seeded(8, 16), seeded(8, 16, seed=2), tries=10),
+    "MLP": Trained(MLP, seeded(8, 16), seeded(8, 16, seed=2), tries=7),
     "tower": Trained(Tower, seeded(8, 8, words=64), seeded(8, 8, 32, seed=2)),
     "decoder": Trained(Decoder, *TEXT, entropy),
     "GPT": Trained(Transformer, seeded(8, 8, words=32), seeded(8, 8, seed=2, words=32), entropy),
@@ -174,9 +228,13 @@ SUGGESTED = {
     "experts": Trained(Experts, *TEXT, entropy),
     "stacked experts": Trained(Stacked, seeded(8, 8, 32), seeded(8, 8, 32, seed=2)),
     "convolutions": Trained(ConvNet, seeded(8, 8, 8, 8), seeded(8, 16, seed=2), is_training=False),
+    "batch norm": Trained(ConvNet, seeded(8, 8, 8, 8), seeded(8, 16, seed=2), has_statistics=True),
     "ViT": Trained(Patches, seeded(8, 8, 8, 8), seeded(8, 16, seed=2)),
     "translator": Trained(
         Translator, lambda: (*seeded(8, 8, words=64)(), *seeded(8, 8, seed=3, words=64)()), TEXT[1], entropy
     ),
-    "recurrent": Trained(Recurrent, seeded(5, 8, 16), seeded(5, 8, 16, seed=2), batch=1),
+    "uncalled blocks": Trained(lambda: Pairs(is_called=False), *FLOATS, tries=10),
+    "affine layers": Trained(lambda: Pairs(Affine), *FLOATS, tries=10),
+    "swapped layers": Trained(lambda: Pairs(Swapped), *FLOATS, tries=10),
+    "recurrent": Trained(Recurrent, seeded(3, 8, 16), seeded(3, 8, 16, seed=2), batch=1),
 }

@@ -15,7 +15,7 @@ import importlib
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -37,21 +37,31 @@ RATE = 0.1
 
 @dataclass
 class Step:
-    """A step: the loss, and gradients and new parameters by name."""
+    """A step: the loss, and gradients and new parameters by name. parts: of the batch."""
 
     loss: Any
     gradients: dict[str, Any]
     parameters: dict[str, Any]
+    parts: int = 1
 
 
-def step_of(trained: Trained, model: Any, inputs: Any, targets: Any) -> Step:
-    """Trains a model for a step."""
+def step_of(trained: Trained, model: Any, parts: Sequence[tuple[Any, Any]]) -> Step:
+    """Trains a model for a step, with the mean of the losses of parts of the batch: inputs and targets."""
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE, foreach=False)
-    loss = trained.loss(model(*inputs), *targets)
+    losses = [trained.loss(model(*inputs), *targets) for inputs, targets in parts]
+    loss = sum(losses[1:], losses[0]) / len(parts)
     loss.backward()
     gradients = {name: whole(each.grad) for name, each in model.named_parameters() if each.grad is not None}
     optimizer.step()
     return Step(whole(loss), gradients, {name: whole(each) for name, each in model.named_parameters()})
+
+
+def parts_of(trained: Trained, count: int) -> list[tuple[Any, Any]]:
+    """Inputs and targets of parts of the batch."""
+    split = [
+        [each.chunk(count, trained.batch) for each in side] for side in (trained.inputs(), trained.targets())
+    ]
+    return [tuple([each[n] for each in side] for side in split) for n in range(count)]
 
 
 def whole(tensor: Any) -> Any:
@@ -68,7 +78,8 @@ def executed(code: str, trained: Trained, model: Any) -> Step:
     inputs, targets = trained.inputs(), trained.targets()
     given = [[part(each, trained.batch) for each in side] for side in (inputs, targets)]
     with names.get("step_context", nullcontext)():
-        step = step_of(trained, names["model"], *given)
+        step = step_of(trained, names["model"], [(given[0], given[1])])
+    step.parts = inputs[0].shape[trained.batch] // given[0][0].shape[trained.batch]
     distributed.all_reduce(step.loss)
     step.loss /= WORLD
     return step
@@ -119,8 +130,6 @@ def difference(trained: Trained, code: str) -> str:
     """The first difference between a step under the code, and that of one device; "" if there is none."""
     torch.manual_seed(0)
     model = trained.model().train(trained.is_training)
-    with sdpa_kernel(SDPBackend.MATH):
-        expected = step_of(trained, copy.deepcopy(model), trained.inputs(), trained.targets())
     copies = iter([copy.deepcopy(model) for _ in range(WORLD)])
     lock = threading.Lock()
 
@@ -129,7 +138,11 @@ def difference(trained: Trained, code: str) -> str:
             mine = next(copies)
         return executed(code, trained, mine)
 
-    for rank, step in enumerate(on_ranks(own)):
+    steps = on_ranks(own)
+    parts = parts_of(trained, steps[0].parts if trained.has_statistics else 1)
+    with sdpa_kernel(SDPBackend.MATH):
+        expected = step_of(trained, model, parts)
+    for rank, step in enumerate(steps):
         if not torch.allclose(step.loss, expected.loss, rtol=2e-4, atol=2e-5):
             return f"loss of rank {rank}: {step.loss} instead of {expected.loss}"
         for what in ("gradients", "parameters"):

@@ -151,6 +151,22 @@ def test_parameters_may_be_fully_sharded_along_two_axes() -> None:
     assert {use.axis_names for use in report.collectives} == {("dp", "tp")}
 
 
+class Positioned(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.positions = torch.nn.Embedding(8, 16)
+
+    def forward(self, x: Any) -> Any:
+        return x + self.positions(torch.arange(x.shape[1]))
+
+
+def test_modules_may_take_constants() -> None:
+    plan = TensorParallel("tp", {"positions": row(input_layouts=Replicate())})
+    graph = exported(Positioned(), (torch.randn(4, 8, 16),))
+    result = propagate(from_exported(graph, MESH, plan=plan))
+    assert launches(result.communication(partitioner="shardy"), plan) == {"all_reduce": 1}
+
+
 def test_shardings_go_before_the_plan() -> None:
     graph = exported(MLP(), (torch.randn(8, 16),))
     program = from_exported(graph, MESH, {"up.bias": P("dp")}, plan=ALONG_TP)
@@ -167,7 +183,7 @@ def test_remedies_leave_parameters_out_of_fully_shard() -> None:
     new = TensorSharding("mesh", (columns, DimensionSharding((), is_closed=True)))
     assert words_of_values([entry], new, MESH) == 'leave "up.weight" out of fully_shard along dp'
     placed = 'shardings |= {"up.weight": [Replicate(), Shard(0)]}'
-    assert code_of([entry], new, MESH) == f"{placed}  # fully_shard(..., ignored_params={{these}})"
+    assert code_of([entry], new, MESH, {}) == f"{placed}  # fully_shard(..., ignored_params={{these}})"
 
 
 @pytest.mark.parametrize(

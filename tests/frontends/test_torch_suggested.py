@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -9,17 +11,25 @@ pytest.importorskip("torch.testing._internal.distributed.multi_threaded_pg")
 
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
-from shardy_py import Mesh
-from tests.frontends.suggested_models import SUGGESTED
-from tests.frontends.suggested_plans import codes_of, difference
+from shardy_py import Mesh, Program
+from shardy_py.frontends.torch import from_exported
+from tests.frontends.dtensor_collectives import fake_ranks
+from tests.frontends.suggested_collectives import compared
+from tests.frontends.suggested_models import SUGGESTED, Trained
+from tests.frontends.suggested_plans import WORLD, codes_of, difference
 
 pytestmark = pytest.mark.torch
 
 QUICK = ("MLP",)
-
-
-CALLS = {"data parallel": "replicate(model, mesh=", "FSDP": "fully_shard(model, mesh="}
+CALLS = {"data parallel": '"whole"])', "FSDP": "fully_shard(model, mesh="}
 """What the code of a scheme calls if it is what its name says."""
+FUNCTIONS = "parallelize_module(", "fully_shard(", '"whole"'
+
+
+def of_each_kind(codes: Mapping[str, str]) -> dict[str, str]:
+    """One code of those that make the same calls."""
+    by_calls = {tuple(name in code for name in FUNCTIONS): plan for plan, code in codes.items()}
+    return {plan: codes[plan] for plan in by_calls.values()}
 
 
 @pytest.mark.filterwarnings("ignore:FSDP2-wrapped module.* returned a view")  # nothing writes to the output
@@ -31,8 +41,9 @@ def test_the_code_of_plans_trains_as_one_device_does(name: str) -> None:
     assert {scheme for scheme, call in CALLS.items() if call in codes.get(scheme, call)} == {*CALLS}
     assert any("parallelize_module(" in code for code in codes.values())
     assert any("fully_shard(" in code for code in codes.values())
-    assert {plan: difference(SUGGESTED[name], code) for plan, code in codes.items()} == dict.fromkeys(
-        codes, ""
+    chosen = of_each_kind(codes) if name in QUICK else codes
+    assert {plan: difference(SUGGESTED[name], code) for plan, code in chosen.items()} == dict.fromkeys(
+        chosen, ""
     )
 
 
@@ -47,3 +58,56 @@ parallelize_module(model, mesh["tp"], {"down": RowwiseParallel(input_layouts=Rep
     assert difference(SUGGESTED["MLP"], code) == ""
     with pytest.raises(RuntimeError):
         difference(SUGGESTED["MLP"], code.replace("input_layouts=Replicate()", ""))
+
+
+@pytest.mark.parametrize(("name", "notes"), [("affine layers", 4), ("swapped layers", 4), ("MLP", 0)])
+def test_classes_that_styles_refuse_are_noted(name: str, notes: int) -> None:
+    trained = SUGGESTED[name]
+    exported = torch.export.export(trained.model(), trained.inputs())
+    for program in (from_exported(exported), step(trained)):
+        assert str(program).count("shardy_py.module_class") == notes
+        assert "shardy_py.uncalled" not in str(program)
+
+
+def test_blocks_that_are_not_called_are_noted() -> None:
+    text = str(step(SUGGESTED["uncalled blocks"]))
+    assert text.count('shardy_py.uncalled = ["layers.1"]') == 4
+    assert "shardy_py.module_class" not in text
+
+
+CODE = """
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+"""
+ALONG_TP = "mesh = init_device_mesh('cpu', (4,), mesh_dim_names=('tp',))\nparallelize_module(model, mesh, "
+REPLICATED = """mesh = init_device_mesh("cpu", (4, 1), mesh_dim_names=("dp", "whole"))
+fully_shard(model, mesh=mesh["dp", "whole"])
+part_of_batch = lambda tensor, dimension: tensor.chunk(4, dimension)[0]
+"""
+
+
+@pytest.mark.filterwarnings("ignore")  # of torch
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [
+        # A module that is called for each of three positions.
+        ("recurrent", ALONG_TP + "{'embed': ColwiseParallel(output_layouts=Replicate())})"),
+        # A value that a module redistributes, and the gradient of the op before uses as it was.
+        ("affine layers", ALONG_TP + "{'layers.*.down': RowwiseParallel(input_layouts=Replicate())})"),
+        # Gradients are reduced where they are added up.
+        pytest.param("tied", REPLICATED, marks=pytest.mark.slow),
+        # Gradients are scaled behind their sums over the batch.
+        ("convolutions", REPLICATED),
+    ],
+)
+def test_collectives_are_those_that_torch_launches(name: str, calls: str) -> None:
+    with fake_ranks(WORLD):
+        assert compared(name, SUGGESTED[name], CODE + calls, has_bill=False) == "equal"
+
+
+def step(trained: Trained) -> Program:
+    return Program.from_torch_training(
+        trained.model(), trained.loss, None, trained.inputs(), targets=trained.targets()
+    )

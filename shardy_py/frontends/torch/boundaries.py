@@ -17,13 +17,19 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import Any
 
+from xdsl.dialects.builtin import ModuleOp
+
 from shardy_py.base.narrowing import is_sequence
 from shardy_py.base.records import dataclass
+from shardy_py.frontends.aten.boundary import TARGET
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import ParallelPlan
 from shardy_py.frontends.torch.protocols import TorchModule, TorchTensor
 from shardy_py.frontends.torch.styles import Style
+from shardy_py.mlir.dialects.stablehlo import CustomCallOp
+from shardy_py.mlir.ir import find_ops
 from shardy_py.mlir.module_paths import GATHERS
+from shardy_py.mlir.typed import text_of
 
 NAME = "shardy_py::boundary"
 AGAIN = "again"
@@ -36,6 +42,15 @@ PARTS = "input_parts"
 def boundary_name(path: str, what: str, which: int | str) -> str:
     """The name of a boundary: `layers.0.up/input_layouts 0`, or of a parameter: `/fully_shard up.weight`."""
     return f"{path}/{what} {which}"
+
+
+def boundaries_in(module: ModuleOp) -> dict[str, list[CustomCallOp]]:
+    """The boundaries in a module by name."""
+    found: dict[str, list[CustomCallOp]] = {}
+    for op in find_ops(module, CustomCallOp.name):
+        if isinstance(op, CustomCallOp) and op.call_target_name.data == TARGET:
+            found.setdefault(text_of(op, "backend_config"), []).append(op)
+    return found
 
 
 @cache

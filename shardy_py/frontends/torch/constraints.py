@@ -19,14 +19,13 @@ from dataclasses import field
 from itertools import count
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, NameLoc, StringAttr, UnknownLoc, i32
+from xdsl.dialects.builtin import IntegerAttr, NameLoc, StringAttr, UnknownLoc, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.api import Mesh, P, Program, Sharding, ShardyError, Value
 from shardy_py.api.annotate import DIRECTIONS, Editor
 from shardy_py.api.partition_spec import dim
 from shardy_py.base.records import dataclass
-from shardy_py.frontends.aten.boundary import TARGET
 from shardy_py.frontends.builder.tensor import static_shape
 from shardy_py.frontends.torch.boundaries import (
     AGAIN,
@@ -34,6 +33,7 @@ from shardy_py.frontends.torch.boundaries import (
     OUTPUTS,
     PARAMETER,
     PARTS,
+    boundaries_in,
     boundary_name,
 )
 from shardy_py.frontends.torch.gradients import divides, summed_values
@@ -47,7 +47,6 @@ from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.ir import (
     build_operation,
     erase,
-    find_ops,
     operands_of,
     place_after_value,
     replace_operand,
@@ -64,9 +63,10 @@ from shardy_py.mlir.module_paths import (
     ops_by_module,
     outer_name,
     outputs_of,
+    uses_constants,
 )
 from shardy_py.mlir.plain import tensor_type
-from shardy_py.mlir.typed import of_kind, op_of, text_of
+from shardy_py.mlir.typed import of_kind, op_of
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 
 LOSS = "loss"
@@ -105,7 +105,7 @@ def constrained(
     arguments = {v.label: cast(SSAValue, v.entry.value) for v in copy.values.arguments(function)}
     ops = ops_by_module(walk_pre_order(copy.module, include_root=False))
     own = frozenset(id(arguments[label]) for label in parameters if label in arguments)
-    inserting = _Inserting(mesh, mesh_name, arguments, own, ops, _boundaries(copy.module))
+    inserting = _Inserting(mesh, mesh_name, arguments, own, ops, boundaries_in(copy.module))
     for each in sorted(plan.styled, key=_depth):
         inserting.style(each)
     for group in plan.groups:
@@ -205,18 +205,18 @@ class _Inserting:
         ops = self.by_module.get(path, [])
         if any(style.inputs):
             inputs = [value for value in inputs_of(ops, path) if self._is_activation(value)]
-            for number, layouts in enumerate(style.inputs):
-                if layouts and number >= len(inputs):
+            for number, layouts in enumerate(style.each_input(len(inputs))):
+                if layouts and number < len(inputs):
+                    users = [user for user in _users(inputs[number]) if is_in(outer_name(user), path)]
+                    self._insert(inputs[number], layouts, given, INPUTS, users)
+                elif layouts and not uses_constants(ops, path):  # which all devices have
                     raise ShardyError.unexpected(
                         f"plan for '{path}'",
                         expected=f"a module that uses at least {number + 1} tensors from outside",
                         got=str(len(inputs)),
                     )
-                if layouts:
-                    users = [user for user in _users(inputs[number]) if is_in(outer_name(user), path)]
-                    self._insert(inputs[number], layouts, given, INPUTS, users)
         outputs = outputs_of(ops, path) if path else _outputs_of_model(ops)
-        for value, layouts in zip(outputs, style.outputs, strict=False):
+        for value, layouts in zip(outputs, style.each_output(len(outputs)), strict=False):
             if layouts:
                 users = [user for user in _users(value) if not _is_within(user, path)]
                 after = self._stopped(value, users) if style.is_lookup else value
@@ -281,12 +281,17 @@ class _Inserting:
         what: str,
         users: list[Operation],
     ) -> None:
-        """Constrains a value to one layout after the other; a value that has the layout is left alone."""
+        """Constrains a value to one layout after the other; a value that has the layout is left alone.
+
+        A barrier stands before the second where others use the value: Shardy would give it to them, too.
+        """
+        is_shared = what == INPUTS and len(_users(value)) > len(users)
         source = value.owner if isinstance(value, OpResult) else users[0]
         name = f"{given.module.path}/{what}" if given.module.path else what
-        for layout in layouts:
+        for number, layout in enumerate(layouts):
             sharding = self._sharding(value, layout, given)
             if not _has(value, sharding):
+                value = self._stopped(value, users) if number and is_shared else value
                 value = self._put(value, sharding, NameLoc(StringAttr(name), _line_of(source)), users)
 
     def _stopped(self, value: SSAValue, users: Iterable[Operation]) -> SSAValue:
@@ -342,15 +347,6 @@ class _Inserting:
         """Returns whether a value is a tensor of at least one dimension, and not a parameter."""
         is_tensor = tensor_type(value.type) is not None and _rank(value) > 0
         return is_tensor and id(value) not in self.parameters
-
-
-def _boundaries(module: ModuleOp) -> dict[str, list[CustomCallOp]]:
-    """The boundaries in a module by name."""
-    found: dict[str, list[CustomCallOp]] = {}
-    for op in cast("list[CustomCallOp]", find_ops(module, CustomCallOp.name)):
-        if op.call_target_name.data == TARGET:
-            found.setdefault(text_of(op, "backend_config"), []).append(op)
-    return found
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:

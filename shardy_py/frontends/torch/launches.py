@@ -20,17 +20,31 @@ from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_any_sequence
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.builder.tensor import static_shape
-from shardy_py.frontends.torch.boundaries import INPUTS, PARTS
+from shardy_py.frontends.torch.boundaries import INPUTS, OUTPUTS, PARTS
 from shardy_py.frontends.torch.plans import FullyShard
 from shardy_py.hardware.cost import DEFAULT, AxisSize
+from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.dialects.sdy import ReshardOp
-from shardy_py.mlir.dialects.stablehlo import AddOp, ConvertOp, ReshapeOp, TransposeOp
+from shardy_py.mlir.dialects.stablehlo import (
+    AddOp,
+    ConvertOp,
+    ReshapeOp,
+    ScatterOp,
+    SelectOp,
+    TransposeOp,
+)
 from shardy_py.mlir.module_paths import BACKWARD, GATHERS, is_in, outer_name
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.symbols import Symbols, module_of
+from shardy_py.mlir.value_shardings import sharding_of
 from shardy_py.report.communication import CollectiveUse
 
 _REDUCING = ("all_reduce", "reduce_scatter")
-_LINEAR = (AddOp, ConvertOp, ReshapeOp, TransposeOp)
-"""The ops that torch applies to the part of a sum that each device has, before it reduces it."""
+_LINEAR = (AddOp, ConvertOp, ReshapeOp, TransposeOp, SelectOp, ScatterOp)
+"""The ops that torch applies to the part of a sum that each device has, before it reduces it.
+
+Selections mask what is looked up by padding, and sums are scattered into gradients of tables.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +84,7 @@ def launched(report: Any, plan: object = ()) -> list[Launch]:
     if not hasattr(report, "sending"):
         raise ShardyError.unexpected("", expected="result.communication()", got=type(report).__name__)
     sharded = tuple(_fully_sharded(plan))
-    groups = {_group_of(_name(use)) for use in report.sending if _is_gather(_name(use))}
+    groups = {_group_of(name) for use in report.sending for name in _names_at(use) if _is_gather(name)}
     found: dict[_Together, dict[Hashable, int]] = {}
     for number, use in enumerate(report.sending):
         for part in _parts(use, number, sharded, groups):
@@ -146,6 +160,8 @@ def _parts(
         return
     group, shards = max(around, key=len), data.intersection(axis for plan in plans for axis in plan.axes)
     along_shards, whole = _along(use, shards), use.held_bytes * use.times
+    if boundary is not None and use.cause.made_for and _is_scattered(use.cause.made_for, boundary):
+        whole = _held_at(boundary) * use.times
     parameter = None if boundary is None else _added_up(boundary)
     if parameter is not None and use.kind == "all_reduce":  # the tensors of other kinds have the padding
         whole = _padded(whole, parameter, along_shards)
@@ -159,6 +175,24 @@ def _parts(
         if along:
             sent = getattr(DEFAULT, kind)(_along(use, along), held).bytes
             yield _Part(_Together(kind, along, key), tensor, sent)
+
+
+def _is_scattered(summed: Operation, boundary: Operation) -> bool:
+    """Returns whether a sum is scattered into the gradient that is constrained at a boundary."""
+    op = summed
+    while op is not boundary:
+        op = next(use.operation for use in op.results[0].uses)
+        if isinstance(op, ScatterOp):
+            return True
+    return False
+
+
+def _held_at(boundary: ReshardOp) -> int:
+    """The bytes of a gradient on a device where it is constrained."""
+    gradient = boundary.results[0]
+    type_, meshes = tensor_type(gradient.type), Symbols(module_of(boundary)).meshes()
+    assert type_ is not None
+    return tensor_size(type_, sharding_of(gradient), meshes, "linear").bytes.local_bytes
 
 
 def _padded(whole: int, gradient: Operation, shards: Iterable[AxisSize]) -> int:
@@ -184,7 +218,12 @@ def _added_up(boundary: Operation) -> Operation:
 
 
 def _boundary_after(op: Operation | None) -> ReshardOp | None:
-    """The constraint at the boundary of a module or parameter that the result of an op is added up for."""
+    """The constraint at the boundary of a module or parameter that the result of an op is added up for.
+
+    A sum along axes of the data stays one of parts where the output of a module is constrained, up to the
+    constraint of a parameter.
+    """
+    is_in_module = False
     while op is not None and len(op.results) == 1:
         users = [use.operation for use in op.results[0].uses]
         if len(users) != 1:
@@ -192,10 +231,21 @@ def _boundary_after(op: Operation | None) -> ReshardOp | None:
         op = users[0]
         what = outer_name(op).removesuffix(BACKWARD).rpartition("/")[2]
         if isinstance(op, ReshardOp) and what in (INPUTS, GATHERS):
-            return op
-        if not isinstance(op, _LINEAR) and what != PARTS:
+            return None if is_in_module and what == INPUTS else op
+        is_in_module |= isinstance(op, ReshardOp) and what == OUTPUTS
+        if not isinstance(op, _LINEAR) and what not in (PARTS, OUTPUTS):
             return None
     return None
+
+
+def _names_at(use: CollectiveUse) -> Iterator[str]:
+    """The name of a collective, and that of the constraint that it is added up for.
+
+    Weights that are on one device each are not gathered, but their gradients are reduced together.
+    """
+    yield _name(use)
+    if (boundary := _boundary_after(use.cause.made_for)) is not None:
+        yield outer_name(boundary)
 
 
 def _name(use: CollectiveUse) -> str:

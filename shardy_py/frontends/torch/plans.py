@@ -26,7 +26,7 @@ from shardy_py.base.errors import Diagnostic, closest
 from shardy_py.base.narrowing import is_any_sequence, is_mapping
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.protocols import Exported, TorchModule
-from shardy_py.frontends.torch.styles import Style, style_of
+from shardy_py.frontends.torch.styles import Style, name_of_class, style_of
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def modules_of(model: Any) -> dict[str, Module]:
     """The modules of a model by path; of an exported one, those with ops and those with parameters."""
     if hasattr(model, "named_modules"):
         return {
-            path: Module(path, _kind(cast("type[object]", type(module))), _own_names(path, module))
+            path: Module(path, name_of_class(cast("type[object]", type(module))), _own_names(path, module))
             for path, module in model.named_modules(remove_duplicate=False)
         }
     return _modules_of_exported(model)
@@ -204,17 +204,13 @@ def _own_names(path: str, module: TorchModule) -> tuple[str, ...]:
     return tuple(f"{path}.{name}" if path else name for name in names)
 
 
-def _kind(module_class: type) -> str:
-    return f"{module_class.__module__}.{module_class.__qualname__}"
-
-
 def _modules_of_exported(exported: Exported) -> dict[str, Module]:
     kinds: dict[str, str] = {"": ""}
     for node in exported.graph.nodes:
         stack: Mapping[str, tuple[str, type | str]] = node.meta.get("nn_module_stack") or {}
         for path, kind in stack.values():
             path = path.partition("@")[0]
-            kinds[path] = kinds.get(path) or (kind if isinstance(kind, str) else _kind(kind))
+            kinds[path] = kinds.get(path) or name_of_class(kind)
     names = [*exported.graph_signature.parameters]
     for name in names:
         parts = name.split(".")

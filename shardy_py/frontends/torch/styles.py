@@ -105,6 +105,14 @@ class Style:
         """The sharded dimension of a parameter of the module; None for a replicated one."""
         return self.dimensions.get(name, self.dimensions.get(_EVERY))
 
+    def each_input(self, count: int) -> tuple[Layouts, ...]:
+        """The layouts of so many inputs: a module with parameters has one in each call."""
+        return self.inputs * max(1, count) if self.takes_parameters else self.inputs
+
+    def each_output(self, count: int) -> tuple[Layouts, ...]:
+        """The layouts of so many outputs, as those of inputs."""
+        return self.outputs * count if self.takes_parameters else self.outputs
+
     def input_gradient(self, number: int) -> Layouts:
         """The layouts of the gradient of an input: that of the plain tensor, as which it is summed.
 
@@ -199,13 +207,31 @@ def _both(given: object, wanted: object) -> Layouts:
     return (given,) if wanted is None or wanted == given else (given, wanted)
 
 
-def _is_table(given: object, path: str, kind: str) -> bool:
-    """Returns whether the module is an embedding. Raises `ShardyError` unless it is that or linear."""
-    nn = torch_module("torch.nn")
+def class_of(kind: type | str) -> type | None:
+    """The class of a module, itself or by its name; None for one that is not imported."""
+    if isinstance(kind, type):
+        return kind
     module, _, name = kind.rpartition(".")
     found = getattr(sys.modules.get(module), name, None)
-    if isinstance(found, type) and issubclass(found, nn.Linear | nn.Embedding):
-        return issubclass(found, nn.Embedding)
+    return found if isinstance(found, type) else None
+
+
+def name_of_class(kind: type | str) -> str:
+    """The name of the class of a module with that of where it is."""
+    return kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def takes_styles(found: type | None) -> bool:
+    """Returns whether `ColwiseParallel` and `RowwiseParallel` take modules of a class."""
+    nn = torch_module("torch.nn")
+    return found is not None and issubclass(found, nn.Linear | nn.Embedding)
+
+
+def _is_table(given: object, path: str, kind: str) -> bool:
+    """Returns whether the module is an embedding. Raises `ShardyError` unless it is that or linear."""
+    found = class_of(kind)
+    if found is not None and takes_styles(found):
+        return issubclass(found, torch_module("torch.nn").Embedding)
     raise ShardyError.unexpected(
         f"{type(given).__name__} of '{path}'",
         expected="a module nn.Linear or nn.Embedding, as torch does",

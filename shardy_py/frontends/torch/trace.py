@@ -246,12 +246,13 @@ class Places:
     """The origin of ops while a function is traced: module, line, and whether in the backward pass.
 
     names: of modules, by identity. phase: of the ops that run, if it is not the forward pass.
-    last: the line of the last op of the model.
+    last: the line of the last op of the model. called: the classes of the modules that were called, by path.
     """
 
     names: Mapping[int, str]
     phase: str = ""
     last: Position | None = None
+    called: dict[str, type] = field(default_factory=dict[str, type])
     _modules: list[str] = field(default_factory=list[str])
     _numbers: list[int] = field(default_factory=list[int])
     _metas: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
@@ -278,7 +279,9 @@ class Places:
 
     def _enter(self, module: TorchModule, _: object) -> None:
         if id(module) in self.names:
-            self._modules.append(self.names[id(module)])
+            path = self.names[id(module)]
+            self._modules.append(path)
+            self.called[path] = type(module)
 
     def _leave(self, module: TorchModule, _: object, __: object) -> None:
         if id(module) in self.names:

@@ -24,6 +24,7 @@ from shardy_py.frontends.torch import step_names
 from shardy_py.frontends.torch.arguments import check_model, part_name, targets_of
 from shardy_py.frontends.torch.boundaries import Boundaries
 from shardy_py.frontends.torch.export import TorchGraph
+from shardy_py.frontends.torch.module_notes import note_modules
 from shardy_py.frontends.torch.nodes import check, node_type
 from shardy_py.frontends.torch.placements import as_mesh, torch_module
 from shardy_py.frontends.torch.plans import ParallelPlan, modules_of
@@ -101,6 +102,7 @@ def from_training(
         traced = trace(lambda *given: step.run(given, places, boundaries), tensors, places)
     results = step.results(traced, gradients=gradients or optimizer is None)
     program = _program(step, traced, results, ours, shardings, name)
+    note_modules(program.module, places.called)
     if plan is not None:
         program = under_plan(program, model, ours, plan, name)
     return annotated(program, ours, _of_every_part(step, _with_own_names(model, shardings)), name)

@@ -5,7 +5,7 @@ Not here: what is asked of it (`question.py`), the edits (`kinds/`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from xdsl.ir import Attribute, SSAValue
@@ -21,6 +21,7 @@ from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.explain import Side
 from shardy_py.report.verdict import family_name
 from shardy_py.search.advice.sites import Sites
+from shardy_py.search.advice.torch_layers import TorchLayer, model_of
 from shardy_py.search.advice.variants import Shape, fits
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 
@@ -55,6 +56,12 @@ class AdvisedProgram:
         """The arguments and results of the entry function."""
         name = MAIN if MAIN in self.table.functions else next(iter(self.table.functions), "")
         return tuple(e for e in self.table.entries if e.role != "intermediate" and e.function == name)
+
+    @cached_property
+    def torch_layers(self) -> Mapping[str, TorchLayer]:
+        """The layers of a model of PyTorch, by path."""
+        function = next((entry.op for entry in self.boundary if entry.role == "argument"), None)
+        return {} if function is None else model_of(function).layers
 
     @cached_property
     def batches(self) -> tuple[Batch, ...]:

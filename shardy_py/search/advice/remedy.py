@@ -5,7 +5,7 @@ Not here: which changes are proposed (`proposals.py`), trying them (`adviser.py`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from shardy_py.base.records import dataclass
@@ -20,6 +20,7 @@ from shardy_py.report.verdict import family_name
 from shardy_py.search.advice.pasting import spec_text
 from shardy_py.search.advice.replacing import SuggestedRewrite
 from shardy_py.search.advice.sites import ExpressionSite
+from shardy_py.search.advice.torch_layers import TorchLayer
 from shardy_py.search.advice.torch_plans import (
     NO_PLAN,
     AxisPlan,
@@ -193,14 +194,14 @@ class Advice:
 NO_ADVICE = Advice((), 0)
 
 
-def code_of_edits(edits: Sequence[Edit]) -> tuple[str, ...]:
-    """Returns lines of torch to paste for edits: calls, and placements by name."""
+def code_of_edits(edits: Sequence[Edit], layers: Mapping[str, TorchLayer]) -> tuple[str, ...]:
+    """Returns lines of torch to paste for edits: calls, and placements by name. layers: of the model."""
     lines, plans = list[str](), list[AxisPlan]()
     for edit in edits:
         if edit.sharding is None or edit.is_implied:
             continue
         if edit.kind != "constraint":
-            lines.append(code_of(edit.values, edit.sharding, edit.mesh()))
+            lines.append(code_of(edit.values, edit.sharding, edit.mesh(), layers))
         elif edit.plan.styles:
             plans.append(edit.plan)
     return (*lines, *code_of_plans(plans))

@@ -12,26 +12,41 @@ Not here: which layers are sharded, and the code (`shardy_py.search.suggest`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import accumulate
 from math import gcd
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
+from shardy_py.base.narrowing import is_sequence
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ShardingConstraintOp, ShardingGroupOp
 from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.location_names import name_in
-from shardy_py.mlir.module_paths import PHASES, is_backward, is_parameter, outer_name, outputs_of
-from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.module_paths import (
+    MODULE_CLASS,
+    PHASES,
+    UNCALLED,
+    is_backward,
+    is_parameter,
+    outer_name,
+    outputs_of,
+)
+from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.record import record_of
+from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TABLE, Family
 from shardy_py.propagation.rules import derive_rule, pointwise_rule
 from shardy_py.sharding import ShardingRule
 from shardy_py.sharding.rule import FactorType
 
 _MATRIX = 2
+_WEIGHT, _BIAS = "weight", "bias"
+_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
+"""The name of a parameter or buffer of a module."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +68,19 @@ class TorchLayer:
     parts: int = 0
     is_viewed: bool = False
     ends: str = ""
+
+
+@dataclass(frozen=True)
+class TorchModel:
+    """A model of PyTorch in its program.
+
+    layers: by path. refused: the classes of modules whose weights no style takes, by path. uncalled: the
+    paths of blocks, and of modules in them, whose forward pass is never called.
+    """
+
+    layers: Mapping[str, TorchLayer] = field(default_factory=dict[str, TorchLayer])
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    uncalled: frozenset[str] = frozenset()
 
 
 COLUMNS, ROWS = "ColwiseParallel", "RowwiseParallel"
@@ -122,15 +150,46 @@ def _sources(readers: Iterable[str], layers: Mapping[str, TorchLayer]) -> list[s
     return [path for path, layer in layers.items() if not read.isdisjoint(layer.readers)]
 
 
-def layers_of(function: Operation) -> Mapping[str, TorchLayer]:
-    """Returns the layers of a model by path, in the order of its parameters."""
+def model_of(function: Operation) -> TorchModel:
+    """Returns the model of a function: its layers, and what is noted of their modules."""
+    refused, uncalled = dict[str, str](), set[str]()
+    arguments = function.regions[0].blocks[0].args
+    for argument, notes in zip(arguments, dictionaries_of(function, "arg_attrs"), strict=False):
+        path = name_in(argument.location).rpartition(".")[0]
+        refused.update((path, name) for name in _texts(notes.data.get(MODULE_CLASS)))
+        uncalled |= {*_texts(notes.data.get(UNCALLED))}
+    return TorchModel(_layers(function, refused), refused, frozenset(uncalled))
+
+
+def takes_styles(parameter: SSAValue) -> bool:
+    """Returns whether no note says that the class of a parameter's module takes no style."""
+    if not isinstance(parameter, BlockArgument) or (function := parameter.owner.parent_op()) is None:
+        return True
+    notes = dictionaries_of(function, "arg_attrs")
+    return not notes or MODULE_CLASS not in notes[parameter.index].data
+
+
+def _texts(given: Attribute | None) -> list[str]:
+    """The texts of a note."""
+    value = None if given is None else plain(given)
+    return [each for each in (value if is_sequence(value) else (value,)) if isinstance(each, str)]
+
+
+def _layers(function: Operation, refused: Collection[str]) -> dict[str, TorchLayer]:
+    """The layers of a model by path, in the order of its parameters: modules with weight and bias only."""
     block = function.regions[0].blocks[0]
+    labels = {name_in(argument.location): argument for argument in block.args}
+    others = set(refused)
+    for label in filter(_NAME.fullmatch, labels):
+        *around, path = accumulate(label.split(".")[:-1], "{}.{}".format)
+        others.update(around)
+        if label.removeprefix(f"{path}.") not in (_WEIGHT, _BIAS):
+            others.add(path)
     weights = {
         path: argument
-        for argument in block.args
-        if is_parameter(label := name_in(argument.location))
+        for label, argument in labels.items()
         for path, _, kind in (label.rpartition("."),)
-        if kind == "weight"
+        if is_parameter(label) and kind == _WEIGHT and path not in others
     }
     found = {
         path: row for path, weight in weights.items() if (row := _row_dimension(path, weight)) is not None

@@ -27,7 +27,7 @@ from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.ops import TABLE, Family
 from shardy_py.propagation.rules import derive_rule
 from shardy_py.report.verdict import family_name
-from shardy_py.search.advice.torch_layers import TorchLayer, forward_uses, layers_of, styled
+from shardy_py.search.advice.torch_layers import TorchLayer, forward_uses, styled, takes_styles
 from shardy_py.sharding import Mesh, TensorSharding
 
 _MATRIX = 2
@@ -68,7 +68,7 @@ def styles_of(entry: ValueEntry, sharding: TensorSharding) -> dict[str, str]:
 def styles_of_parameter(label: str, value: SSAValue, sharding: TensorSharding) -> dict[str, str]:
     """Returns the styles of `styles_of` for an argument of a label."""
     by_axis = {axis.name: d for d, dims in enumerate(sharding.dimensions) for axis in dims.axes}
-    if not is_parameter(label) or not by_axis:
+    if not is_parameter(label) or not by_axis or not takes_styles(value):
         return {}
     kind = label.rpartition(".")[2]
     if kind == "bias" and len(sharding.dimensions) == 1:
@@ -102,9 +102,12 @@ def words_of_values(entries: Sequence[ValueEntry], sharding: TensorSharding, mes
     return f'"{first}": {placements_text(sharding, mesh)}{more}'
 
 
-def code_of(entries: Sequence[ValueEntry], sharding: TensorSharding, mesh: Mesh) -> str:
+def code_of(
+    entries: Sequence[ValueEntry], sharding: TensorSharding, mesh: Mesh, layers: Mapping[str, TorchLayer]
+) -> str:
     """Returns lines to paste for a sharding of arguments alike: calls of torch, or placements.
 
+    layers: of the model, by path.
     Placements by name are those of `shardings=` of `from_exported` and `from_torch_training`.
     """
     names, styles = names_of(entries), styles_of(entries[0], sharding)
@@ -112,7 +115,7 @@ def code_of(entries: Sequence[ValueEntry], sharding: TensorSharding, mesh: Mesh)
     if len(styles) == 1 and not left_out:
         ((axis, style),) = styles.items()
         paths = {(entry.label or entry.name).rpartition(".")[0] for entry in entries}
-        if plan := _plan_of(entries[0].value, paths, axis, style == ROWS, mesh):
+        if plan := _plan_of(entries[0].value, paths, axis, style == ROWS, mesh, layers):
             pairs = ", ".join(f'"{path}": {text}' for path, text in plan.items())
             return f'parallelize_module(model, mesh["{axis}"], {{{pairs}}})'
     placed = placements_text(sharding, mesh)
@@ -122,16 +125,19 @@ def code_of(entries: Sequence[ValueEntry], sharding: TensorSharding, mesh: Mesh)
 
 
 def _plan_of(
-    value: SSAValue | None, paths: Collection[str], axis: str, is_row: bool, mesh: Mesh
+    value: SSAValue | None,
+    paths: Collection[str],
+    axis: str,
+    is_row: bool,
+    mesh: Mesh,
+    layers: Mapping[str, TorchLayer],
 ) -> dict[str, str]:
     """The styles of modules whose weights are sharded so, and of those with which they share features.
 
     {} where a module has no style. What a layer takes and returns depends on how the others are sharded.
     """
     block = value.owner if isinstance(value, BlockArgument) else None
-    function = block.parent_op() if isinstance(block, Block) else None
-    layers: Mapping[str, TorchLayer] = {} if function is None else layers_of(function)
-    if block is None or not layers.keys() >= {*paths}:
+    if not isinstance(block, Block) or not layers.keys() >= {*paths}:
         return {}
     is_row_of = dict.fromkeys(paths, is_row)
     for argument in block.args:

@@ -9,7 +9,7 @@ Not here: what to shard (`schemes.py`).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from math import prod
 
@@ -18,6 +18,7 @@ from networkx.utils import UnionFind
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.module_paths import is_parameter
 from shardy_py.propagation.flat import FlatProgram
+from shardy_py.search.suggest.batch import ProductClasses, Typed, batch_of, states_of
 from shardy_py.sharding import ShardingRule
 from shardy_py.sharding.rule import FactorType
 
@@ -169,22 +170,23 @@ class DimensionClasses:
 
 
 def roles_of(
-    tensors: Sequence[AnnotatedTensor], links: Sequence[DimensionLink], number: DimensionClasses | None = None
+    tensors: Sequence[AnnotatedTensor],
+    links: Sequence[DimensionLink],
+    number: DimensionClasses | None = None,
+    results: Sequence[AnnotatedTensor] = (),
 ) -> Roles:
     """Returns the roles of the arguments of a program.
 
-    number: the classes of the links, if known.
+    number: the classes of the links, if known. results: of the program.
     """
     number = DimensionClasses(links) if number is None else number
     classes = tuple(number.of(t.slot, len(t.shape)) for t in tensors)
     products = [link for link in links if link.is_product]
-    made = [
-        {number((s, d)) for d in range(_rank(link, s))}
-        for link in products
-        for s in link.slots[len(link.operands) :]
-    ]
+    of_products = [_product_classes(link, number) for link in products]
+    made = [own for each in of_products for own in each.results]
     named = {each for t, own in zip(tensors, classes, strict=True) if is_parameter(t.label) for each in own}
-    batch = _batch(classes, made, named)
+    given, returned = ([_typed(t, number) for t in each] for each in (tensors, results))
+    batch = batch_of(classes, of_products, named, states_of(given, returned))
     weights = [i for i, own in enumerate(classes) if batch not in own and len(own) > 1]
     data = [own for own in classes if batch in own]
     # The state of an optimizer has the classes of its weights, which count once.
@@ -202,6 +204,17 @@ def roles_of(
     return Roles(tuple(tensors), classes, batch, sequence, features, frozenset(experts), inner)
 
 
+def _product_classes(link: DimensionLink, number: DimensionClasses) -> ProductClasses:
+    count = len(link.operands)
+    each = [frozenset(number((slot, d)) for d in range(_rank(link, slot))) for slot in link.slots]
+    return ProductClasses(tuple(each[:count]), tuple(each[count:]))
+
+
+def _typed(tensor: AnnotatedTensor, number: DimensionClasses) -> Typed:
+    classes = number.of(tensor.slot, len(tensor.shape)) if tensor.slot else ()
+    return Typed((tensor.shape, tensor.element), classes)
+
+
 def _major_factors(link: DimensionLink) -> Iterator[tuple[Dimension, int]]:
     for slot, mapping in zip(link.slots, link.rule.tensors, strict=False):
         for dimension, factors in enumerate(mapping):
@@ -217,32 +230,6 @@ def _rank(link: DimensionLink, slot: int) -> int:
     return len(link.rule.tensors[link.slots.index(slot)])
 
 
-def _batch(
-    classes: Sequence[tuple[int, ...]], made: Sequence[set[int]], others: Collection[int]
-) -> int | None:
-    """The class in most results of products and fewest arguments; a leading dimension wins a tie.
-
-    Dimensions before it in the data that are in as many results come first: labels that are flattened have
-    the batch, but not the positions, which are in fewer arguments then. others: the classes of what is named
-    as a parameter of a model of torch, of which none is the batch: the hidden one of two layers is in more
-    results of their training step.
-    """
-    leading = {own[0] for own in classes if own}
-    counts, held = Counter(c for own in made for c in own), Counter(c for own in classes for c in {*own})
-    for each in others:
-        held.pop(each, None)
-    if not counts or not held:
-        return None
-
-    def merit(each: int) -> tuple[float, bool, int]:
-        return counts[each] / len(made) - held[each] / len(classes), each in leading, -each
-
-    best = max(held, key=merit)
-    before = (each for own in classes if best in own for each in own[: own.index(best)])
-    best = next((each for each in before if counts[each] >= counts[best]), best)
-    return best if counts[best] else None
-
-
 def _multiplied(
     products: Sequence[DimensionLink], batch: int | None, number: Callable[[Dimension], int]
 ) -> Iterator[int]:
@@ -255,7 +242,10 @@ def _multiplied(
 
 
 def _sequence(
-    data: Sequence[tuple[int, ...]], made: Sequence[set[int]], excluded: set[int | None], batch: int | None
+    data: Sequence[tuple[int, ...]],
+    made: Sequence[frozenset[int]],
+    excluded: set[int | None],
+    batch: int | None,
 ) -> int | None:
     """The class next to the batch in data that many products have beside it, and no weight that they have."""
     having = [own for own in made if batch in own]

@@ -14,7 +14,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.records import dataclass
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
-from shardy_py.search.advice.torch_layers import TorchLayer
+from shardy_py.search.advice.torch_layers import TorchModel
 from shardy_py.search.study import StepCost
 from shardy_py.search.suggest.coarse import CoarseOutcome
 from shardy_py.search.suggest.code import Code, Constraint, Row
@@ -39,8 +39,8 @@ _LAST_SHOWN = 3
 class Plan:
     """Shardings of arguments and results, constraints on values inside, and what they cost.
 
-    name: of its scheme, or of where the search began. kept, removed: the program's own constraints. layers:
-    of a model of PyTorch, by path.
+    name: of its scheme, or of where the search began. kept, removed: the program's own constraints.
+    torch_model: that of PyTorch in the program.
     """
 
     name: str
@@ -50,9 +50,7 @@ class Plan:
     roles: Roles = field(repr=False, compare=False)
     kept: tuple[Constraint, ...] = field(default=(), repr=False)
     removed: tuple[Constraint, ...] = field(default=(), repr=False)
-    layers: Callable[[], Mapping[str, TorchLayer]] = field(
-        default=dict[str, TorchLayer], repr=False, compare=False
-    )
+    torch_model: Callable[[], TorchModel] = field(default=TorchModel, repr=False, compare=False)
 
     @property
     def specs(self) -> Mapping[str, Spec]:
@@ -81,7 +79,7 @@ class Plan:
         if framework == "flax":
             return "\n".join(flax_lines(code))
         if framework == "torch":
-            return "\n".join(torch_lines(code, [*self._inputs()], self.layers()))
+            return "\n".join(torch_lines(code, [*self._inputs()], self.torch_model()))
         if framework != "jax":
             raise ShardyError.unknown("framework", framework, FRAMEWORKS)
         return code.text()

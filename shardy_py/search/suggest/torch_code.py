@@ -17,23 +17,26 @@ Not here: where what a layer returns goes (`advice/torch_layers.py`), code for J
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
-from shardy_py.search.advice.torch_layers import TorchLayer, styled
+from shardy_py.search.advice.torch_layers import TorchLayer, TorchModel, styled
 from shardy_py.search.suggest.code import Code, Row, by_path, spec_text
 from shardy_py.search.suggest.schemes import Spec
 
 _WEIGHT = ".weight"
 _TORCH_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*\.weight")
 _PARAMETER = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
+_WHOLE = "whole"
+"""An axis of one device, along which weights are sharded that are whole."""
 _MOST_LISTED = 8
 """Weights that are listed as not sharded, at most."""
 _IMPORTS = {
     "fully_shard": "from torch.distributed.fsdp import fully_shard",
-    "replicate": "from torch.distributed._composable.replicate_with_fsdp import replicate",
+    "Replicate": "from torch.distributed.tensor import Replicate",
     "implicit_replication": "from torch.distributed.tensor.experimental import implicit_replication",
 }
 _CONTEXT = (
@@ -58,10 +61,28 @@ class TorchInput:
     spec: Spec
 
 
-def torch_lines(code: Code, data: Sequence[TorchInput], layers: Mapping[str, TorchLayer]) -> Iterator[str]:
+@dataclass(frozen=True)
+class _TorchMesh:
+    """The mesh of the code: axes of the batch that are always used together are one.
+
+    axes: with their sizes. replicas: that along which weights are replicated; shards: sharded, of one device
+    if they are not; "" where there is none.
+    """
+
+    axes: Mapping[str, int]
+    replicas: str
+    shards: str
+
+    @property
+    def batch(self) -> tuple[str, ...]:
+        """The axes along which inputs are divided."""
+        return tuple(each for each in (self.replicas, self.shards) if self.axes.get(each, 1) > 1)
+
+
+def torch_lines(code: Code, data: Sequence[TorchInput], model: TorchModel) -> Iterator[str]:
     """Returns calls for PyTorch, and what they cannot say.
 
-    data: the inputs with the batch. layers: of the model, by path.
+    data: the inputs with the batch.
 
     Raises:
         ShardyError: no argument has the name of a weight of a module.
@@ -78,6 +99,7 @@ def torch_lines(code: Code, data: Sequence[TorchInput], layers: Mapping[str, Tor
         )
     )
     calls, said = list[str](), set[tuple[str, str]]()
+    layers = model.layers
     left = [row for row in weights if row.label.removesuffix(_WEIGHT) in layers]
     for axis in (name for name in names if name not in batch):
         held = {row.label.removesuffix(_WEIGHT): row for row in left if _dimension(row, axis) is not None}
@@ -85,30 +107,28 @@ def torch_lines(code: Code, data: Sequence[TorchInput], layers: Mapping[str, Tor
             calls += _parallelized(axis, held, layers, code.mesh.sizes[axis])
             said |= {(row.label, axis) for row in held.values()}
             left = [row for row in left if row.label.removesuffix(_WEIGHT) not in held]
-    function, wrapped = _wrapped(weights, batch, names)
+    mesh = _mesh_of_batch(code.mesh.sizes, weights, batch)
     calls += _CONTEXT if any("use_local_output" in line for line in calls) else ()
-    functions = [function, *(["implicit_replication"] if _CONTEXT[0] in calls else [])]
-    styles = sorted({each for line in calls for each in re.findall(r"\b(\w+Parallel)\(", line)})
-    yield from _head(code, styles, functions, uses_replicate=any("Replicate()" in line for line in calls))
+    wrapped = [*_wrapped(weights, batch, mesh, model.uncalled)]
+    yield from _head(mesh, [*calls, *wrapped])
     yield from calls
-    yield from _unsaid(code.arguments, batch, names, said, data)
+    yield from _unsaid(code.arguments, batch, said, data, model.refused)
     yield from wrapped
-    yield from _inputs(data, batch)
+    yield from _inputs(data, mesh.batch)
     yield from _constrained(code)
 
 
-def _head(
-    code: Code, styles: Sequence[str], functions: Sequence[str], *, uses_replicate: bool
-) -> Iterator[str]:
+def _head(mesh: _TorchMesh, calls: Sequence[str]) -> Iterator[str]:
+    """The imports of what the calls use, and the mesh."""
+    used = {name for line in calls if not line.startswith("#") for name in re.findall(r"\b\w+", line)}
     yield "from torch.distributed.device_mesh import init_device_mesh"
-    yield from (line for name, line in _IMPORTS.items() if name in functions)
-    if uses_replicate:
-        yield "from torch.distributed.tensor import Replicate"
+    yield from (line for name, line in _IMPORTS.items() if name in used)
+    styles = sorted(name for name in used if name.endswith("Parallel"))
     if styles:
         yield f"from torch.distributed.tensor.parallel import {', '.join(styles)}, parallelize_module"
     yield ""
-    sizes, names = tuple(axis.size for axis in code.mesh.axes), tuple(axis.name for axis in code.mesh.axes)
     yield "device = next(model.parameters()).device.type"
+    sizes, names = tuple(mesh.axes.values()), tuple(mesh.axes)
     yield f"mesh = init_device_mesh(device, {sizes}, mesh_dim_names={names})"
 
 
@@ -137,54 +157,62 @@ def _parallelized(
     yield f'parallelize_module(model, mesh["{axis}"], styles_along_{_identifier(axis)})'
 
 
-def _wrapped(weights: Sequence[Row], batch: Sequence[str], names: Sequence[str]) -> tuple[str, list[str]]:
-    """The function that reduces gradients along the axes of the batch, and its call."""
-    if not batch:
-        return "", []
-    own = [row for row in weights if any(axis in batch for axes in row.spec or () for axis in axes)]
-    along = sorted({a for row in own for axes in row.spec or () for a in axes if a in batch}, key=names.index)
-    every = sorted(batch, key=names.index)
-    meshes = ", ".join(f'"{axis}"' for axis in every)
-    flat = "._flatten()" if len(every) > 1 else ""
-    if not along:
-        return "replicate", [
-            f"# weights are replicated along {', '.join(every)}, and their gradients averaged",
-            f"replicate(model, mesh=mesh[{meshes}]{flat})",
-        ]
-    lines = [f"# {len(own)} weights are gathered along {', '.join(along)} where they are used"]
-    if len(own) < len(weights):
-        lines.append(
-            f"# so are {len(weights) - len(own)} that the plan replicates, so that gradients are averaged"
-        )
-    if len(every) == 2 and along == every[1:]:
-        flat = ""  # a mesh of two axes is that of HSDP
-        lines.append(f"# and replicated along {every[0]}")
-    elif len(along) < len(every):
-        lines.append(f"# fully_shard shards them along {', '.join(every)}, the axes of the batch")
-    given = f"mesh[{meshes}]"
-    if flat:
-        lines.append(f"mesh_of_batch = {given}{flat}")
-        given = "mesh_of_batch"
-    for container, indices in blocks_of(row.label.removesuffix(_WEIGHT) for row in weights).items():
+def _mesh_of_batch(sizes: Mapping[str, int], weights: Sequence[Row], batch: Collection[str]) -> _TorchMesh:
+    held = {axis for row in weights for axes in row.spec or () for axis in axes}
+    along = [[axis for axis in sizes if axis in batch and (axis in held) is each] for each in (False, True)]
+    taken = sizes.keys() - {*batch}
+    replicas, shards = (_free("_".join(group), taken) if group else "" for group in along)
+    shards = shards or (_free(_WHOLE, {*taken, replicas}) if replicas else "")
+    of_batch = zip((replicas, shards), along, strict=True)
+    ours = {name: prod(sizes[axis] for axis in group) for name, group in of_batch if name}
+    axes = dict[str, int]()
+    for axis, size in sizes.items():
+        axes |= ours if axis in batch else {axis: size}
+    return _TorchMesh(axes, replicas, shards)
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """A name that no other axis has."""
+    return name if name not in taken else _free(f"{name}_", taken)
+
+
+def _wrapped(
+    weights: Sequence[Row], batch: Collection[str], mesh: _TorchMesh, uncalled: Collection[str]
+) -> Iterator[str]:
+    """The calls by which weights are gathered, and gradients averaged, along the axes of the batch."""
+    if not mesh.batch:
+        return
+    if mesh.shards in mesh.batch:
+        own = [row for row in weights if any(axis in batch for axes in row.spec or () for axis in axes)]
+        yield f"# {len(own)} weights are gathered along {mesh.shards} where they are used"
+        if len(own) < len(weights):
+            more = len(weights) - len(own)
+            yield f"# so are {more} that the plan replicates, so that gradients are averaged"
+    if mesh.replicas:
+        yield f"# weights are replicated along {mesh.replicas}, and their gradients averaged"
+    names = ", ".join(f'"{axis}"' for axis in (mesh.replicas, mesh.shards) if axis)
+    paths = [row.label.removesuffix(_WEIGHT) for row in weights]
+    for pattern, indices in blocks_of(paths, uncalled).items():
         is_range = indices == (*range(len(indices)),)
-        prefix = f"{container}." if container else ""
-        lines += [
-            f"for index in {f'range({len(indices)})' if is_range else indices}:",
-            f'    fully_shard(model.get_submodule(f"{prefix}{{index}}"), mesh={given})',
-        ]
-    return "fully_shard", [*lines, f"fully_shard(model, mesh={given})"]
+        yield f"for index in {f'range({len(indices)})' if is_range else indices}:"
+        path = pattern.replace("*", "{index}")
+        yield f'    fully_shard(model.get_submodule(f"{path}"), mesh=mesh[{names}])'
+    yield f"fully_shard(model, mesh=mesh[{names}])"
 
 
-def blocks_of(paths: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Returns the indices of blocks by the path of their container.
+def blocks_of(paths: Iterable[str], uncalled: Collection[str] = ()) -> dict[str, tuple[int, ...]]:
+    """Returns the blocks of a model: their indices by pattern.
 
-    paths: of the modules of weights. A block is the outermost module with an index that has modules by name,
-    beside at least one other. Neither a layer nor a list of blocks, which has no forward pass, is a block.
+    paths: of the modules of weights. uncalled: modules whose forward pass is never called. A block is the
+    outermost module with an index that has modules by name, beside at least one other. Neither a layer nor a
+    list of blocks, which has no forward pass, is a block; of one that is not called, what is called in it is.
 
     >>> blocks_of(["embed", "layers.0.up", "layers.0.down", "layers.1.up", "head.0", "head.2"])
-    {'layers': (0, 1)}
+    {'layers.*': (0, 1)}
     >>> blocks_of(["layers.0.0.up", "layers.0.1.up", "layers.1.0.up", "layers.1.1.up"])
-    {'layers.0': (0, 1), 'layers.1': (0, 1)}
+    {'layers.0.*': (0, 1), 'layers.1.*': (0, 1)}
+    >>> blocks_of(["layers.0.mlp.up", "layers.1.mlp.up"], {"layers.0", "layers.1"})
+    {'layers.*.mlp': (0, 1)}
     """
     inside: dict[tuple[str, ...], set[str]] = {}
     parts = [tuple(path.split(".")) for path in paths]
@@ -195,18 +223,22 @@ def blocks_of(paths: Iterable[str]) -> dict[str, tuple[int, ...]]:
     named = {path for path, names in inside.items() if not any(map(str.isdecimal, names))}
     found: dict[str, set[int]] = {}
     for path in parts:
-        prefixes = (path[:end] for end in range(1, len(path)))
-        if block := next((each for each in prefixes if each in named), None):
-            found.setdefault(".".join(block[:-1]), set()).add(int(block[-1]))
-    return {container: (*sorted(own),) for container, own in found.items() if len(own) > 1}
+        prefixes = [path[:end] for end in range(1, len(path) + 1)]
+        block = next((each for each in prefixes[:-1] if each in named), None)
+        around = prefixes[len(block) - 1 :] if block else []
+        called = next((each for each in around if ".".join(each) not in uncalled), None)
+        if block and called:
+            pattern = ".".join((*block[:-1], "*", *called[len(block) :]))
+            found.setdefault(pattern, set()).add(int(block[-1]))
+    return {pattern: (*sorted(own),) for pattern, own in found.items() if len(own) > 1}
 
 
 def _unsaid(
     rows: Sequence[Row],
     batch: Sequence[str],
-    names: Sequence[str],
     said: set[tuple[str, str]],
     data: Sequence[TorchInput],
+    refused: Mapping[str, str],
 ) -> Iterator[str]:
     """Parameters that stay whole along an axis, as no style shards them so."""
     inputs = {each.name for each in data}
@@ -221,7 +253,9 @@ def _unsaid(
             if (row.label, a) not in said and (row.label.rpartition(".")[0], a) not in modules
         ]
         if own and not is_state:
-            found[row.path] = f"#   {row.path}: {spec_text(row.spec)} of {row.type}"
+            kind = refused.get(row.label.removesuffix(_WEIGHT), "")
+            of_kind = f", of {kind.rpartition('.')[2]}, which is no nn.Linear" if kind else ""
+            found[row.path] = f"#   {row.path}: {spec_text(row.spec)} of {row.type}{of_kind}"
     if found:
         yield "# not sharded, as no style of parallelize_module shards them so:"
         yield from [*found.values()][:_MOST_LISTED]

@@ -10,7 +10,7 @@ import pytest
 
 from shardy_py import Program, ShardyError
 from shardy_py.cli.suggest import main
-from shardy_py.search.advice.torch_layers import TorchLayer, styled
+from shardy_py.search.advice.torch_layers import TorchLayer, TorchModel, styled
 from shardy_py.search.suggest import Code, Row
 from shardy_py.search.suggest.frameworks import flax_lines
 from shardy_py.search.suggest.torch_code import TorchInput, blocks_of, torch_lines
@@ -63,7 +63,7 @@ MESH = Mesh.of(data=2, model=4)
 
 def code_of(data: tuple[str, ...], *rows: Row) -> str:
     given = [TorchInput("x", 0, (data, ()))]
-    return "\n".join(torch_lines(Code(MESH, (*TORCH, *rows), ()), given, LAYERS))
+    return "\n".join(torch_lines(Code(MESH, (*TORCH, *rows), ()), given, TorchModel(LAYERS)))
 
 
 def test_calls_of_torch() -> None:
@@ -83,18 +83,22 @@ fully_shard(model, mesh=mesh["data"])"""
 @pytest.mark.parametrize(
     ("paths", "blocks"),
     [
-        (["h.0.up", "h.2.up", "h.1"], {"h": (0, 2)}),
+        (["h.0.up", "h.2.up", "h.1"], {"h.*": (0, 2)}),
         (["0", "2", "head.0", "head.1"], {}),
         (["only.0.up"], {}),
-        (["0.up", "1.up"], {"": (0, 1)}),
-        (["h.0.experts.0.up", "h.0.experts.1.up", "h.1.norm"], {"h": (0, 1)}),
-        (["h.0.0.up", "h.0.1.up", "h.1.0.up", "h.1.1.up"], {"h.0": (0, 1), "h.1": (0, 1)}),
+        (["0.up", "1.up"], {"*": (0, 1)}),
+        (["h.0.experts.0.up", "h.0.experts.1.up", "h.1.norm"], {"h.*": (0, 1)}),
+        (
+            ["h.0.mlp.up", "h.1.mlp.up", "uncalled.0.mlp.up", "uncalled.1.mlp.up"],
+            {"h.*": (0, 1), "uncalled.*.mlp": (0, 1)},
+        ),
+        (["h.0.0.up", "h.0.1.up", "h.1.0.up", "h.1.1.up"], {"h.0.*": (0, 1), "h.1.*": (0, 1)}),
     ],
 )
 def test_blocks_are_outermost_modules_that_repeat(
     paths: list[str], blocks: dict[str, tuple[int, ...]]
 ) -> None:
-    assert blocks_of(paths) == blocks
+    assert blocks_of(paths, {"uncalled.0", "uncalled.1"}) == blocks
 
 
 def test_calls_of_torch_say_what_they_do_not_shard() -> None:
@@ -102,6 +106,30 @@ def test_calls_of_torch_say_what_they_do_not_shard() -> None:
     assert "#   convolution.weight: P('data') of 8x8xf32" in text
     assert "fully_shard" not in text
     assert "part_of_batch" not in text
+
+
+def test_axes_of_the_batch_are_those_of_hsdp() -> None:
+    """Weights are replicated along the axes that none of them has, and sharded along the others."""
+    rows = tuple(row(f"{name}.weight", ("fsdp", "cp"), ()) for name in ("up", "down"))
+    given = [TorchInput("x", 0, (("dp", "fsdp", "cp"), ()))]
+    axes = {"dp": 2, "tp": 4, "fsdp": 2, "cp": 2}
+    code = Code(Mesh.of(**axes), rows, ())
+    text = "\n".join(torch_lines(code, given, TorchModel()))
+    assert "init_device_mesh(device, (2, 4, 4), mesh_dim_names=('dp', 'fsdp_cp', 'tp'))" in text
+    assert 'fully_shard(model, mesh=mesh["dp", "fsdp_cp"])' in text
+    whole = replace(code, arguments=(row("up.weight", (), ()),))
+    text = "\n".join(torch_lines(whole, given, TorchModel()))
+    assert "(8, 1, 4), mesh_dim_names=('dp_fsdp_cp', 'whole', 'tp')" in text
+    assert 'fully_shard(model, mesh=mesh["dp_fsdp_cp", "whole"])' in text
+
+
+def test_layers_of_other_classes_have_no_style() -> None:
+    refused = {"layers.0.up": "model.Affine", "layers.1.up": "model.Affine"}
+    layers = {path: layer for path, layer in LAYERS.items() if path not in refused}
+    given = [TorchInput("x", 0, (("data",), ()))]
+    text = "\n".join(torch_lines(Code(MESH, TORCH, ()), given, TorchModel(layers, refused)))
+    assert "layers.{i}.up'" not in text
+    assert "#   layers.*.up.weight: P('model', 'data') of 8x8xf32, of Affine, which is no nn.Linear" in text
 
 
 @pytest.mark.parametrize(

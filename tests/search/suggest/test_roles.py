@@ -48,7 +48,7 @@ STEP = """
 sdy.mesh @mesh = <["data"=2, "model"=2]>
 func.func @main(%up: tensor<16x64xf32> loc("{0}"), %down: tensor<64x16xf32> loc("{1}"),
                 %x: tensor<8x16xf32> loc("x"), %dy: tensor<8x16xf32> loc("dy"))
-    -> (tensor<8x16xf32>, tensor<16x64xf32>, tensor<64x16xf32>) {{
+    -> (tensor<8x16xf32>, tensor<16x64x{2}>, tensor<64x16x{2}>) {{
   %h = stablehlo.dot_general %x, %up, contracting_dims = [1] x [0]
     : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
   %y = stablehlo.dot_general %h, %down, contracting_dims = [1] x [0]
@@ -56,22 +56,57 @@ func.func @main(%up: tensor<16x64xf32> loc("{0}"), %down: tensor<64x16xf32> loc(
   %dh = stablehlo.dot_general %dy, %down, contracting_dims = [1] x [1]
     : (tensor<8x16xf32>, tensor<64x16xf32>) -> tensor<8x64xf32>
   %dup = stablehlo.dot_general %x, %dh, contracting_dims = [0] x [0]
-    : (tensor<8x16xf32>, tensor<8x64xf32>) -> tensor<16x64xf32>
+    : (tensor<8x16xf32>, tensor<8x64xf32>) -> tensor<16x64x{2}>
   %ddown = stablehlo.dot_general %h, %dy, contracting_dims = [0] x [0]
-    : (tensor<8x64xf32>, tensor<8x16xf32>) -> tensor<64x16xf32>
-  return %y, %dup, %ddown : tensor<8x16xf32>, tensor<16x64xf32>, tensor<64x16xf32>
+    : (tensor<8x64xf32>, tensor<8x16xf32>) -> tensor<64x16x{2}>
+  return %y, %dup, %ddown : tensor<8x16xf32>, tensor<16x64x{2}>, tensor<64x16x{2}>
 }}
 """
 
 
 def test_no_dimension_of_a_parameter_of_torch_is_the_batch() -> None:
-    """The hidden one is in more results of products of the step: it is the batch without the names."""
-    unnamed, named = (
-        kinds(variables_of(Program.parse(STEP.format(*names))).roles)
-        for names in (("a", "b"), ("net.up.weight", "net.down.weight"))
+    """The hidden one is in more results of products of the step: names tell, or what is returned."""
+    names = ("net.up.weight", "net.down.weight")
+    unknown, returned, named = (
+        kinds(variables_of(Program.parse(STEP.format(*given))).roles)
+        for given in (("a", "b", "bf16"), ("a", "b", "f32"), (*names, "bf16"))
     )
-    assert unnamed[0][1] == "batch"
-    assert [own[0] for own in named] == ["features", "inner", "batch", "batch"]
+    assert unknown[0][1] == "batch"
+    assert [[own[0] for own in each] for each in (returned, named)] == [
+        ["features", "inner", "batch", "batch"]
+    ] * 2
+
+
+def trained(x: Any, labels: Any, up: Any, down: Any) -> Any:
+    """A step of gradient descent on two layers."""
+    h = ops.tanh(x @ up)
+    dy = h @ down - labels
+    dh = dy @ ops.transpose(down, (1, 0))
+    return up - ops.transpose(x, (1, 0)) @ dh, down - ops.transpose(h, (1, 0)) @ dy
+
+
+def test_the_batch_of_a_step_is_no_dimension_of_what_it_returns() -> None:
+    """The hidden dimension is in four of five products, the batch in three."""
+    shapes = (8, 16), (8, 12), (16, 64), (64, 12)
+    assert kinds(roles_of(trained, *shapes))[:2] == [("batch", "features"), ("batch", "other")]
+    behind = kinds(roles_of(lambda up, down, x, y: trained(x, y, up, down), *shapes[2:], *shapes[:2]))
+    assert [own[0] for own in behind[2:]] == ["batch", "batch"]
+
+
+def test_states_of_a_recurrence_have_the_batch() -> None:
+    def recurrent(x: Any, state: Any, w: Any, u: Any) -> Any:
+        return ops.tanh(x @ w + state @ u)
+
+    roles = roles_of(recurrent, (8, 16), (8, 32), (16, 32), (32, 32))
+    assert [own[0] for own in kinds(roles)[:2]] == ["batch", "batch"]
+
+
+def test_caches_have_the_batch() -> None:
+    def decoded(x: Any, cache: Any, w: Any) -> Any:
+        k = ops.reshape(x @ w, (8, 1, 32))
+        return ops.concatenate([cache, k], 1)[:, 1:]
+
+    assert kinds(roles_of(decoded, (8, 16), (8, 24, 32), (16, 32)))[1][0] == "batch"
 
 
 HEADS = """
