@@ -32,9 +32,11 @@ from shardy_py.mlir.dialects.stablehlo import (
 )
 from shardy_py.ops import TABLE, Control, Family, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
+from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.expanded import add_cumulative, add_ragged, cumulative_dimension
 from shardy_py.xla.buffers.gpu.facet import KERNELS, KernelRow
+from shardy_py.xla.buffers.gpu.moved import outwards, transposed_around
 from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -75,6 +77,8 @@ class GpuGraph:
     """By op and operand the form in which it reads it, where that is not the operand's own: a bitcast."""
     returned_forms: set[int] = field(default_factory=set[int])
     """Values that are returned in another form only."""
+    orders: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
+    """The permutations of transposes that the program does not have."""
 
     @staticmethod
     def of(body: DeviceBody, around: Mapping[int, TensorType | None]) -> GpuGraph:
@@ -106,6 +110,13 @@ class GpuGraph:
         record = None if node is None or node.step is None else node.step.record
         return kind == CONVERT or (record is not None and row.elementwise(record))
 
+    def order_of(self, number: int) -> tuple[int, ...]:
+        """The permutation of a transpose; () if it is not known."""
+        step = self.step(number)
+        return (
+            self.orders.get(number, ()) if step is None else integers(step.record.attributes, "permutation")
+        )
+
     def elements(self, number: int) -> int:
         """The number of elements of a result."""
         return elements_of(self.types[number])
@@ -136,9 +147,12 @@ def elements_of(type_: TensorType | None) -> int:
 
 
 def node_kind(node: DeviceNode) -> str:
-    """The kind of a node of the program: a value with borders of its neighbours is a concatenation."""
+    """The kind of a node of the program: a value with borders of its neighbours is a concatenation.
+
+    So are the operands of products that are one, whose results are slices of it.
+    """
     if node.role is NodeRole.OP and node.step is None:
-        return ConcatenateOp.name
+        return ConcatenateOp.name if len(node.inputs) > 1 else SLICE
     if node.role is NodeRole.SENT and node.transfer is not None:
         return node.transfer.kind
     kinds = {NodeRole.ARGUMENT: ARGUMENT, NodeRole.ELEMENT: ELEMENT, NodeRole.SLICE: SLICE}
@@ -181,6 +195,8 @@ class _Lowering:
         if node.role is NodeRole.ELEMENT:
             return self._element(node, reads)
         kind, form = node_kind(node), COMPILED.of(node.name).form
+        if kind == ConcatenateOp.name and node.step is None and node.type is None:
+            return graph.add(kind, reads, self._together(reads))
         if reads and node.type is not None and self._is_renamed(node, form, reads[0]):
             return reads[0]
         if form is NodeForm.CONVERT and node.type is not None:
@@ -198,6 +214,14 @@ class _Lowering:
         made = graph.add(kind, reads, node.type, node)
         self._note_forms(made, node.inputs)
         return made
+
+    def _together(self, reads: Sequence[int]) -> TensorType | None:
+        """The type of values one after another; None if one is not known."""
+        types = [self.graph.types[each] for each in reads]
+        known = [each for each in types if each is not None]
+        if len(known) < len(types):
+            return None
+        return TensorType((sum(map(elements_of, known)),), known[0].element)
 
     def _is_reshaped(self, number: int) -> bool:
         """True if a node is a value in another form."""
@@ -304,7 +328,9 @@ class _Lowering:
         if made == batch and given[0] == given[1]:
             number = graph.add(MULTIPLY, reads, left)
             return graph.add(REDUCE, (number,), type_)
-        return graph.add(DOT, reads, type_, node)
+        number = graph.add(DOT, reads, type_, node)
+        self._note_forms(number, node.inputs)
+        return number
 
     def _converted(self, source: int, type_: TensorType, node: DeviceNode | None = None) -> int:
         """A value as another type; what it was converted from is converted at once, also to a wider type."""
@@ -328,7 +354,7 @@ class _Lowering:
         if given is not None and given.element != collective.element_type:
             source = self._converted(source, TensorType(given.shape, collective.element_type))
             given = graph.types[source]
-        before, after = _around(transfer)
+        before, after = transposed_around(transfer)
         if before and given is not None:
             source = graph.add(TRANSPOSE, (source,), given)
         made = TensorType(transfer.result_shape, collective.element_type)
@@ -337,29 +363,12 @@ class _Lowering:
             graph.forms[number, source] = collective.held_shape
         if after:
             number = graph.add(TRANSPOSE, (number,), made)
+            graph.orders[number] = outwards(collective.held_shape, made.shape)
         return (
             number
             if node.type is None
             else self._converted(number, TensorType(made.shape, node.type.element))
         )
-
-
-def _around(transfer: Transfer) -> tuple[bool, bool]:
-    """Returns if what is sent is transposed before, and what arrives after: not of dimension 0."""
-    held, made = transfer.collective.held_shape, transfer.result_shape
-    grows = [new > old for old, new in zip(held, made, strict=False)]
-    shrinks = [new < old for old, new in zip(held, made, strict=False)]
-    grown, cut = _is_inner(held, grows), _is_inner(held, shrinks)
-    if transfer.kind == "all_to_all":
-        return cut, grown
-    if transfer.kind == "all_gather":
-        return grown, grown
-    return (cut, cut) if transfer.kind == "reduce_scatter" else (False, False)
-
-
-def _is_inner(shape: Sequence[int], flags: Sequence[bool]) -> bool:
-    """True if there are elements before the first dimension of these."""
-    return True in flags and prod(shape[: flags.index(True)]) > 1
 
 
 def _is_float(type_: TensorType) -> bool:

@@ -8,7 +8,7 @@ xla/service/gpu/triton_tiling_propagation.cc, xla/backends/gpu/transforms/splitk
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable
 from math import ceil, prod
 
 from shardy_py.base.records import dataclass
@@ -16,6 +16,14 @@ from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, SliceOp
 from shardy_py.ops import TensorType
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.gpu.costs import H100, GpuDescription
+from shardy_py.xla.buffers.gpu.fragments import (
+    Fragments,
+    before_transpose,
+    canonical_order,
+    fragments_of,
+    is_matrix,
+    regrouped,
+)
 from shardy_py.xla.buffers.gpu.graph import (
     ARGUMENT,
     BROADCAST,
@@ -35,6 +43,8 @@ _MOST_PARAMETERS = 4
 _TOLERANCE = 1024
 """Bytes by which what a kernel reads may grow."""
 _TILE = 128
+_LEAST_TILED = 64
+"""Elements of a free dimension that are one tile if values are put together along it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,35 +107,6 @@ def with_products(graph: GpuGraph) -> GpuGraph:
     return found.split()
 
 
-_BATCH, _FREE, _CONTRACTED = range(3)
-
-
-def labels_of(numbers: DotDimensions, side: int, rank: int) -> tuple[int, ...]:
-    """For each dimension of an operand of a product whether it is of a batch, free, or contracted."""
-    batch, contracted = numbers.batching[side], numbers.contracting[side]
-    return tuple(_BATCH if d in batch else _CONTRACTED if d in contracted else _FREE for d in range(rank))
-
-
-def is_matrix(
-    labels: Sequence[int], shape: Sequence[int | None], places: Sequence[int] | None = None
-) -> bool:
-    """True if dimensions of each kind lie side by side, in order, so that they are one dimension.
-
-    places: the order that dimensions have in the product.
-
-    >>> is_matrix((0, 1, 0, 2), (4, 8, 2, 16)), is_matrix((0, 0, 1, 2), (4, 8, 2, 16))
-    (False, True)
-    """
-    kept = [d for d, size in enumerate(shape) if size != 1]
-    order = places or range(len(labels))
-    for kind in (_BATCH, _FREE, _CONTRACTED):
-        found = [at for at, d in enumerate(kept) if labels[d] == kind]
-        steps = [order[d] for d in kept if labels[d] == kind]
-        if found and (found[-1] - found[0] + 1 > len(found) or steps != sorted(steps)):
-            return False
-    return True
-
-
 class _Products:
     """Notes for each product what its kernel reads, and with which op it ends.
 
@@ -138,32 +119,49 @@ class _Products:
         self.returned = set(graph.results)
         self.reads: dict[int, tuple[int, ...]] = {}
         self.ends: dict[int, int] = {}
-        self.copied: list[tuple[int, int]] = []
+        self.copied: dict[int, dict[int, Hashable]] = {}
 
     def fuse(self, number: int) -> None:
         """Notes what the kernel of a product reads, and with which op it ends."""
         reads: dict[int, None] = {}
         step = self.graph.step(number)
+        numbers = None if step is None else DotDimensions.of(step.record.attributes)
         for side, operand in enumerate(self.graph.reads[number][:2]):
-            type_ = self.graph.types[operand]
+            shape = self._shape_read(number, operand)
             given = None if step is None else step.record.operands[side]
-            labels: tuple[int, ...] = ()
-            if step is not None and given is not None and type_ is not None and type_.rank == given.rank:
-                labels = labels_of(DotDimensions.of(step.record.attributes), side, given.rank)
-                if not is_matrix(labels, type_.shape):
-                    self.copied.append((number, operand))
-                    reads[operand] = None
-                    continue
-            reads |= dict.fromkeys(self._read(operand, labels))
+            fragments: Fragments | None = None
+            if numbers is not None and given is not None and shape is not None and len(shape) == given.rank:
+                fragments = fragments_of(numbers, side, shape)
+                if not is_matrix(fragments):
+                    before = self._before(operand, self._regrouped(operand, fragments))
+                    if before is None or not is_matrix(before):
+                        order = canonical_order(numbers, side, given.rank)
+                        self.copied.setdefault(number, {})[operand] = shape, order
+                        reads[operand] = None
+                        continue
+                fragments = self._regrouped(operand, fragments)
+            reads |= dict.fromkeys(self._read(number, operand, fragments))
         self.reads[number] = tuple(reads)
         end, others = self._end(number)
         self.ends[end] = number
         self.reads[number] = (*self.reads[number], *others)
 
-    def _read(self, operand: int, labels: tuple[int, ...]) -> list[int]:
-        """The values that a kernel reads for an operand of its product, whose dimensions have labels."""
+    def _shape_read(self, number: int, operand: int) -> tuple[int | None, ...] | None:
+        """The shape in which an op reads an operand; None if not known."""
+        form, type_ = self.graph.forms.get((number, operand)), self.graph.types[operand]
+        if form is not None:
+            return form if isinstance(form, tuple) else None
+        return None if type_ is None else type_.shape
+
+    def _regrouped(self, number: int, fragments: Fragments | None) -> Fragments | None:
+        """The fragments of a value in its own form."""
+        type_ = self.graph.types[number]
+        return None if fragments is None or type_ is None else regrouped(fragments, type_.shape)
+
+    def _read(self, product: int, operand: int, fragments: Fragments | None) -> list[int]:
+        """The values that a kernel reads for an operand of its product. fragments: those of the operand."""
         queue, inputs, again = [operand], {operand: None}, 0
-        known = {operand: labels}
+        known = {operand: fragments}
         done = set[int]()
         while len(queue) > again:
             number = queue.pop(0)
@@ -173,33 +171,51 @@ class _Products:
                 again += 1
                 continue
             again = 0
-            if number in done or not reads or not self._is_absorbed(number):
+            if number in done or not reads:
                 continue
-            before = self._before(number, known.get(number, ()))
-            if before is None:
+            if number == operand and self._is_tiled(product, operand):
+                inputs.pop(number)
+                inputs |= dict.fromkeys(reads)
+                continue
+            if not self._is_absorbed(number):
+                continue
+            before = self._before(number, known.get(number))
+            if before is None and not self._keeps_matrices(number):
                 continue
             done.add(number)
             inputs.pop(number, None)
             for each in reads:
                 inputs[each] = None
-                known[each] = before
+                known[each] = self._regrouped(each, before)
                 queue.append(each)
         return [*inputs]
 
-    def _before(self, number: int, labels: tuple[int, ...]) -> tuple[int, ...] | None:
-        """The labels of the dimensions of what an op reads, () if not known; None if they are no matrix."""
+    def _is_tiled(self, product: int, operand: int) -> bool:
+        """True for operands of products that are one, if tiles are of one of them only."""
+        graph = self.graph
+        if graph.kinds[operand] != ConcatenateOp.name or graph.nodes[operand] is not None:
+            return False
+        sizes = self._sizes(product)
+        if sizes is None:
+            return False
+        row = sizes.batch * sizes.contracted
+        return all(graph.elements(each) % (row * _LEAST_TILED) == 0 for each in graph.reads[operand])
+
+    def _keeps_matrices(self, number: int) -> bool:
+        """True if what an op reads is a matrix as its result is one, whichever the fragments are."""
+        type_ = self.graph.types[number]
+        return self.graph.kinds[number] != TRANSPOSE or type_ is None or type_.rank < 3
+
+    def _before(self, number: int, fragments: Fragments | None) -> Fragments | None:
+        """The fragments of what an op reads, by its own; None if they are not known, or no matrix."""
         graph, type_ = self.graph, self.graph.types[number]
-        if graph.kinds[number] != TRANSPOSE:
-            return labels if graph.is_elementwise(number) else ()
-        step = graph.step(number)
-        order = () if step is None else tuple(step.record.attributes.get("permutation") or ())
-        if type_ is None or len(order) != type_.rank or len(labels) != type_.rank:
-            return () if type_ is None or type_.rank < 3 else None
-        found, places = [0] * len(order), [0] * len(order)
-        shape: list[int | None] = [1] * len(order)
-        for made, given in enumerate(order):
-            found[given], places[given], shape[given] = labels[made], made, type_.shape[made]
-        return tuple(found) if is_matrix(found, shape, places) else None
+        if fragments is None or type_ is None or len(fragments) != type_.rank:
+            return None
+        if graph.kinds[number] == TRANSPOSE:
+            order = graph.order_of(number)
+            found = before_transpose(fragments, order) if len(order) == type_.rank else None
+            return found if found is not None and is_matrix(found) else None
+        return fragments if graph.is_elementwise(number) else None
 
     def _is_absorbed(self, number: int) -> bool:
         """True if a kernel computes a value of which its product is made."""
@@ -283,12 +299,11 @@ class _Products:
     def _product(self, made: GpuGraph, product: int, end: int, values: dict[int, int]) -> int:
         graph = self.graph
         reads = [values[each] for each in self.reads[product]]
-        for each in [each for at, each in self.copied if at == product]:
-            copy = made.known.get(("copy", values[each]))
+        for each, order in self.copied.get(product, {}).items():
+            key = "copy", values[each], order
+            copy = made.known.get(key)
             if copy is None:
-                copy = made.known["copy", values[each]] = made.add(
-                    TRANSPOSE, (values[each],), graph.types[each]
-                )
+                copy = made.known[key] = made.add(TRANSPOSE, (values[each],), graph.types[each])
             reads = [copy if value == values[each] else value for value in reads]
         node, type_ = graph.nodes[product], graph.types[end]
         parts = self._parts(product)
@@ -339,19 +354,31 @@ class _Products:
             if made.rank != 2 or not (rows and columns and depth):
                 return None
             return ProductSizes(1, rows, columns, depth, bits(left), bits(right), bits(made))
-        numbers = DotDimensions.of(step.record.attributes)
-        batches = len(numbers.batching[0])
-        given = step.record.operands[0]
-        free = (0 if given is None else given.rank) - batches - len(numbers.contracting[0])
-        shape = [size or 0 for size in made.shape]
-        batch, rows, columns = (
-            prod(part) for part in (shape[:batches], shape[batches : batches + free], shape[batches + free :])
-        )
-        if not (batch and rows and columns) or "i32" in (left.element, right.element):
+        found = self._dimensions(product, DotDimensions.of(step.record.attributes))
+        if found is None or "i32" in (left.element, right.element):
             return None
-        depth = elements_of(left) // (batch * rows)
         left_bits, right_bits = (self._bits(each) for each in graph.reads[product][:2])
-        return ProductSizes(batch, rows, columns, depth, left_bits, right_bits, bits(made)) if depth else None
+        return ProductSizes(*found, left_bits, right_bits, bits(made))
+
+    def _dimensions(self, product: int, numbers: DotDimensions) -> tuple[int, int, int, int] | None:
+        """The batches, rows, columns, and what is contracted of a product, by an operand of the form it has.
+
+        None if neither has it, or there are no elements.
+        """
+        graph = self.graph
+        step, made = graph.step(product), graph.elements(product)
+        for side, operand in enumerate(graph.reads[product][:2]):
+            shape = self._shape_read(product, operand)
+            given = None if step is None else step.record.operands[side]
+            if shape is None or given is None or len(shape) != given.rank or 0 in shape or not made:
+                continue
+            batch, depth = (
+                prod(shape[d] or 0 for d in of[side]) for of in (numbers.batching, numbers.contracting)
+            )
+            free = prod(size or 0 for size in shape) // (batch * depth)
+            other = made // (batch * free)
+            return (batch, free, other, depth) if side == 0 else (batch, other, free, depth)
+        return None
 
     def _bits(self, number: int) -> int:
         """The bits of an element of an operand before it is converted."""
