@@ -23,6 +23,7 @@ from shardy_py.xla.buffers.gpu.fragments import (
     fragments_of,
     is_matrix,
     regrouped,
+    reordered,
 )
 from shardy_py.xla.buffers.gpu.graph import (
     ARGUMENT,
@@ -107,6 +108,9 @@ def with_products(graph: GpuGraph) -> GpuGraph:
     return found.split()
 
 
+Shape = tuple[int | None, ...]
+
+
 class _Products:
     """Notes for each product what its kernel reads, and with which op it ends.
 
@@ -120,6 +124,7 @@ class _Products:
         self.reads: dict[int, tuple[int, ...]] = {}
         self.ends: dict[int, int] = {}
         self.copied: dict[int, dict[int, Hashable]] = {}
+        self.orders: dict[Hashable, list[tuple[int, ...]]] = {}
 
     def fuse(self, number: int) -> None:
         """Notes what the kernel of a product reads, and with which op it ends."""
@@ -135,7 +140,9 @@ class _Products:
                 if not is_matrix(fragments):
                     before = self._before(operand, self._regrouped(operand, fragments))
                     if before is None or not is_matrix(before):
-                        order = canonical_order(numbers, side, given.rank)
+                        order = self._order(
+                            number, operand, fragments, canonical_order(numbers, side, given.rank)
+                        )
                         self.copied.setdefault(number, {})[operand] = shape, order
                         reads[operand] = None
                         continue
@@ -146,7 +153,25 @@ class _Products:
         self.ends[end] = number
         self.reads[number] = (*self.reads[number], *others)
 
-    def _shape_read(self, number: int, operand: int) -> tuple[int | None, ...] | None:
+    def _order(
+        self, product: int, operand: int, fragments: Fragments, wanted: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        """The order in which an operand is copied for a product, which wants it in another one.
+
+        What an op computes is in memory as its first product wants it, if others can read that; what is in
+        another form is copied for each order. Source: openxla/xla, xla/service/layout_assignment.cc.
+        """
+        graph, form = self.graph, self._shape_read(product, operand)
+        known = self.orders.setdefault((operand, form), [])
+        is_moved = (product, operand) in graph.forms or graph.kinds[operand] == TRANSPOSE
+        if graph.row(operand).is_fused and not is_moved:
+            for order in known:
+                if is_matrix(reordered(fragments, order)):
+                    return order
+        known.append(wanted)
+        return wanted
+
+    def _shape_read(self, number: int, operand: int) -> Shape | None:
         """The shape in which an op reads an operand; None if not known."""
         form, type_ = self.graph.forms.get((number, operand)), self.graph.types[operand]
         if form is not None:
@@ -175,7 +200,7 @@ class _Products:
                 continue
             if number == operand and self._is_tiled(product, operand):
                 inputs.pop(number)
-                inputs |= dict.fromkeys(reads)
+                inputs |= dict.fromkeys(map(self._moved, reads))
                 continue
             if not self._is_absorbed(number):
                 continue
@@ -189,6 +214,10 @@ class _Products:
                 known[each] = self._regrouped(each, before)
                 queue.append(each)
         return [*inputs]
+
+    def _moved(self, number: int) -> int:
+        """The value that one is with its dimensions in another order, as a collective left it."""
+        return self.graph.reads[number][0] if number in self.graph.orders else number
 
     def _is_tiled(self, product: int, operand: int) -> bool:
         """True for operands of products that are one, if tiles are of one of them only."""
@@ -224,7 +253,7 @@ class _Products:
         if (
             not graph.row(number).is_absorbed
             or type_ is None
-            or any(graph.kinds[user] == ConcatenateOp.name for user in self.users[number])
+            or (number not in graph.orders and self._is_put_together(number))
         ):
             return False
         reads = graph.reads[number]
@@ -237,6 +266,9 @@ class _Products:
             return False
         plain = all(graph.kinds[each] in (ARGUMENT, OUTER, CONSTANT) for each in reads)
         return plain and (kind == SliceOp.name or all(len(self.users[each]) == 1 for each in reads))
+
+    def _is_put_together(self, number: int) -> bool:
+        return any(self.graph.kinds[user] == ConcatenateOp.name for user in self.users[number])
 
     def _is_plain_broadcast(self, number: int) -> bool:
         reads = self.graph.reads[number]
