@@ -24,7 +24,7 @@ BATCH, FREE, CONTRACTED = range(3)
 
 
 class Fragment(NamedTuple):
-    """A part of a dimension. size: its elements. kind: of what it is. place: among the product's dimensions."""
+    """A part of a dimension. size: its elements. kind: of what it is. place: among the dimensions read."""
 
     size: int
     kind: int

@@ -34,12 +34,17 @@ from shardy_py.ops import TABLE, Control, Family, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.facet import STORED
-from shardy_py.xla.buffers.gpu.expanded import add_cumulative, add_ragged, cumulative_dimension
+from shardy_py.xla.buffers.gpu.expanded import (
+    add_cumulative,
+    add_ragged,
+    cumulative_dimension,
+)
 from shardy_py.xla.buffers.gpu.facet import KERNELS, KernelRow
 from shardy_py.xla.buffers.gpu.moved import outwards, transposed_around
 from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.merging import is_vector_product
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 from shardy_py.xla.targets.parts import shape_of
 
@@ -314,7 +319,7 @@ class _Lowering:
         return number
 
     def _product(self, node: DeviceNode, type_: TensorType, reads: Sequence[int]) -> int:
-        """A product; what contracts nothing is a multiplication, of vectors a multiplication and a sum."""
+        """A product; what contracts nothing is a multiplication, with a vector a multiplication and a sum."""
         graph, step = self.graph, node.step
         left = graph.types[reads[0]]
         numbers = None if step is None else DotDimensions.of(step.record.attributes)
@@ -325,8 +330,8 @@ class _Lowering:
         given = [graph.elements(each) for each in reads[:2]]
         if given[0] * given[1] == made * batch:
             return graph.add(MULTIPLY, reads, type_)
-        if made == batch and given[0] == given[1]:
-            number = graph.add(MULTIPLY, reads, left)
+        if is_vector_product(batch, made, given[0], given[1]):
+            number = graph.add(MULTIPLY, reads, graph.types[max(reads[:2], key=graph.elements)])
             return graph.add(REDUCE, (number,), type_)
         number = graph.add(DOT, reads, type_, node)
         self._note_forms(number, node.inputs)
