@@ -22,6 +22,7 @@ from shardy_py.xla.buffers.gpu.graph import ARGUMENT, DOT, ELEMENT, OUTER, GpuGr
 from shardy_py.xla.buffers.gpu.joined import is_taken_apart, joined, summed, written_apart
 from shardy_py.xla.buffers.gpu.kernels import Kernel, KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
+from shardy_py.xla.buffers.gpu.lowering import lowered
 from shardy_py.xla.buffers.gpu.order import in_least_memory
 from shardy_py.xla.buffers.gpu.products import with_products
 from shardy_py.xla.buffers.schedule import Event
@@ -52,7 +53,7 @@ class GpuComputation:
     times: dict[int, float] = field(default_factory=dict[int, float], init=False)
 
     def __post_init__(self) -> None:
-        self.graph = with_products(GpuGraph.of(self.body, self.around))
+        self.graph = with_products(lowered(self.body, self.around))
 
     def events(self) -> list[Event]:
         """The kernels and other ops, in program order."""
@@ -261,4 +262,5 @@ def _pruned(graph: GpuGraph, needed: Sequence[bool]) -> GpuGraph:
         graph.index,
         forms=graph.forms,
         returned_forms=graph.returned_forms,
+        turned=graph.turned,
     )

@@ -1,4 +1,4 @@
-"""Transposes around collectives: XLA:GPU sends dimension 0, so that others are moved there and back.
+"""Orders of dimensions in memory: XLA:GPU sends dimension 0, so that others are moved there and back.
 
 >>> outwards((8, 16, 32), (8, 16, 64))
 (1, 2, 0)
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.targets.model import Transfer
 
 
@@ -33,6 +34,15 @@ def outwards(held: Sequence[int], made: Sequence[int | None]) -> tuple[int, ...]
         return ()
     (moved,) = changed
     return tuple(0 if d == moved else d + (d < moved) for d in range(len(made)))
+
+
+def is_turned(numbers: DotDimensions, side: int) -> bool:
+    """True if the result of a product with a vector is not in the order of the other operand's dimensions.
+
+    side: that of the other operand. A product has dimensions of batches first.
+    """
+    batch, contracted = numbers.batching[side], numbers.contracting[side]
+    return list(batch) != [d for d in range(max(batch, default=-1) + 1) if d not in contracted]
 
 
 def _grown(old: Sequence[int], new: Sequence[int]) -> list[bool]:
