@@ -35,7 +35,7 @@ class Assignment:
     that an event runs, one after the other. until: the number of the event up to which what a collective
     receives is needed, at least. together: for what is received by one op with others, that op.
     receives_apart: whether what is received is never in the memory of results, as on TPUs: a result that is
-    received is copied.
+    received is copied. place: the bytes of which the places of buffers are multiples.
     """
 
     events: Sequence[Event]
@@ -48,6 +48,7 @@ class Assignment:
     until: Callable[[PlannedCollective], int] = lambda sent: -1
     together: Callable[[Event], Hashable] = lambda event: None
     receives_apart: bool = False
+    place: int = 1
 
     def temporaries(self) -> tuple[int, tuple[Buffer, ...]]:
         """The bytes of values beyond arguments and results, and what is alive when most is."""
@@ -64,7 +65,7 @@ class Assignment:
                 left.append(each)
             else:
                 inside |= dict.fromkeys((period.name for period in each.periods), slot)
-        return packed(_written_over(left), PLACE if self.receives_apart else 1)
+        return packed(_written_over(left), self.place)
 
     def held(self) -> tuple[list[HeldMemory], list[HeldMemory]]:
         """The memory of results, and of values that are not in it: each of its own so far."""

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Control, TensorType
 from shardy_py.xla.buffers.as_made import MadeResults
-from shardy_py.xla.buffers.assignment import Assignment
+from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.canonical import canonical, is_narrowed_after
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies, with_copies_for_loops
 from shardy_py.xla.buffers.events import events_of, with_joined_sums
@@ -270,6 +270,7 @@ class StoredBlock:
             lambda sent: numbers.get(self.again.get(sent.key, 0), -1),
             lambda event: self.joined.get(id(event.sent)),
             receives_apart=self.setting.on_tpu,
+            place=PLACE if self.setting.on_tpu else 1,
         )
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:

@@ -41,6 +41,7 @@ CONVOLUTION, DOT, MULTIPLY = ConvolutionOp.name, DotGeneralOp.name, MultiplyOp.n
 CONVERT, TRANSPOSE, REDUCE = ConvertOp.name, TransposeOp.name, ReduceOp.name
 SLICE, BROADCAST, CONSTANT = DynamicSliceOp.name, BroadcastInDimOp.name, ConstantOp.name
 _CONSTANTS = (CONSTANT, SdyConstantOp.name)
+Shape = tuple[int | None, ...]
 OUTER, ARGUMENT, ELEMENT = "outer", "argument", "element"
 """Kinds of values of the computation around, of arguments, of the results of an op with several."""
 
@@ -68,12 +69,16 @@ class GpuGraph:
     """Ops that were added, by keys that are equal for equal ones."""
     forms: dict[tuple[int, int], Hashable] = field(default_factory=dict["tuple[int, int]", Hashable])
     """By op and operand the form in which it reads it, where that is not the operand's own: a bitcast."""
+    shapes: dict[tuple[int, int], Shape] = field(default_factory=dict["tuple[int, int]", "Shape"])
+    """By product and operand the shape in which it reads it, where that is not the operand's own."""
     returned_forms: set[int] = field(default_factory=set[int])
     """Values that are returned in another form only."""
     orders: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
     """The permutations of transposes that the program does not have."""
     together: set[int] = field(default_factory=set[int])
     """Concatenations of operands of products that are one."""
+    numbered: set[int] = field(default_factory=set[int])
+    """Sorts of the places of elements among others, which need no operand for these."""
     turned: set[int] = field(default_factory=set[int])
     """Values that are in memory in another order than that of their dimensions."""
 

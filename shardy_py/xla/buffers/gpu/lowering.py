@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from shardy_py.mlir.dialects.stablehlo import ConcatenateOp
+from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, IotaOp, SortOp
 from shardy_py.ops import TABLE, Family, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 from shardy_py.xla.buffers.facet import STORED
@@ -32,6 +32,7 @@ from shardy_py.xla.buffers.gpu.graph import (
     TRANSPOSE,
     WINDOW,
     GpuGraph,
+    Shape,
     elements_of,
     node_kind,
 )
@@ -99,8 +100,11 @@ class _Lowering:
         expanded = None if node.type is None else self._expanded(node, kind, node.type, reads)
         if expanded is not None:
             return expanded
-        made = graph.add(kind, reads, node.type, node)
-        self._note_forms(made, node.inputs)
+        is_numbered = kind == SortOp.name and len(reads) > 1 and graph.kinds[reads[-1]] == IotaOp.name
+        made = graph.add(kind, reads[:-1] if is_numbered else reads, node.type, node)
+        if is_numbered:
+            graph.numbered.add(made)
+        self.graph.forms |= self._forms_read(made, node.inputs)
         return made
 
     def _together(self, reads: Sequence[int]) -> int:
@@ -118,14 +122,16 @@ class _Lowering:
         known = None if node is None else node.type
         return known is not None and type_ is not None and known.shape != type_.shape
 
-    def _note_forms(self, made: int, inputs: Sequence[int]) -> None:
-        """Notes the operands that an op reads in another form."""
+    def _forms_read(self, made: int, inputs: Sequence[int]) -> dict[tuple[int, int], Shape]:
+        """The shapes of operands that an op reads in another form, by the op and these."""
         own = [each for each in inputs if each >= 0]
         plain = {self._value(each) for each in own if not self._is_reshaped(each)}
+        found: dict[tuple[int, int], Shape] = {}
         for each in own:
             value, type_ = self._value(each), self.body.nodes[each].type if each in self.body.nodes else None
             if value not in plain and type_ is not None:
-                self.graph.forms[made, value] = type_.shape
+                found[made, value] = type_.shape
+        return found
 
     def _expanded(self, node: DeviceNode, kind: str, made: TensorType, reads: Sequence[int]) -> int | None:
         """The number of an op that XLA computes by others; None for all else."""
@@ -222,7 +228,7 @@ class _Lowering:
                 graph.turned.add(number)
             return number
         number = graph.add(DOT, reads, type_, node)
-        self._note_forms(number, node.inputs)
+        self.graph.shapes |= self._forms_read(number, node.inputs)
         return number
 
     def _converted(self, source: int, type_: TensorType, node: DeviceNode | None = None) -> int:

@@ -7,12 +7,12 @@ Not here: donation and sizes of arguments (`xla/buffers/estimate.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import SortOp
-from shardy_py.ops import TensorType
+from shardy_py.ops import OpRecord, TensorType
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
 from shardy_py.xla.buffers.facet import STORED
@@ -30,6 +30,8 @@ from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.combining import CombinerLimits, combined
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode
 
+_PLACE = 256
+"""The bytes of which places of buffers are multiples."""
 _IN_PLACE = ("all_reduce", SortOp.name)
 """Kinds of ops that are not fused, and write over their operands."""
 
@@ -151,11 +153,8 @@ class GpuComputation:
             return Event(step, reads, (number,))
         elif graph.kinds[number] in _IN_PLACE:
             over = reads
-        if step is not None and step.record.attributes.get("is_stable"):
-            # Places are sorted with the values, so that equal ones keep their order.
-            places = ("places", number)
-            self.sizes[places] = 4 * graph.elements(reads[0])
-            makes = (*makes, places)
+        if graph.kinds[number] == SortOp.name and step is not None:
+            makes = (*makes, *self._sorted_beside(number, step.record, elements))
         record = None if step is None or graph.transfer(number) is not None else step.record
         if record is not None and reads and is_sorted_selection(record, graph.types[reads[0]]):
             # What is sorted may be in the memory of the operand, what is selected is not.
@@ -165,6 +164,23 @@ class GpuComputation:
             makes = (*makes, *whole)
         is_update = node is not None and is_loop(node)
         return Event(step, reads, makes, over=over, is_update=is_update)
+
+    def _sorted_beside(self, number: int, record: OpRecord, elements: Sequence[int]) -> Iterator[Name]:
+        """What a sort makes that nothing needs: sorted operands, and places, for equal elements.
+
+        Places are sorted with the values, so that equal ones keep their order, if no operand has them.
+        """
+        graph, given = self.graph, self.graph.reads[number]
+        is_numbered = number in graph.numbered
+        used = {graph.index[each] for each in elements} or {0}
+        sizes = [graph.sizes[each] for each in given]
+        if is_numbered or record.attributes.get("is_stable"):
+            sizes.append(4 * graph.elements(given[0]))
+        for index, size in enumerate(sizes):
+            if index not in used:
+                name: Name = ("sorted", number, index)
+                self.sizes[name] = size
+                yield name
 
     def _renamed(self, event: Event) -> Event:
         if not self.alias:
@@ -195,8 +211,9 @@ class GpuComputation:
         if copies:
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
             events = with_copies(events, copies)
+        ordered = self._ordered(events)
         return Assignment(
-            self._ordered(events), self.sizes, results, memory, carried, self.alias, self._inner
+            ordered, self.sizes, results, memory, carried, self.alias, self._inner, place=_PLACE
         )
 
     def _ordered(self, events: Sequence[Event]) -> list[Event]:

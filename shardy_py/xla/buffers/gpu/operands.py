@@ -78,7 +78,7 @@ class Operands:
         """
         graph, form = self.graph, shape_read(self.graph, product, operand)
         known = self.orders.setdefault((operand, form), [])
-        is_moved = (product, operand) in graph.forms or graph.kinds[operand] == TRANSPOSE
+        is_moved = (product, operand) in graph.shapes or graph.kinds[operand] == TRANSPOSE
         if graph.row(operand).is_fused and not is_moved:
             for order in known:
                 if is_matrix(reordered(fragments, order)):

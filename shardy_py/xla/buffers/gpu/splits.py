@@ -11,10 +11,9 @@ from math import ceil, prod
 from shardy_py.base.records import dataclass
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.gpu.costs import H100, GpuDescription
-from shardy_py.xla.buffers.gpu.graph import GpuGraph, bits, elements_of
+from shardy_py.xla.buffers.gpu.graph import GpuGraph, Shape, bits, elements_of
 
 _TILE = 128
-Shape = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,5 @@ def _bits(graph: GpuGraph, number: int) -> int:
 
 def shape_read(graph: GpuGraph, number: int, operand: int) -> Shape | None:
     """The shape in which an op reads an operand; None if not known."""
-    form, type_ = graph.forms.get((number, operand)), graph.types[operand]
-    if form is not None:
-        return cast("Shape", form) if isinstance(form, tuple) else None
-    return None if type_ is None else type_.shape
+    type_ = graph.types[operand]
+    return graph.shapes.get((number, operand), None if type_ is None else type_.shape)
