@@ -190,7 +190,8 @@ class _Holding:
                 held = holders.pop(taken)
             else:
                 is_apart = block.of.receives_apart and event.sent is not None
-                held = HeldMemory(sizes[made], [], order, event, is_part=is_part, is_apart=is_apart)
+                in_tuple = is_part or event.is_part
+                held = HeldMemory(sizes[made], [], order, event, is_part=in_tuple, is_apart=is_apart)
                 self.found.append(held)
             held.is_shared = held.is_shared or event.is_update
             if block.starts[number] and event.is_update:

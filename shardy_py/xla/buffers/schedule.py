@@ -27,7 +27,8 @@ class Event(NamedTuple):
 
     reads, makes: names of stored values. kind: sums of equal kind may be combined. sums: their collectives.
     over: what is read in whose memory the result may be, or each of several results; is_update: whether it is
-    in that memory in any case, which is copied before if need be.
+    in that memory in any case, which is copied before if need be. is_part: whether what it makes is in a
+    tuple with others, as what several results are in any case.
     """
 
     step: Any
@@ -38,6 +39,7 @@ class Event(NamedTuple):
     sums: tuple[PlannedCollective, ...] = ()
     over: tuple[Name, ...] = ()
     is_update: bool = False
+    is_part: bool = False
 
 
 def breadth_first(events: Sequence[Event]) -> list[Event]:

@@ -163,7 +163,9 @@ class GpuComputation:
             self.sizes |= zip(whole, (graph.sizes[reads[0]], 4 * graph.elements(reads[0])), strict=True)
             makes = (*makes, *whole)
         is_update = node is not None and is_loop(node)
-        return Event(step, reads, makes, over=over, is_update=is_update)
+        transfer = graph.transfer(number)
+        is_part = transfer is not None and transfer.kind != "all_reduce"  # with its operand
+        return Event(step, reads, makes, over=over, is_update=is_update, is_part=is_part)
 
     def _sorted_beside(self, number: int, record: OpRecord, elements: Sequence[int]) -> Iterator[Name]:
         """What a sort makes that nothing needs: sorted operands, and places, for equal elements.
