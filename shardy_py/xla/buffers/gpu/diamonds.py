@@ -51,7 +51,7 @@ def reduces_columns(graph: GpuGraph, number: int) -> bool:
     """True if a reduction keeps the last dimension, or reduces few elements of it beside others."""
     step, type_ = graph.step(number), graph.types[graph.reads[number][0]]
     if step is None or type_ is None or not type_.shape:
-        return False
+        return number in graph.columns
     given = step.record.operands[0]
     if given is None or given.rank != type_.rank:
         return False

@@ -77,6 +77,8 @@ class GpuGraph:
     """The permutations of transposes that the program does not have."""
     together: set[int] = field(default_factory=set[int])
     """Concatenations of operands of products that are one."""
+    columns: set[int] = field(default_factory=set[int])
+    """Sums of products with vectors that keep the last dimension."""
     numbered: set[int] = field(default_factory=set[int])
     """Sorts of the places of elements among others, which need no operand for these."""
     turned: set[int] = field(default_factory=set[int])

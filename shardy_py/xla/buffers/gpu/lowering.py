@@ -224,6 +224,9 @@ class _Lowering:
             side = given.index(max(given))
             number = graph.add(MULTIPLY, reads, graph.types[reads[side]])
             number = graph.add(REDUCE, (number,), type_)
+            given_type = graph.types[reads[side]]
+            if given_type is not None and given_type.rank - 1 not in numbers.contracting[side]:
+                graph.columns.add(number)
             if is_turned(numbers, side):
                 graph.turned.add(number)
             return number

@@ -19,12 +19,13 @@ from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, collective_time, product_time
 from shardy_py.xla.buffers.gpu.expanded import is_sorted_selection
 from shardy_py.xla.buffers.gpu.graph import ARGUMENT, DOT, ELEMENT, OUTER, GpuGraph, is_loop, live
-from shardy_py.xla.buffers.gpu.joined import is_taken_apart, joined, summed, written_apart
+from shardy_py.xla.buffers.gpu.joined import in_order, is_taken_apart, joined, summed, written_apart
 from shardy_py.xla.buffers.gpu.kernels import Kernel, KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
 from shardy_py.xla.buffers.gpu.lowering import lowered
 from shardy_py.xla.buffers.gpu.order import in_least_memory
 from shardy_py.xla.buffers.gpu.products import with_products
+from shardy_py.xla.buffers.gpu.siblings import KernelGroups
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.combining import CombinerLimits, combined
@@ -68,6 +69,7 @@ class GpuComputation:
             for number in range(len(graph.kinds))
             if graph.kinds[number] == DOT
         }
+        together = {max(each): each for each in KernelGroups(graph, kernels).groups()}
         found: list[Event] = []
         elements: dict[int, list[int]] = {}
         for number, kind in enumerate(graph.kinds):
@@ -81,15 +83,31 @@ class GpuComputation:
                 self._element(number)
                 continue
             kernel = kernels.get(number)
-            if kernel is not None:
+            if len(together.get(number, ())) > 1:
+                found.append(self._group(together[number], kernels))
+            elif kernel is not None and number in together:
                 reads, over = tuple(kernel.reads), tuple(direct_reads(graph, kernel))
                 if graph.row(number).is_in_place and graph.reads[number]:
                     over = (graph.reads[number][0], *over)
                 found.append(Event(graph.step(number), reads, (number,), over=over))
-            elif not graph.row(number).is_fused or graph.types[number] is None:
+            elif kernel is None and (not graph.row(number).is_fused or graph.types[number] is None):
                 found.append(self._other(number, elements.get(number, [])))
+        if len(together) < len(kernels):
+            found = in_order(found) or found
         found = written_apart([self._renamed(event) for event in found], self._overwritten(found), self.sizes)
         return self._joined(found)
+
+    def _group(self, roots: Sequence[int], kernels: Mapping[int, Kernel]) -> Event:
+        """The event of kernels that are one."""
+        graph = self.graph
+        reads = dict.fromkeys(value for root in roots for value in kernels[root].reads)
+        over: list[Name] = []
+        for root in roots:
+            own = (value for value in direct_reads(graph, kernels[root]) if value not in roots)
+            over.append(next(own, ("none", root)))
+        self.times[roots[0]] = sum(kernels[root].time for root in roots)
+        kept = tuple(value for value in reads if value not in roots)
+        return Event(graph.step(roots[0]), kept, tuple(roots), over=tuple(over))
 
     def kernels(self, needed: Sequence[bool] | None = None) -> dict[int, Kernel]:
         """The kernels of fused ops, by their last op. needed: by number, if known."""
@@ -282,4 +300,5 @@ def _pruned(graph: GpuGraph, needed: Sequence[bool]) -> GpuGraph:
         forms=graph.forms,
         returned_forms=graph.returned_forms,
         turned=graph.turned,
+        columns=graph.columns,
     )

@@ -100,6 +100,7 @@ class _Products:
                 values[number] = self._product(made, product, number, values)
         made.arguments = tuple(values[each] for each in old.arguments)
         made.results = tuple(values[each] for each in old.results)
+        made.columns = {values[each] for each in old.columns}
         made.numbered = {values[each] for each in old.numbered}
         made.turned = {values[each] for each in old.turned}
         made.returned_forms = {values[each] for each in old.returned_forms}
