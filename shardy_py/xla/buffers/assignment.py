@@ -181,9 +181,7 @@ class _Holding:
             finish = block.end if made in roots else block.last.get(made, moment)
             if event.sent is not None and (needed := block.of.until(event.sent)) >= 0:
                 finish = max(finish, block.moments[needed])
-            is_aligned = is_part and (not event.is_update or len(event.over) == len(event.makes))
-            given = event.over[position : position + 1] if is_aligned else event.over
-            over = tuple(name for name in given if sizes.get(name) == sizes[made])
+            over = tuple(name for name in event.over_at(position) if sizes.get(name) == sizes[made])
             taken = next((name for name in over if name in dying), None) if event.is_update else None
             if taken is not None:
                 dying.remove(taken)

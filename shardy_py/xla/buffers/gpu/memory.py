@@ -101,13 +101,13 @@ class GpuComputation:
         """The event of kernels that are one."""
         graph = self.graph
         reads = dict.fromkeys(value for root in roots for value in kernels[root].reads)
-        over: list[Name] = []
-        for root in roots:
-            own = (value for value in direct_reads(graph, kernels[root]) if value not in roots)
-            over.append(next(own, ("none", root)))
+        over = [
+            tuple([value for value in direct_reads(graph, kernels[root]) if value not in roots])
+            for root in roots
+        ]
         self.times[roots[0]] = sum(kernels[root].time for root in roots)
         kept = tuple(value for value in reads if value not in roots)
-        return Event(graph.step(roots[0]), kept, tuple(roots), over=tuple(over))
+        return Event(graph.step(roots[0]), kept, tuple(roots), over_each=tuple(over))
 
     def kernels(self, needed: Sequence[bool] | None = None) -> dict[int, Kernel]:
         """The kernels of fused ops, by their last op. needed: by number, if known."""
@@ -210,7 +210,8 @@ class GpuComputation:
             reads.append(self.stored(name))
             if name in self.alias and isinstance(name, int):
                 reads.append(self.graph.reads[name][1])
-        return event._replace(reads=tuple(reads), over=tuple(map(self.stored, event.over)))
+        each = tuple([tuple(map(self.stored, over)) for over in event.over_each])
+        return event._replace(reads=tuple(reads), over=tuple(map(self.stored, event.over)), over_each=each)
 
     def stored(self, name: Name) -> Name:
         """The value whose memory a value is in."""

@@ -13,16 +13,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 
 from shardy_py.base.records import dataclass
-from shardy_py.mlir.dialects.stablehlo import ScatterOp
+from shardy_py.mlir.dialects.stablehlo import ScatterOp, SliceOp
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, GpuDescription
-from shardy_py.xla.buffers.gpu.diamonds import reduces_columns, reduces_rows
-from shardy_py.xla.buffers.gpu.graph import CONSTANT, CONVERT, DOT, REDUCE, TRANSPOSE, GpuGraph
+from shardy_py.xla.buffers.gpu.diamonds import reduces_columns
+from shardy_py.xla.buffers.gpu.graph import CONSTANT, CONVERT, DOT, REDUCE, SLICE, TRANSPOSE, GpuGraph
 from shardy_py.xla.buffers.gpu.kernels import Kernel
 
 _MOST_BUFFERS = 96
 _MOST_REDUCTIONS = 8
 _WARP = 32
 """The elements of which one is made, from which on a reduction has threads of its own."""
+_LEAST_SLICED = 1024
+"""The bytes of a value from which on kernels are not one that read different slices of it."""
 _MOST_VISITED = 1_000
 """Kernels between two; where there are more, one needs the other as far as this module knows."""
 
@@ -87,9 +89,8 @@ class KernelGroups:
         if graph.kinds[root] != REDUCE or not made:
             return _Loop(made)
         given = graph.elements(graph.reads[root][0])
-        is_column = reduces_columns(graph, root)
-        is_large = given >= _WARP * made and (is_column or reduces_rows(graph, root))
-        return _Loop(given, given // made, is_column) if is_large else _Loop(made)
+        is_large = given >= _WARP * made
+        return _Loop(given, given // made, reduces_columns(graph, root)) if is_large else _Loop(made)
 
     def _is_fusion(self, root: int) -> bool:
         """True if a kernel has several ops, or several results."""
@@ -103,9 +104,22 @@ class KernelGroups:
             if not self._is_fusion(first):
                 continue
             for other in tuple(left):
-                if self._fit(first, other) and not self._are_connected(first, other):
+                if not self._fit(first, other) or (
+                    self._takes_slice(value, first) and self._takes_slice(value, other)
+                ):
+                    continue
+                if not self._are_connected(first, other):
                     self._join(first, other)
                     left.remove(other)
+
+    def _takes_slice(self, value: int, root: int) -> bool:
+        """True if kernels read a large value through one slice only, which those of others do not overlap."""
+        graph = self.graph
+        if graph.sizes[value] < _LEAST_SLICED:
+            return False
+        members = {each for own in self.members[root] for each in self.kernels[own].members}
+        readers = [each for each in members if value in graph.reads[each]]
+        return len(readers) == 1 and graph.kinds[readers[0]] in (SLICE, SliceOp.name)
 
     def _priority(self, root: int) -> int:
         return -(len(self.members[root]) > 1) - self._is_fusion(root)
