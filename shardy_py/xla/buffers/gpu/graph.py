@@ -16,6 +16,7 @@ from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.dialects.chlo import RaggedDotOp
 from shardy_py.mlir.dialects.sdy import ConstantOp as SdyConstantOp
 from shardy_py.mlir.dialects.stablehlo import (
+    AddOp,
     BroadcastInDimOp,
     ConcatenateOp,
     ConstantOp,
@@ -23,6 +24,7 @@ from shardy_py.mlir.dialects.stablehlo import (
     ConvolutionOp,
     DotGeneralOp,
     DynamicSliceOp,
+    MaximumOp,
     MultiplyOp,
     ReduceOp,
     ReduceWindowOp,
@@ -37,6 +39,7 @@ from shardy_py.xla.targets.model import DeviceNode, NodeRole, Transfer
 from shardy_py.xla.targets.parts import shape_of
 
 WINDOW, RAGGED = ReduceWindowOp.name, RaggedDotOp.name
+ADD, MAXIMUM = AddOp.name, MaximumOp.name
 CONVOLUTION, DOT, MULTIPLY = ConvolutionOp.name, DotGeneralOp.name, MultiplyOp.name
 CONVERT, TRANSPOSE, REDUCE = ConvertOp.name, TransposeOp.name, ReduceOp.name
 SLICE, BROADCAST, CONSTANT = DynamicSliceOp.name, BroadcastInDimOp.name, ConstantOp.name
@@ -79,6 +82,8 @@ class GpuGraph:
     """Concatenations of operands of products that are one."""
     columns: set[int] = field(default_factory=set[int])
     """Sums of products with vectors that keep the last dimension."""
+    workspaces: dict[int, int] = field(default_factory=dict[int, int])
+    """By product the bytes that a library may use beside."""
     numbered: set[int] = field(default_factory=set[int])
     """Sorts of the places of elements among others, which need no operand for these."""
     turned: set[int] = field(default_factory=set[int])

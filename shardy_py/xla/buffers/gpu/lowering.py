@@ -15,15 +15,19 @@ from math import prod
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, IotaOp, SortOp
 from shardy_py.ops import TABLE, Family, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
+from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.expanded import add_cumulative, add_ragged, cumulative_dimension
 from shardy_py.xla.buffers.gpu.facet import KERNELS
 from shardy_py.xla.buffers.gpu.graph import (
+    ADD,
     ARGUMENT,
+    BROADCAST,
     CONVERT,
     CONVOLUTION,
     DOT,
     ELEMENT,
+    MAXIMUM,
     MULTIPLY,
     OUTER,
     RAGGED,
@@ -97,6 +101,9 @@ class _Lowering:
             return graph.add(SLICE, (graph.add(kind, reads, whole, node),), node.type)
         if kind == CONVOLUTION and node.step is not None:
             return self._convolution(node, node.step, reads)
+        ended = self._ended_convolution(node, kind, reads)
+        if ended is not None:
+            return ended
         expanded = None if node.type is None else self._expanded(node, kind, node.type, reads)
         if expanded is not None:
             return expanded
@@ -174,6 +181,34 @@ class _Lowering:
         if numbers.image != tuple(range(len(numbers.image))):
             image = self._copied(image)
         return graph.add(CONVOLUTION, (image, kernel, *reads[2:]), node.type, node)
+
+    def _ended_convolution(self, node: DeviceNode, kind: str, reads: Sequence[int]) -> int | None:
+        """A convolution whose kernel also adds a number for each feature, or takes what is positive.
+
+        Source: openxla/xla, xla/service/gpu/transforms/cudnn_fused_conv_rewriter.cc.
+        """
+        graph = self.graph
+        if kind not in (ADD, MAXIMUM) or len(reads) != 2 or node.type is None:
+            return None
+        for each, other, source in zip(reads, reads[::-1], node.inputs, strict=True):
+            is_only = graph.kinds[each] == CONVOLUTION and self.body.only_user(source) is not None
+            if not is_only or graph.kinds[other] != BROADCAST:
+                continue
+            (given,) = graph.reads[other]
+            is_zero = kind == MAXIMUM and graph.elements(given) == 1
+            if not is_zero and (kind != ADD or not self._is_of_features(each, other)):
+                continue
+            added = (given,) if kind == ADD else ()
+            return graph.add(CONVOLUTION, (*graph.reads[each], *added), node.type, graph.nodes[each])
+        return None
+
+    def _is_of_features(self, convolution: int, broadcast: int) -> bool:
+        """True if what is added to a convolution is one number for each feature."""
+        step, added = self.graph.step(convolution), self.graph.step(broadcast)
+        if step is None or added is None:
+            return False
+        feature = ConvolutionDimensions.of(step.record.attributes).result_feature
+        return [*integers(added.record.attributes, "broadcast_dimensions")] == [feature]
 
     def _copied(self, number: int) -> int:
         """A copy of a value with its dimensions in another order, the same one for all that read it."""

@@ -173,6 +173,10 @@ class GpuComputation:
             over = reads
         if graph.kinds[number] == SortOp.name and step is not None:
             makes = (*makes, *self._sorted_beside(number, step.record, elements))
+        if graph.workspaces.get(number):
+            workspace: Name = ("workspace", number)
+            self.sizes[workspace] = graph.workspaces[number]
+            makes = (*makes, workspace)
         record = None if step is None or graph.transfer(number) is not None else step.record
         if record is not None and reads and is_sorted_selection(record, graph.types[reads[0]]):
             # What is sorted may be in the memory of the operand, what is selected is not.

@@ -17,9 +17,13 @@ from shardy_py.xla.buffers.gpu.graph import (
     REDUCE,
     TRANSPOSE,
     GpuGraph,
+    bits,
 )
 from shardy_py.xla.buffers.gpu.operands import TOLERANCE, Operands
 from shardy_py.xla.buffers.gpu.splits import sizes_of
+
+_PADDED_BITS = 16
+"""The bits of elements of products whose dimensions cuBLAS wants to be multiples."""
 
 
 def with_products(graph: GpuGraph) -> GpuGraph:
@@ -118,7 +122,11 @@ class _Products:
         node, type_ = graph.nodes[product], graph.types[end]
         parts = self._parts(product)
         if parts == 1 or type_ is None:
-            return self._noted(made, product, made.add(DOT, reads, type_, node), parts)
+            number = self._noted(made, product, made.add(DOT, reads, type_, node), parts)
+            if all(_is_of_16_bits(graph.types[each]) for each in graph.reads[product][:2]):
+                sizes = sizes_of(graph, product)
+                made.workspaces[number] = 0 if sizes is None else sizes.workspace
+            return number
         partial = TensorType((parts, *type_.shape), "f32")
         number = self._noted(made, product, made.add(DOT, reads, partial, node), parts)
         number = made.add(REDUCE, (number,), TensorType(type_.shape, "f32"))
@@ -151,3 +159,7 @@ class _Products:
     def _parts(self, product: int) -> int:
         sizes = sizes_of(self.graph, product)
         return 1 if sizes is None else sizes.parts()
+
+
+def _is_of_16_bits(type_: TensorType | None) -> bool:
+    return type_ is not None and bits(type_) == _PADDED_BITS

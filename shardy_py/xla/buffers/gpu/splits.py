@@ -14,6 +14,11 @@ from shardy_py.xla.buffers.gpu.costs import H100, GpuDescription
 from shardy_py.xla.buffers.gpu.graph import GpuGraph, Shape, bits, elements_of
 
 _TILE = 128
+_FEW = 100
+"""The elements of both matrices from which on a kernel of a product is made for it."""
+_MULTIPLE = 8
+"""The elements of which dimensions of products of 16 bits are multiples."""
+_WORKSPACE = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,19 @@ class ProductSizes:
         """The parts of what is contracted that are separate products; 1: it is not split."""
         return min((1 << n for n in range(12)), key=lambda parts: self._cost(parts, gpu, weights))
 
+    @property
+    def workspace(self) -> int:
+        """The bytes of memory that cuBLAS may use beside, for a small product of 16 bits.
+
+        It computes those that are large enough once their dimensions are padded.
+        Source: openxla/xla, xla/service/gpu/transforms/cublas_pad_for_gemms.cc, gemm_rewriter.cc there.
+        """
+        if self.batch > 1:
+            return 0
+        sizes = self.rows, self.columns, self.contracted
+        padded = [-(-size // _MULTIPLE) * _MULTIPLE for size in sizes]
+        return _WORKSPACE if _elements(*sizes) < _FEW <= _elements(*padded) else 0
+
     def _cost(self, parts: int, gpu: GpuDescription, weights: SplitWeights) -> float:
         depth, batch = -(-self.contracted // parts), self.batch * parts
         tile = min(self.rows, _TILE) * min(self.columns, _TILE)
@@ -65,6 +83,10 @@ class ProductSizes:
             return cost
         added = partial + self.batch * size * self.made_bits / 8
         return cost + weights.launch + added * weights.reduction
+
+
+def _elements(rows: int, columns: int, contracted: int) -> int:
+    return (rows + columns) * contracted
 
 
 def sizes_of(graph: GpuGraph, product: int) -> ProductSizes | None:
