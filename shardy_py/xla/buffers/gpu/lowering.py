@@ -208,7 +208,12 @@ class _Lowering:
         if step is None or added is None:
             return False
         feature = ConvolutionDimensions.of(step.record.attributes).result_feature
-        return [*integers(added.record.attributes, "broadcast_dimensions")] == [feature]
+        given, dimensions = (
+            added.record.operands[0],
+            integers(added.record.attributes, "broadcast_dimensions"),
+        )
+        sizes = () if given is None else given.shape
+        return [d for d, size in zip(dimensions, sizes, strict=False) if size != 1] == [feature]
 
     def _copied(self, number: int) -> int:
         """A copy of a value with its dimensions in another order, the same one for all that read it."""
