@@ -18,7 +18,16 @@ from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, collective_time, product_time
 from shardy_py.xla.buffers.gpu.expanded import is_sorted_selection
-from shardy_py.xla.buffers.gpu.graph import ARGUMENT, DOT, ELEMENT, OUTER, GpuGraph, is_loop, live
+from shardy_py.xla.buffers.gpu.graph import (
+    ARGUMENT,
+    CONVOLUTION,
+    DOT,
+    ELEMENT,
+    OUTER,
+    GpuGraph,
+    is_loop,
+    live,
+)
 from shardy_py.xla.buffers.gpu.joined import in_order, is_taken_apart, joined, summed, written_apart
 from shardy_py.xla.buffers.gpu.kernels import Kernel, KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
@@ -186,7 +195,8 @@ class GpuComputation:
             makes = (*makes, *whole)
         is_update = node is not None and is_loop(node)
         transfer = graph.transfer(number)
-        is_part = transfer is not None and transfer.kind != "all_reduce"  # with its operand
+        is_received = transfer is not None and transfer.kind != "all_reduce"
+        is_part = is_received or graph.kinds[number] == CONVOLUTION  # with an operand, with a workspace
         return Event(step, reads, makes, over=over, is_update=is_update, is_part=is_part)
 
     def _sorted_beside(self, number: int, record: OpRecord, elements: Sequence[int]) -> Iterator[Name]:
