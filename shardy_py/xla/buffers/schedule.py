@@ -44,7 +44,7 @@ class Event(NamedTuple):
     over_each: tuple[tuple[Name, ...], ...] = ()
 
     def over_at(self, position: int) -> tuple[Name, ...]:
-        """What one of the results may be written over: of a loop the value in its place."""
+        """The values that one of the results may be written over: of a loop the one in its place."""
         if self.over_each:
             return self.over_each[position]
         if len(self.makes) > 1 and (not self.is_update or len(self.over) == len(self.makes)):

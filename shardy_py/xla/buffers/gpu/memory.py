@@ -200,7 +200,7 @@ class GpuComputation:
         return Event(step, reads, makes, over=over, is_update=is_update, is_part=is_part)
 
     def _sorted_beside(self, number: int, record: OpRecord, elements: Sequence[int]) -> Iterator[Name]:
-        """What a sort makes that nothing needs: sorted operands, and places, for equal elements.
+        """The values that a sort makes and nothing needs: sorted operands, and places, for equal elements.
 
         Places are sorted with the values, so that equal ones keep their order, if no operand has them.
         """

@@ -1,4 +1,4 @@
-"""What the kernels of products on a GPU read: values, or ops that they compute of them.
+"""The operands of products on a GPU: values that their kernels read, or ops that they compute.
 
 A kernel of a product computes conversions to wider types, transposes and the like of its operands itself.
 Operands that are no matrix are copied first. Source: openxla/xla, xla/backends/gpu/transforms/gemm_fusion.cc,

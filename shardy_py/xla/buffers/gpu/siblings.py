@@ -31,7 +31,7 @@ _MOST_VISITED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """What a kernel runs over. elements: their number. reduced: of one result; 1: no reduction."""
+    """The loop of a kernel. elements: their number. reduced: of one result; 1: no reduction."""
 
     elements: int
     reduced: int = 1
