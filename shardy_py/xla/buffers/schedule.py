@@ -46,7 +46,7 @@ class Event(NamedTuple):
     def over_at(self, position: int) -> tuple[Name, ...]:
         """The values that one of the results may be written over: of a loop the one in its place."""
         if self.over_each:
-            return self.over_each[position]
+            return self.over_each[position] if position < len(self.over_each) else ()
         if len(self.makes) > 1 and (not self.is_update or len(self.over) == len(self.makes)):
             return self.over[position : position + 1]
         return self.over
