@@ -112,7 +112,7 @@ class GpuGraph:
         if row is None:
             return False
         record = None if node is None or node.step is None else node.step.record
-        return kind == CONVERT or (record is not None and row.elementwise(record))
+        return kind in (CONVERT, ADD) or (record is not None and row.elementwise(record))
 
     def order_of(self, number: int) -> tuple[int, ...]:
         """The permutation of a transpose; () if it is not known."""

@@ -90,6 +90,8 @@ class _Lowering:
         kind, form = node_kind(node), COMPILED.of(node.name).form
         if kind == ConcatenateOp.name and node.step is None and node.type is None:
             return self._together(reads)
+        if kind == ConcatenateOp.name and node.step is None and self._is_total(node, reads):
+            return graph.add(ADD, reads, node.type)
         if reads and node.type is not None and self._is_renamed(node, form, reads[0]):
             return reads[0]
         if form is NodeForm.CONVERT and node.type is not None:
@@ -113,6 +115,11 @@ class _Lowering:
             graph.numbered.add(made)
         self.graph.forms |= self._forms_read(made, node.inputs)
         return made
+
+    def _is_total(self, node: DeviceNode, reads: Sequence[int]) -> bool:
+        """True for the sum of what a loop started with and what it added, which is summed after it."""
+        made = elements_of(node.type)
+        return len(reads) == 2 and all(self.graph.elements(each) == made for each in reads)
 
     def _together(self, reads: Sequence[int]) -> int:
         """The number of values one after another, for products that are one."""
