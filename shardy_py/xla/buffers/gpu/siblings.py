@@ -9,8 +9,7 @@ in a kernel (`kernels.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import inf
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ScatterOp, SliceOp
@@ -170,7 +169,7 @@ class KernelGroups:
         """Makes two groups one, behind what they need and before what needs them."""
         ends = self.place[first], self.place[second]
         low, high = min(ends), max(ends)
-        after = self._needing([self.order[low]], high)
+        after = {*self._needing([self.order[low]], high)}
         region = [each for each in self.order[low : high + 1] if each not in (first, second)]
         moved = [each for each in region if each not in after]
         moved += [first, second, *(each for each in region if each in after)]
@@ -197,22 +196,23 @@ class KernelGroups:
         end = self.place[wanted]
         if wanted in starts:
             return True
-        found = self._needing([each for each in starts if self.place[each] < end], end, _MOST_VISITED)
-        return wanted in found or len(found) > _MOST_VISITED
+        found = self._needing([each for each in starts if self.place[each] < end], end)
+        return any(each == wanted or count == _MOST_VISITED for count, each in enumerate(found))
 
-    def _needing(self, starts: Iterable[int], end: int, most: float = inf) -> set[int]:
-        """The ops that need others, as far as a place in the order, or until they are more than so many."""
+    def _needing(self, starts: Iterable[int], end: int) -> Iterator[int]:
+        """The ops that need others, as far as a place in the order, each once."""
         left = [*starts]
         found: set[int] = set()
-        while left and len(found) <= most:
+        members, users, group, place = self.members, self.users, self.group, self.place
+        while left:
             number = left.pop()
-            for value in self.members.get(number) or (number,):
-                for user in self.users.get(value, ()):
-                    own = self.group.get(user, user)
-                    if own not in found and self.place[own] <= end:
+            for value in members.get(number) or (number,):
+                for user in users.get(value, ()):
+                    own = group.get(user, user)
+                    if own not in found and place[own] <= end:
                         found.add(own)
                         left.append(own)
-        return found
+                        yield own
 
 
 _NONE = Kernel(-1, set())
