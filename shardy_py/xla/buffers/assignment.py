@@ -35,7 +35,7 @@ class Assignment:
     that an event runs, one after the other. until: the number of the event up to which what a collective
     receives is needed, at least. together: for what is received by one op with others, that op.
     receives_apart: whether what is received is never in the memory of results, as on TPUs: a result that is
-    received is copied.
+    received is copied. place: the bytes of which the places of buffers are multiples.
     """
 
     events: Sequence[Event]
@@ -48,6 +48,7 @@ class Assignment:
     until: Callable[[PlannedCollective], int] = lambda sent: -1
     together: Callable[[Event], Hashable] = lambda event: None
     receives_apart: bool = False
+    place: int = 1
 
     def temporaries(self) -> tuple[int, tuple[Buffer, ...]]:
         """The bytes of values beyond arguments and results, and what is alive when most is."""
@@ -64,7 +65,7 @@ class Assignment:
                 left.append(each)
             else:
                 inside |= dict.fromkeys((period.name for period in each.periods), slot)
-        return packed(_written_over(left), PLACE if self.receives_apart else 1)
+        return packed(_written_over(left), self.place)
 
     def held(self) -> tuple[list[HeldMemory], list[HeldMemory]]:
         """The memory of results, and of values that are not in it: each of its own so far."""
@@ -180,14 +181,15 @@ class _Holding:
             finish = block.end if made in roots else block.last.get(made, moment)
             if event.sent is not None and (needed := block.of.until(event.sent)) >= 0:
                 finish = max(finish, block.moments[needed])
-            over = tuple(name for name in event.over_for(position) if sizes.get(name) == sizes[made])
+            over = tuple(name for name in event.over_at(position) if sizes.get(name) == sizes[made])
             taken = next((name for name in over if name in dying), None) if event.is_update else None
             if taken is not None:
                 dying.remove(taken)
                 held = holders.pop(taken)
             else:
                 is_apart = block.of.receives_apart and event.sent is not None
-                held = HeldMemory(sizes[made], [], order, event, is_part=is_part, is_apart=is_apart)
+                in_tuple = is_part or event.is_part
+                held = HeldMemory(sizes[made], [], order, event, is_part=in_tuple, is_apart=is_apart)
                 self.found.append(held)
             held.is_shared = held.is_shared or event.is_update
             if block.starts[number] and event.is_update:

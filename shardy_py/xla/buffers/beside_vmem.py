@@ -41,7 +41,7 @@ def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
 def addresses(assignment: Assignment) -> int:
     """Returns the bytes of addresses, with what is free between them, where values are in HBM.
 
-    These are those of permutes, loops, ops of several values, and of what is fetched into VMEM or written back.
+    These are those of permutes, loops, ops of several values, and of what is copied into VMEM or back.
     """
     events = (event for event, _ in _all(assignment))
     tuples = sum(is_fetch(each) or _is_permute(each) or len(each.makes) > 1 for each in events)

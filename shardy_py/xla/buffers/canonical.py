@@ -9,7 +9,7 @@ xla/hlo/transforms/expanders/dot_decomposer.cc, xla/service/cpu/conv_canonicaliz
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from shardy_py.base.records import dataclass
@@ -86,6 +86,21 @@ class Canonical:
     before: tuple[Added, ...]
     step: PlannedOp
     after: tuple[Added, ...] = ()
+
+
+def note_added(
+    added: Iterable[Added],
+    types: dict[Name, TensorType],
+    sizes: dict[Name, int],
+    stored_name: Callable[[Name], Name],
+) -> None:
+    """Notes the types and bytes of what added ops make, by those of what they are like."""
+    for each in added:
+        name = each.like if each.like in sizes else stored_name(each.like)
+        size = int(sizes.get(name, 0) * each.scale)
+        sizes |= dict.fromkeys(each.step.results, size)
+        if (like := types.get(name)) is not None:
+            types |= dict.fromkeys(each.step.results, each.type_of(like, size))
 
 
 def canonical(

@@ -36,12 +36,10 @@ def copied(events: Sequence[Event], taken: Mapping[Name, Name]) -> dict[Name, No
     before = _before([*pairs.values()], events, makers)
     found: dict[Name, None] = {}
     for bit, (name, maker) in enumerate(pairs.items()):
+        over = events[maker].over_at(events[maker].makes.index(taken[name]))
         for reader in readers[name]:
             is_before = before[reader] >> bit & 1
-            made = events[maker].makes
-            if not is_before or (
-                reader == maker and name not in events[maker].over_for(made.index(taken[name]))
-            ):
+            if not is_before or (reader == maker and name not in over):
                 found[name] = None
     return found
 
@@ -69,16 +67,7 @@ def with_copies(events: Sequence[Event], names: Mapping[Name, object]) -> list[E
     """The events with copies of these arguments first, which are read instead."""
     copies = {name: copy_of(name) for name in names}
     made = [Event(None, (name,), (copy,)) for name, copy in copies.items()]
-    return [
-        *made,
-        *(
-            each._replace(
-                reads=tuple(copies.get(name, name) for name in each.reads),
-                over=tuple(copies.get(name, name) for name in each.over),
-            )
-            for each in events
-        ),
-    ]
+    return [*made, *(each.renamed(lambda name: copies.get(name, name)) for each in events)]
 
 
 def with_copies_for_loops(

@@ -12,7 +12,7 @@ Source: openxla/xla, the concurrency-optimized scheduler of xla/service/hlo_memo
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Any, NamedTuple
@@ -27,8 +27,9 @@ class Event(NamedTuple):
 
     reads, makes: names of stored values. kind: sums of equal kind may be combined. sums: their collectives.
     over: what is read in whose memory the result may be, or each of several results; is_update: whether it is
-    in that memory in any case, which is copied before if need be. is_fusion: whether any of several results
-    may be in the memory of any of these.
+    in that memory in any case, which is copied before if need be. is_part: whether what it makes is in a
+    tuple with others, as what several results are in any case. over_each: as over, for each of several
+    results.
     """
 
     step: Any
@@ -39,12 +40,24 @@ class Event(NamedTuple):
     sums: tuple[PlannedCollective, ...] = ()
     over: tuple[Name, ...] = ()
     is_update: bool = False
-    is_fusion: bool = False
+    is_part: bool = False
+    over_each: tuple[tuple[Name, ...], ...] = ()
 
-    def over_for(self, position: int) -> tuple[Name, ...]:
-        """Returns in whose memory a result may be."""
-        is_aligned = len(self.makes) > 1 and (not self.is_update or len(self.over) == len(self.makes))
-        return self.over[position : position + 1] if is_aligned and not self.is_fusion else self.over
+    def over_at(self, position: int) -> tuple[Name, ...]:
+        """The values that one of the results may be written over: of a loop the one in its place."""
+        if self.over_each:
+            return self.over_each[position] if position < len(self.over_each) else ()
+        if len(self.makes) > 1 and (not self.is_update or len(self.over) == len(self.makes)):
+            return self.over[position : position + 1]
+        return self.over
+
+    def renamed(self, names: Callable[[Name], Name]) -> Event:
+        """The event with other names of what it reads and may write over."""
+        return self._replace(
+            reads=tuple(map(names, self.reads)),
+            over=tuple(map(names, self.over)),
+            over_each=tuple([tuple(map(names, over)) for over in self.over_each]),
+        )
 
 
 def breadth_first(events: Sequence[Event]) -> list[Event]:

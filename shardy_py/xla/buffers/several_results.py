@@ -256,4 +256,5 @@ class _Merging:
             e for n, e in zip(numbers, events, strict=True) if self.known[n].emitter is Emitter.PRODUCT
         )
         first = next(product, events[-1])
-        return first._replace(reads=(*reads,), makes=(*makes,), over=(*over,), is_fusion=True)
+        any_of = ((*over,),) * len(makes)
+        return first._replace(reads=(*reads,), makes=(*makes,), over=(*over,), over_each=any_of)

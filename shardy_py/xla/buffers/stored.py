@@ -15,10 +15,10 @@ from functools import cached_property, partial
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Control, TensorType
 from shardy_py.xla.buffers.as_made import MadeResults
-from shardy_py.xla.buffers.assignment import Assignment
-from shardy_py.xla.buffers.canonical import canonical, is_narrowed_after
+from shardy_py.xla.buffers.assignment import PLACE, Assignment
+from shardy_py.xla.buffers.canonical import canonical, is_narrowed_after, note_added
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies, with_copies_for_loops
-from shardy_py.xla.buffers.events import events_of, with_joined_sums
+from shardy_py.xla.buffers.events import events_of, with_joined_sums_in_order
 from shardy_py.xla.buffers.fetched import with_fetches
 from shardy_py.xla.buffers.fusion import Fusion
 from shardy_py.xla.buffers.host import host_events
@@ -142,7 +142,9 @@ class StoredBlock:
                 if holds_back and on_host:
                     self._barriers.update(step.results)
                 elif holds_back:
-                    self._passed |= dict.fromkeys(step.results, self._passing(step))
+                    passed = (id(step), "passed")  # a name of no bytes
+                    self.sizes[passed] = 0
+                    self._passed |= dict.fromkeys(step.results, passed)
                 if holds_back or kind.is_renaming:
                     listed(step)
             elif kind.row.is_rewritten and not in_any_order:
@@ -154,12 +156,6 @@ class StoredBlock:
         """True if a conversion converts nothing: its operand is stored rounded to what it makes."""
         own = self.types.get(self.stored_name(step.operands[0])), self.types.get(step.results[0])
         return own[0] is not None and own[1] is not None and own[0].element == own[1].element
-
-    def _passing(self, step: PlannedOp) -> Name:
-        """The name that a step makes, and what it holds back reads."""
-        name = (id(step), "passed")
-        self.sizes[name] = 0
-        return name
 
     def makes(self, step: PlannedOp) -> tuple[Name, ...]:
         """The values that a step makes: of one that holds back others only the name that lets them pass."""
@@ -181,12 +177,7 @@ class StoredBlock:
             self.sizes[made] = self.sizes[own] * wide
             if own in self.types:
                 self.types[made] = replace(self.types[own], element="f32") if wide > 1 else self.types[own]
-        for added in (*found.before, *found.after):
-            name = added.like if added.like in self.sizes else self.stored_name(added.like)
-            size = int(self.sizes.get(name, 0) * added.scale)
-            self.sizes |= dict.fromkeys(added.step.results, size)
-            if (like := self.types.get(name)) is not None:
-                self.types |= dict.fromkeys(added.step.results, added.type_of(like, size))
+        note_added((*found.before, *found.after), self.types, self.sizes, self.stored_name)
         self._list_once(each.step for each in found.before)
         self.steps += [found.step, *(each.step for each in found.after)]
         if found.step is not step:
@@ -283,6 +274,7 @@ class StoredBlock:
             lambda sent: numbers.get(self.again.get(sent.key, 0), -1),
             lambda event: self.joined.get(id(event.sent)),
             receives_apart=self.setting.on_tpu,
+            place=PLACE if self.setting.on_tpu else 1,
         )
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
@@ -336,9 +328,7 @@ class StoredBlock:
             return breadth_first_combined(events)
         if not self.setting.on_tpu:
             return least_memory(events, self.sizes)
-        joined = with_joined_sums(events, self.joined)
-        order = least_memory(joined, self.sizes, self.types)
-        return order if len(order) == len(joined) else least_memory(events, self.sizes, self.types)
+        return with_joined_sums_in_order(events, self.joined, self.sizes, self.types)
 
     def _needed(self) -> tuple[set[Name], list[PlannedOp]]:
         """The values that something needs, and the steps that make them or have effects, last ones first."""

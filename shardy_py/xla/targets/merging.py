@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from math import prod
+from math import isqrt, prod
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
@@ -34,7 +34,8 @@ class _Product:
     """A product, or several that were merged.
 
     form: equal for all that may be merged if they share an operand. node: that computes it. operands: keys
-    of both. bytes: of operands and result. members: as bits.
+    of both. bytes: of operands and result; given: of the
+    operands. members: as bits.
     """
 
     node: int
@@ -42,8 +43,29 @@ class _Product:
     operands: tuple[Hashable, Hashable]
     form: Hashable
     bytes: int
+    given: tuple[int, int]
     elements: int
     members: int
+
+
+_FEW_ELEMENTS = 10_000_000
+"""The elements of matrices of a product from which on it is computed as one, also if one is a vector."""
+
+
+def is_vector_product(batch: int, made: int, left: int, right: int) -> bool:
+    """True for products of a batch that are computed as multiplications and sums: one operand is a vector.
+
+    made, left, right: the elements of the result and of the operands. Source: openxla/xla,
+    xla/service/gpu/gpu_algebraic_simplifier.cc.
+
+    >>> [is_vector_product(4, 4 * rows * 64, 4 * rows * 32, 4 * 64 * 32) for rows in (1, 2)]
+    [True, False]
+    """
+    if not (batch and made):
+        return False
+    contracted = isqrt(left * right // (made * batch))
+    rows, columns = (size // (batch * contracted) if contracted else 0 for size in (left, right))
+    return min(rows, columns) == 1 and (rows == columns or (rows + columns) * contracted < _FEW_ELEMENTS)
 
 
 def merged(body: DeviceBody, numbers: count[int]) -> DeviceBody:
@@ -99,8 +121,7 @@ def _together(
     for part, whole, node in zip(parts, (one.node, other.node), (first, second), strict=True):
         new[part] = DeviceNode(NodeRole.OP, (product,), node.type)
         instead[whole] = part
-    shared_bytes = body.nodes[shared]
-    size = one.bytes + other.bytes - (0 if shared_bytes.type is None else _bytes(shared_bytes.type))
+    size = one.bytes + other.bytes - one.given[side]
     return replace(
         one,
         node=product,
@@ -125,13 +146,13 @@ def _product(body: DeviceBody, number: int, known: _Known) -> _Product | None:
     types = [body.nodes[each].type if each in body.nodes else None for each in node.inputs]
     key = id(record), id(node.type), *map(id, types)
     if key not in known:  # what these identify lives as long as the body
-        known[key] = _kind(record, node.type, types)
+        known[key] = _kind(record, node.type, _with_outer(record, node.type, types))
     kind = known[key]
     if kind is None:
         return None
     left, right = node.inputs
     keys = _operand(body, left, kind.operands[0]), _operand(body, right, kind.operands[1])
-    return _Product(number, (left, right), keys, kind.form, kind.bytes, kind.elements, 0)
+    return _Product(number, (left, right), keys, kind.form, kind.bytes, kind.given, kind.elements, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,22 +162,52 @@ class _Kind:
     operands: tuple[_Form, _Form]
     form: Hashable
     bytes: int
+    given: tuple[int, int]
     elements: int
 
 
 def _kind(record: OpRecord, made: TensorType | None, types: Sequence[TensorType | None]) -> _Kind | None:
-    """The kind of a product; None if it has no free dimensions."""
+    """The kind of a product; None if it has no free dimensions, or is of a vector."""
     own = [type_ for type_ in types if type_ is not None]
     ranks = [None if type_ is None else type_.rank for type_ in record.operands[:2]]
     if made is None or [type_.rank for type_ in own] != ranks:
         return None
     numbers = DotDimensions.of(record.attributes)
     left, right = _form(own[0], numbers, 0), _form(own[1], numbers, 1)
-    if left is None or right is None:
+    batch = prod(_shape(own[0])[d] for d in numbers.batching[0])
+    sizes = (prod(_shape(each)) for each in (made, *own))
+    if left is None or right is None or is_vector_product(batch, *sizes):
         return None
     elements = tuple(type_.element for type_ in (*own, made))
     form = (left[0], right[0]), elements, str(record.attributes.get("precision_config"))
-    return _Kind((left, right), form, sum(map(_bytes, (*own, made))), prod(_shape(made)))
+    given = _bytes(own[0]), _bytes(own[1])
+    return _Kind((left, right), form, sum(given) + _bytes(made), given, prod(_shape(made)))
+
+
+def _with_outer(
+    record: OpRecord, made: TensorType | None, types: Sequence[TensorType | None]
+) -> Sequence[TensorType | None]:
+    """The types of operands, of which one may be of a computation around: by the other and the result."""
+    missing = [side for side, type_ in enumerate(types) if type_ is None]
+    if made is None or len(missing) != 1:
+        return types
+    (side,) = missing
+    given, known = record.operands[side], types[1 - side]
+    if given is None or known is None:
+        return types
+    numbers = DotDimensions.of(record.attributes)
+    batch, contracted = numbers.batching, numbers.contracting
+    free = [d for d in range(given.rank) if d not in batch[side] and d not in contracted[side]]
+    ends = made.rank - len(free) if side else len(batch[side])
+    sizes = dict(zip(batch[side], made.shape, strict=False))
+    sizes |= zip(free, made.shape[ends:], strict=False)
+    sizes |= {
+        own: known.shape[other] for own, other in zip(contracted[side], contracted[1 - side], strict=True)
+    }
+    shape = tuple([sizes.get(d) for d in range(given.rank)])
+    found = [*types]
+    found[side] = TensorType(shape, given.element)
+    return found
 
 
 _Form = tuple[int, tuple[int, ...], tuple[int, ...]]

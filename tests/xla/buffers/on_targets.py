@@ -47,6 +47,7 @@ SETS = (
     "large",
     "resident",
     "held",
+    "blind",
 )
 """Sets of tests/xla/spmd, and the programs of `on_large.py`."""
 

@@ -51,7 +51,7 @@ def reduces_columns(graph: GpuGraph, number: int) -> bool:
     """True if a reduction keeps the last dimension, or reduces few elements of it beside others."""
     step, type_ = graph.step(number), graph.types[graph.reads[number][0]]
     if step is None or type_ is None or not type_.shape:
-        return False
+        return number in graph.columns
     given = step.record.operands[0]
     if given is None or given.rank != type_.rank:
         return False
@@ -74,7 +74,7 @@ def _diamond(graph: GpuGraph, users: list[list[int]], root: int) -> Diamond | No
     if len(users[broadcast]) > 1 or len(users[reduction]) > 1 or not _is_of_rows(graph, broadcast):
         return None
     source = graph.reads[reduction][0]
-    if not _fits(graph, source):
+    if not _fits(graph, source) or _is_turned(graph, source):
         return None
     while _is_trivial(graph, users, source):
         members.add(source)
@@ -91,6 +91,18 @@ def _fits(graph: GpuGraph, number: int) -> bool:
     type_ = graph.types[number]
     row = (type_.shape[-1] or 1) if type_ is not None and type_.rank else 1
     return 1 << (row - 1).bit_length() <= _REGISTERS
+
+
+def _is_turned(graph: GpuGraph, number: int) -> bool:
+    """True if rows of a value are not contiguous in memory."""
+    size = graph.elements(number)
+    while number not in graph.turned and graph.is_elementwise(number):
+        kept = [each for each in graph.reads[number] if graph.elements(each) == size]
+        wide = [each for each in kept if graph.kinds[each] != BROADCAST]
+        if not wide:
+            return False
+        number = wide[0]
+    return number in graph.turned
 
 
 def _behind(graph: GpuGraph, users: list[list[int]], number: int, kind: str, members: set[int]) -> int | None:

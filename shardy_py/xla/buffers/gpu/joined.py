@@ -26,7 +26,7 @@ def joined(events: Sequence[Event], groups: Sequence[Sequence[Event]], sizes: di
     two, as a sum of `n` becomes `n + 2` events. Source: openxla/xla, xla/service/collective_combiner_utils.h.
     """
     wide = {id(event) for group in groups for event in group}
-    slots = _spread(_in_order(events) or events, wide)
+    slots = _spread(in_order(events) or events, wide)
     places = {id(event): n for n, event in enumerate(slots) if event is not None}
     for group in groups:
         left = [*group]
@@ -54,7 +54,7 @@ def _joined_first(
                 tried += one
             elif event is not None and id(event) not in own:
                 tried.append(event)
-        found = _in_order(tried)
+        found = in_order(tried)
         if not found:
             continue
         wide -= own
@@ -139,8 +139,8 @@ def _one(group: Sequence[Event], sizes: dict[Name, int]) -> list[Event]:
     ]
 
 
-def _in_order(events: Sequence[Event]) -> list[Event]:
-    """The events, each after those that make what it reads; none if some need each other."""
+def in_order(events: Sequence[Event]) -> list[Event]:
+    """Returns events, each after those that make what it reads; none if some need each other."""
     makers = {name: number for number, event in enumerate(events) for name in event.makes}
     order: list[Event] = []
     state = bytearray(len(events))

@@ -311,7 +311,7 @@ class KernelFusion:
     def _is_of_rows(self, number: int) -> bool:
         """True if an op may be in a kernel that has whole rows."""
         if self.graph.kinds[number] == REDUCE:
-            return reduces_rows(self.graph, number)
+            return reduces_rows(self.graph, number) or self.graph.step(number) is None
         return self.rows[number].has_rows
 
     def _is_epilogue(self, producer: Kernel, consumer: Kernel) -> bool:

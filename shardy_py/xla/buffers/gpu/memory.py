@@ -7,28 +7,41 @@ Not here: donation and sizes of arguments (`xla/buffers/estimate.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import SortOp
-from shardy_py.ops import TensorType
+from shardy_py.ops import OpRecord, TensorType
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, collective_time, product_time
 from shardy_py.xla.buffers.gpu.expanded import is_sorted_selection
-from shardy_py.xla.buffers.gpu.graph import ARGUMENT, DOT, ELEMENT, OUTER, GpuGraph, is_loop, live
-from shardy_py.xla.buffers.gpu.joined import is_taken_apart, joined, summed, written_apart
+from shardy_py.xla.buffers.gpu.graph import (
+    ARGUMENT,
+    CONVOLUTION,
+    DOT,
+    ELEMENT,
+    OUTER,
+    GpuGraph,
+    is_loop,
+    live,
+)
+from shardy_py.xla.buffers.gpu.joined import in_order, is_taken_apart, joined, summed, written_apart
 from shardy_py.xla.buffers.gpu.kernels import Kernel, KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
+from shardy_py.xla.buffers.gpu.lowering import lowered
 from shardy_py.xla.buffers.gpu.order import in_least_memory
 from shardy_py.xla.buffers.gpu.products import with_products
+from shardy_py.xla.buffers.gpu.siblings import KernelGroups
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.combining import CombinerLimits, combined
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode
 
+_PLACE = 256
+"""The bytes of which places of buffers are multiples."""
 _IN_PLACE = ("all_reduce", SortOp.name)
 """Kinds of ops that are not fused, and write over their operands."""
 
@@ -52,7 +65,7 @@ class GpuComputation:
     times: dict[int, float] = field(default_factory=dict[int, float], init=False)
 
     def __post_init__(self) -> None:
-        self.graph = with_products(GpuGraph.of(self.body, self.around))
+        self.graph = with_products(lowered(self.body, self.around))
 
     def events(self) -> list[Event]:
         """The kernels and other ops, in program order."""
@@ -65,6 +78,7 @@ class GpuComputation:
             for number in range(len(graph.kinds))
             if graph.kinds[number] == DOT
         }
+        together = {max(each): each for each in KernelGroups(graph, kernels).groups()}
         found: list[Event] = []
         elements: dict[int, list[int]] = {}
         for number, kind in enumerate(graph.kinds):
@@ -78,15 +92,31 @@ class GpuComputation:
                 self._element(number)
                 continue
             kernel = kernels.get(number)
-            if kernel is not None:
+            if len(together.get(number, ())) > 1:
+                found.append(self._group(together[number], kernels))
+            elif kernel is not None and number in together:
                 reads, over = tuple(kernel.reads), tuple(direct_reads(graph, kernel))
                 if graph.row(number).is_in_place and graph.reads[number]:
                     over = (graph.reads[number][0], *over)
                 found.append(Event(graph.step(number), reads, (number,), over=over))
-            elif not graph.row(number).is_fused or graph.types[number] is None:
+            elif kernel is None and (not graph.row(number).is_fused or graph.types[number] is None):
                 found.append(self._other(number, elements.get(number, [])))
+        if len(together) < len(kernels):
+            found = in_order(found) or found
         found = written_apart([self._renamed(event) for event in found], self._overwritten(found), self.sizes)
         return self._joined(found)
+
+    def _group(self, roots: Sequence[int], kernels: Mapping[int, Kernel]) -> Event:
+        """The event of kernels that are one."""
+        graph = self.graph
+        reads = dict.fromkeys(value for root in roots for value in kernels[root].reads)
+        over = [
+            tuple([value for value in direct_reads(graph, kernels[root]) if value not in roots])
+            for root in roots
+        ]
+        self.times[roots[0]] = sum(kernels[root].time for root in roots)
+        kept = tuple(value for value in reads if value not in roots)
+        return Event(graph.step(roots[0]), kept, tuple(roots), over_each=tuple(over))
 
     def kernels(self, needed: Sequence[bool] | None = None) -> dict[int, Kernel]:
         """The kernels of fused ops, by their last op. needed: by number, if known."""
@@ -150,11 +180,12 @@ class GpuComputation:
             return Event(step, reads, (number,))
         elif graph.kinds[number] in _IN_PLACE:
             over = reads
-        if step is not None and step.record.attributes.get("is_stable"):
-            # Places are sorted with the values, so that equal ones keep their order.
-            places = ("places", number)
-            self.sizes[places] = 4 * graph.elements(reads[0])
-            makes = (*makes, places)
+        if graph.kinds[number] == SortOp.name and step is not None:
+            makes = (*makes, *self._sorted_beside(number, step.record, elements))
+        if graph.workspaces.get(number):
+            workspace: Name = ("workspace", number)
+            self.sizes[workspace] = graph.workspaces[number]
+            makes = (*makes, workspace)
         record = None if step is None or graph.transfer(number) is not None else step.record
         if record is not None and reads and is_sorted_selection(record, graph.types[reads[0]]):
             # What is sorted may be in the memory of the operand, what is selected is not.
@@ -163,7 +194,27 @@ class GpuComputation:
             self.sizes |= zip(whole, (graph.sizes[reads[0]], 4 * graph.elements(reads[0])), strict=True)
             makes = (*makes, *whole)
         is_update = node is not None and is_loop(node)
-        return Event(step, reads, makes, over=over, is_update=is_update)
+        transfer = graph.transfer(number)
+        is_received = transfer is not None and transfer.kind != "all_reduce"
+        is_part = is_received or graph.kinds[number] == CONVOLUTION  # with an operand, with a workspace
+        return Event(step, reads, makes, over=over, is_update=is_update, is_part=is_part)
+
+    def _sorted_beside(self, number: int, record: OpRecord, elements: Sequence[int]) -> Iterator[Name]:
+        """The values that a sort makes and nothing needs: sorted operands, and places, for equal elements.
+
+        Places are sorted with the values, so that equal ones keep their order, if no operand has them.
+        """
+        graph, given = self.graph, self.graph.reads[number]
+        is_numbered = number in graph.numbered
+        used = {graph.index[each] for each in elements} or {0}
+        sizes = [graph.sizes[each] for each in given]
+        if is_numbered or record.attributes.get("is_stable"):
+            sizes.append(4 * graph.elements(given[0]))
+        for index, size in enumerate(sizes):
+            if index not in used:
+                name: Name = ("sorted", number, index)
+                self.sizes[name] = size
+                yield name
 
     def _renamed(self, event: Event) -> Event:
         if not self.alias:
@@ -173,7 +224,8 @@ class GpuComputation:
             reads.append(self.stored(name))
             if name in self.alias and isinstance(name, int):
                 reads.append(self.graph.reads[name][1])
-        return event._replace(reads=tuple(reads), over=tuple(map(self.stored, event.over)))
+        each = tuple([tuple(map(self.stored, over)) for over in event.over_each])
+        return event._replace(reads=tuple(reads), over=tuple(map(self.stored, event.over)), over_each=each)
 
     def stored(self, name: Name) -> Name:
         """The value whose memory a value is in."""
@@ -194,8 +246,9 @@ class GpuComputation:
         if copies:
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
             events = with_copies(events, copies)
+        ordered = self._ordered(events)
         return Assignment(
-            self._ordered(events), self.sizes, results, memory, carried, self.alias, self._inner
+            ordered, self.sizes, results, memory, carried, self.alias, self._inner, place=_PLACE
         )
 
     def _ordered(self, events: Sequence[Event]) -> list[Event]:
@@ -261,4 +314,6 @@ def _pruned(graph: GpuGraph, needed: Sequence[bool]) -> GpuGraph:
         graph.index,
         forms=graph.forms,
         returned_forms=graph.returned_forms,
+        turned=graph.turned,
+        columns=graph.columns,
     )

@@ -65,6 +65,13 @@ def test_what_several_ops_write_over_is_made_once_for_each() -> None:
     assert sizes[copy] == 4
 
 
+def test_copies_are_made_with_the_first_of_several_results() -> None:
+    made = Event("both", ("x",), ("y", "z"), over_each=(("x",), ()))
+    users = [Event("scatter", ("z", n), (n,), over=("z",)) for n in (1, 2)]
+    first, *_ = written_apart([made, *users], {1: "z", 2: "z"}, {"y": 4, "z": 4})
+    assert [first.over_at(n) for n in range(len(first.makes))] == [("x",), (), ()]
+
+
 def test_sums_of_one_op_are_put_together() -> None:
     sums = [Event(name, (name,), (f"sum of {name}",), over=(name,)) for name in ("a", "b")]
     sizes: dict[Name, int] = {"sum of a": 8, "sum of b": 4}

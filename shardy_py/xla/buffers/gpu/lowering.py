@@ -1,0 +1,324 @@
+"""The program of one GPU before its ops become kernels: ops of values with types, in XLA's post-order.
+
+Reshapes vanish, and so do conversions there and back. Collectives send dimension 0: others are transposed
+around them. Not here: the program as compilers' passes leave it (`xla/targets/`), kernels (`kernels.py`).
+
+    graph = lowered(body, {})
+    graph.kinds[3], graph.reads[3]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, IotaOp, SortOp
+from shardy_py.ops import TABLE, Family, TensorType
+from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
+from shardy_py.ops.reads import integers
+from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.gpu.expanded import add_cumulative, add_ragged, cumulative_dimension
+from shardy_py.xla.buffers.gpu.facet import KERNELS
+from shardy_py.xla.buffers.gpu.graph import (
+    ADD,
+    ARGUMENT,
+    BROADCAST,
+    CONVERT,
+    CONVOLUTION,
+    DOT,
+    ELEMENT,
+    MAXIMUM,
+    MULTIPLY,
+    OUTER,
+    RAGGED,
+    REDUCE,
+    SLICE,
+    TRANSPOSE,
+    WINDOW,
+    GpuGraph,
+    Shape,
+    elements_of,
+    node_kind,
+)
+from shardy_py.xla.buffers.gpu.moved import is_turned, outwards, transposed_around
+from shardy_py.xla.spmd.program import PlannedOp
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.merging import is_vector_product
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
+
+
+def lowered(body: DeviceBody, around: Mapping[int, TensorType | None]) -> GpuGraph:
+    """Returns the ops of a computation. around: the types of nodes of computations around."""
+    return _Lowering(body, around).graph
+
+
+class _Lowering:
+    """Adds the ops of a body; values: the number of each node's value."""
+
+    def __init__(self, body: DeviceBody, around: Mapping[int, TensorType | None]) -> None:
+        self.body, self.around = body, around
+        self.graph = GpuGraph()
+        self.values: dict[int, int] = {}
+        arguments = [self._argument(number) for number in body.arguments]
+        for number in body.order:
+            if number not in self.values:
+                self.values[number] = self._lowered(number, body.nodes[number])
+        self.graph.arguments = tuple(arguments)
+        returned = [each for each in body.results if each >= 0]
+        self.graph.results = tuple(map(self._value, returned))
+        same = {self.values[each] for each in returned if not self._is_reshaped(each)}
+        self.graph.returned_forms = set(self.graph.results) - same
+
+    def _argument(self, number: int) -> int:
+        node = self.body.nodes[number]
+        self.values[number] = self.graph.add(ARGUMENT, (), node.type, node)
+        return self.values[number]
+
+    def _value(self, number: int) -> int:
+        if number not in self.values:  # of a computation around
+            self.values[number] = self.graph.add(OUTER, (), self.around.get(number))
+            self.graph.outer[self.values[number]] = number
+        return self.values[number]
+
+    def _lowered(self, number: int, node: DeviceNode) -> int:
+        graph = self.graph
+        reads = [self._value(each) for each in node.inputs if each >= 0]
+        if node.role is NodeRole.SENT and node.transfer is not None:
+            return self._sent(node, node.transfer, reads[0])
+        if node.role is NodeRole.ELEMENT:
+            return self._element(node, reads)
+        kind, form = node_kind(node), COMPILED.of(node.name).form
+        if kind == ConcatenateOp.name and node.step is None and node.type is None:
+            return self._together(reads)
+        if kind == ConcatenateOp.name and node.step is None and self._is_total(node, reads):
+            return graph.add(ADD, reads, node.type)
+        if reads and node.type is not None and self._is_renamed(node, form, reads[0]):
+            return reads[0]
+        if form is NodeForm.CONVERT and node.type is not None:
+            return self._converted(reads[0], node.type, node)
+        if kind == DOT and node.type is not None:
+            return self._product(node, node.type, reads)
+        whole = self._whole(node, reads)
+        if whole is not None:
+            return graph.add(SLICE, (graph.add(kind, reads, whole, node),), node.type)
+        if kind == CONVOLUTION and node.step is not None:
+            return self._convolution(node, node.step, reads)
+        ended = self._ended_convolution(node, kind, reads)
+        if ended is not None:
+            return ended
+        expanded = None if node.type is None else self._expanded(node, kind, node.type, reads)
+        if expanded is not None:
+            return expanded
+        is_numbered = kind == SortOp.name and len(reads) > 1 and graph.kinds[reads[-1]] == IotaOp.name
+        made = graph.add(kind, reads[:-1] if is_numbered else reads, node.type, node)
+        if is_numbered:
+            graph.numbered.add(made)
+        self.graph.forms |= self._forms_read(made, node.inputs)
+        return made
+
+    def _is_total(self, node: DeviceNode, reads: Sequence[int]) -> bool:
+        """True for the sum of what a loop started with and what it added, which is summed after it."""
+        made = elements_of(node.type)
+        return len(reads) == 2 and all(self.graph.elements(each) == made for each in reads)
+
+    def _together(self, reads: Sequence[int]) -> int:
+        """The number of values one after another, for products that are one."""
+        graph = self.graph
+        flat = [part for each in reads for part in (graph.reads[each] if each in graph.together else (each,))]
+        types = [type_ for each in flat if (type_ := graph.types[each]) is not None]
+        whole = TensorType((sum(map(elements_of, types)),), types[0].element) if types else None
+        graph.together.add(number := graph.add(ConcatenateOp.name, flat, whole))
+        return number
+
+    def _is_reshaped(self, number: int) -> bool:
+        """True if a node is a value in another form."""
+        node, type_ = self.body.nodes.get(number), self.graph.types[self._value(number)]
+        known = None if node is None else node.type
+        return known is not None and type_ is not None and known.shape != type_.shape
+
+    def _forms_read(self, made: int, inputs: Sequence[int]) -> dict[tuple[int, int], Shape]:
+        """The shapes of operands that an op reads in another form, by the op and these."""
+        own = [each for each in inputs if each >= 0]
+        plain = {self._value(each) for each in own if not self._is_reshaped(each)}
+        found: dict[tuple[int, int], Shape] = {}
+        for each in own:
+            value, type_ = self._value(each), self.body.nodes[each].type if each in self.body.nodes else None
+            if value not in plain and type_ is not None:
+                found[made, value] = type_.shape
+        return found
+
+    def _expanded(self, node: DeviceNode, kind: str, made: TensorType, reads: Sequence[int]) -> int | None:
+        """The number of an op that XLA computes by others; None for all else."""
+        types = [self.graph.types[each] for each in reads]
+        if kind == RAGGED and len(reads) > 2:
+            return add_ragged(self.graph, reads, types, made)
+        if kind != WINDOW or node.step is None or types[0] is None or types[0].shape != made.shape:
+            return None
+        dimension = cumulative_dimension(node.step.record)
+        given = node.step.record.results[0]
+        if dimension is None or given is None or given.shape[dimension] != made.shape[dimension]:
+            return None
+        return add_cumulative(self.graph, reads[0], made, dimension)
+
+    def _whole(self, node: DeviceNode, reads: Sequence[int]) -> TensorType | None:
+        """The type of what an op makes of a whole operand, of which a device keeps its part."""
+        step, made = node.step, node.type
+        if node.role is not NodeRole.OP or node.bodies or made is None or step is None or not reads:
+            return None
+        if TABLE[node.name].kind is not Family.OTHER or KERNELS.of(node.name).is_fused:
+            return None
+        source, given = self.graph.types[reads[0]], step.record.operands[0]
+        result = step.record.results[0]
+        if source is None or given is None or result is None or not source.rank == given.rank == result.rank:
+            return None
+        dimensions = zip(given.shape, result.shape, source.shape, made.shape, strict=True)
+        whole = TensorType(
+            tuple(held if old == new else own for old, new, held, own in dimensions), made.element
+        )
+        return whole if elements_of(whole) > elements_of(made) else None
+
+    def _convolution(self, node: DeviceNode, step: PlannedOp, reads: Sequence[int]) -> int:
+        """A convolution by cuDNN: in its kernel features of the result are first, others last."""
+        graph = self.graph
+        numbers = ConvolutionDimensions.of(step.record.attributes)
+        order = (numbers.out_feature, *numbers.kernel_spatial, numbers.in_feature)
+        image, kernel = reads[:2]
+        if order != tuple(range(len(order))):
+            kernel = self._copied(kernel)
+        if numbers.image != tuple(range(len(numbers.image))):
+            image = self._copied(image)
+        return graph.add(CONVOLUTION, (image, kernel, *reads[2:]), node.type, node)
+
+    def _ended_convolution(self, node: DeviceNode, kind: str, reads: Sequence[int]) -> int | None:
+        """A convolution whose kernel also adds a number for each feature, or takes what is positive.
+
+        Source: openxla/xla, xla/service/gpu/transforms/cudnn_fused_conv_rewriter.cc.
+        """
+        graph = self.graph
+        if kind not in (ADD, MAXIMUM) or len(reads) != 2 or node.type is None:
+            return None
+        for each, other, source in zip(reads, reads[::-1], node.inputs, strict=True):
+            is_only = graph.kinds[each] == CONVOLUTION and self.body.only_user(source) is not None
+            if not is_only or graph.kinds[other] != BROADCAST:
+                continue
+            (given,) = graph.reads[other]
+            is_zero = kind == MAXIMUM and graph.elements(given) == 1
+            if not is_zero and (kind != ADD or not self._is_of_features(each, other)):
+                continue
+            added = (given,) if kind == ADD else ()
+            return graph.add(CONVOLUTION, (*graph.reads[each], *added), node.type, graph.nodes[each])
+        return None
+
+    def _is_of_features(self, convolution: int, broadcast: int) -> bool:
+        """True if what is added to a convolution is one number for each feature."""
+        step, added = self.graph.step(convolution), self.graph.step(broadcast)
+        if step is None or added is None:
+            return False
+        feature = ConvolutionDimensions.of(step.record.attributes).result_feature
+        given, dimensions = (
+            added.record.operands[0],
+            integers(added.record.attributes, "broadcast_dimensions"),
+        )
+        sizes = () if given is None else given.shape
+        return [d for d, size in zip(dimensions, sizes, strict=False) if size != 1] == [feature]
+
+    def _copied(self, number: int) -> int:
+        """A copy of a value with its dimensions in another order, the same one for all that read it."""
+        key = "copy", number
+        if key not in self.graph.known:
+            self.graph.known[key] = self.graph.add(TRANSPOSE, (number,), self.graph.types[number])
+        return self.graph.known[key]
+
+    def _is_renamed(self, node: DeviceNode, form: NodeForm, source: int) -> bool:
+        """True if the value is its operand in another form."""
+        if node.role is not NodeRole.OP or node.bodies or node.type is None:
+            return False
+        type_ = self.graph.types[source]
+        if type_ is None or type_.element != node.type.element:
+            return False
+        is_free = STORED.of(node.name).is_free or TABLE[node.name].is_wire
+        return (is_free or form is NodeForm.COPY or STORED.of(node.name).holds_back) and (
+            elements_of(type_) == elements_of(node.type)
+        )
+
+    def _element(self, node: DeviceNode, reads: Sequence[int]) -> int:
+        """A result of an op with several; of a barrier the operand, which is used after it."""
+        graph, maker = self.graph, reads[0]
+        number = graph.add(ELEMENT, (maker,), node.type, node)
+        graph.index[number] = node.index
+        step = graph.step(maker)
+        if (
+            step is not None
+            and STORED.of(step.record.name).holds_back
+            and node.index < len(graph.reads[maker])
+        ):
+            graph.reads[number] = (graph.reads[maker][node.index], maker)
+        return number
+
+    def _product(self, node: DeviceNode, type_: TensorType, reads: Sequence[int]) -> int:
+        """A product; what contracts nothing is a multiplication, with a vector a multiplication and a sum."""
+        graph, step = self.graph, node.step
+        left = graph.types[reads[0]]
+        numbers = None if step is None else DotDimensions.of(step.record.attributes)
+        if left is None or numbers is None:
+            return graph.add(DOT, reads, type_, node)
+        batch = prod(size or 0 for size in type_.shape[: len(numbers.batching[0])])
+        made = elements_of(type_)
+        given = [graph.elements(each) for each in reads[:2]]
+        if given[0] * given[1] == made * batch:
+            return graph.add(MULTIPLY, reads, type_)
+        if is_vector_product(batch, made, given[0], given[1]):
+            side = given.index(max(given))
+            number = graph.add(MULTIPLY, reads, graph.types[reads[side]])
+            number = graph.add(REDUCE, (number,), type_)
+            given_type = graph.types[reads[side]]
+            if given_type is not None and given_type.rank - 1 not in numbers.contracting[side]:
+                graph.columns.add(number)
+            if is_turned(numbers, side):
+                graph.turned.add(number)
+            return number
+        number = graph.add(DOT, reads, type_, node)
+        self.graph.shapes |= self._forms_read(number, node.inputs)
+        return number
+
+    def _converted(self, source: int, type_: TensorType, node: DeviceNode | None = None) -> int:
+        """A value as another type; what it was converted from is converted at once, also to a wider type."""
+        graph = self.graph
+        given = graph.types[source]
+        if given is None or given.element == type_.element:
+            return source
+        if graph.kinds[source] == CONVERT and all(map(_is_float, (given, type_))):
+            earlier = graph.reads[source][0]
+            first = graph.types[earlier]
+            if first is not None and _is_float(first):
+                source, given = earlier, first
+        if given.element == type_.element:
+            return source
+        return graph.add(CONVERT, (source,), type_, node)
+
+    def _sent(self, node: DeviceNode, transfer: Transfer, source: int) -> int:
+        """A collective, with conversions and transposes around it."""
+        graph, collective = self.graph, transfer.collective
+        given = graph.types[source]
+        if given is not None and given.element != collective.element_type:
+            source = self._converted(source, TensorType(given.shape, collective.element_type))
+            given = graph.types[source]
+        before, after = transposed_around(transfer)
+        if before and given is not None:
+            source = graph.add(TRANSPOSE, (source,), given)
+        made = TensorType(transfer.result_shape, collective.element_type)
+        number = graph.add(transfer.kind, (source,), made, node)
+        if not before and given is not None and len(given.shape) != len(collective.held_shape):
+            graph.forms[number, source] = collective.held_shape
+        if after:
+            number = graph.add(TRANSPOSE, (number,), made)
+            graph.orders[number] = outwards(collective.held_shape, made.shape)
+        return (
+            number
+            if node.type is None
+            else self._converted(number, TensorType(made.shape, node.type.element))
+        )
+
+
+def _is_float(type_: TensorType) -> bool:
+    return type_.element.startswith(("f", "bf"))

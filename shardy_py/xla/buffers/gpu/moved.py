@@ -1,0 +1,54 @@
+"""Orders of dimensions in memory: XLA:GPU sends dimension 0, so that others are moved there and back.
+
+>>> outwards((8, 16, 32), (8, 16, 64))
+(1, 2, 0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.xla.targets.model import Transfer
+
+
+def transposed_around(transfer: Transfer) -> tuple[bool, bool]:
+    """Returns if what is sent is transposed before, and what arrives after: not of dimension 0."""
+    held, made = transfer.collective.held_shape, transfer.result_shape
+    grown, cut = _is_inner(held, _grown(held, made)), _is_inner(held, _grown(made, held))
+    if transfer.kind == "all_to_all":
+        return cut, grown
+    if transfer.kind == "all_gather":
+        return grown, grown
+    return (cut, cut) if transfer.kind == "reduce_scatter" else (False, False)
+
+
+def outwards(held: Sequence[int], made: Sequence[int | None]) -> tuple[int, ...]:
+    """The permutation after a collective whose result has the one dimension that changed outermost.
+
+    () if there are several, as of an exchange.
+    """
+    changed = [d for d, (old, new) in enumerate(zip(held, made, strict=False)) if old != new]
+    if len(changed) != 1 or len(held) != len(made):
+        return ()
+    (moved,) = changed
+    return tuple(0 if d == moved else d + (d < moved) for d in range(len(made)))
+
+
+def is_turned(numbers: DotDimensions, side: int) -> bool:
+    """True if the result of a product with a vector is not in the order of the other operand's dimensions.
+
+    side: that of the other operand. A product has dimensions of batches first.
+    """
+    batch, contracted = numbers.batching[side], numbers.contracting[side]
+    return list(batch) != [d for d in range(max(batch, default=-1) + 1) if d not in contracted]
+
+
+def _grown(old: Sequence[int], new: Sequence[int]) -> list[bool]:
+    return [after > before for before, after in zip(old, new, strict=False)]
+
+
+def _is_inner(shape: Sequence[int], flags: Sequence[bool]) -> bool:
+    """True if there are elements before the first dimension of these."""
+    return True in flags and prod(shape[: flags.index(True)]) > 1
