@@ -188,7 +188,7 @@ class Fusion:
         found: set[Name] = set()
         users, steps = self._users, self.steps
         product: dict[Name, int] = {}
-        """Of what is made elementwise of one product, that."""
+        """The product of what is made of one elementwise."""
         left: dict[int, int] = {}
         """The reads of such values that are not behind the product so far."""
         for number, (kind, names) in enumerate(zip(self._kinds, self.reads, strict=True)):

@@ -30,8 +30,8 @@ _MOST_VISITS = 512
 """The events between two others among which a path is looked for; if there are more, there may be one."""
 
 
-class Emitter(Enum):
-    """What writes the code of an event: loops over elements, or a product with what follows it."""
+class EmitterKind(Enum):
+    """The part that writes the code of an event: loops over elements, or a product with what follows it."""
 
     LOOP = auto()
     PRODUCT = auto()
@@ -44,7 +44,7 @@ class Fusible(NamedTuple):
     reduced. is_narrow: whether each of them is one bit, which has other tiles.
     """
 
-    emitter: Emitter
+    emitter: EmitterKind
     shape: tuple[int, ...]
     is_reduced: bool
     is_narrow: bool
@@ -71,7 +71,7 @@ def with_fusions(
     found = with_several_results(events, fusible, is_shared, {*block.results, *block.returned})
     for event in found:
         own = fusible(event) if len(event.makes) > 1 else None
-        if own is not None and own.emitter is Emitter.PRODUCT:
+        if own is not None and own.emitter is EmitterKind.PRODUCT:
             block.in_vmem.made.difference_update(event.makes)
             block.in_vmem.returned.difference_update(event.makes)
     return found
@@ -82,7 +82,7 @@ def _is_constant(event: Event) -> bool:
 
 
 def _fusible(block: StoredBlock, event: Event, members: Sequence[PlannedOp]) -> Fusible | None:
-    """What an event is for fusions with others; None if it has an emitter of its own, or is a loop itself."""
+    """The form of an event for fusions with others; None if it has an emitter of its own, or runs others."""
     step = event.step
     if step.blocks or len(step.results) != 1:
         return None
@@ -97,7 +97,7 @@ def _fusible(block: StoredBlock, event: Event, members: Sequence[PlannedOp]) -> 
     if type_ is None:
         return None
     shape = tuple(size or 0 for size in type_.shape if size != 1)
-    emitter = Emitter.PRODUCT if is_product else Emitter.LOOP
+    emitter = EmitterKind.PRODUCT if is_product else EmitterKind.LOOP
     return Fusible(emitter, shape, is_reduced, type_.element == "i1")
 
 
@@ -143,7 +143,7 @@ class _Merging:
         own = self.fusible(event)
         if own is not None:
             self.known[number] = own
-            if own.emitter is Emitter.LOOP:
+            if own.emitter is EmitterKind.LOOP:
                 self._join_maker(number, own)
                 self._join_readers(number, own)
         self.makers |= dict.fromkeys(event.makes, number)
@@ -253,7 +253,7 @@ class _Merging:
         reads = dict.fromkeys(name for event in events for name in event.reads if name not in made)
         over = dict.fromkeys(name for event in events for name in event.over if name in reads)
         product = (
-            e for n, e in zip(numbers, events, strict=True) if self.known[n].emitter is Emitter.PRODUCT
+            e for n, e in zip(numbers, events, strict=True) if self.known[n].emitter is EmitterKind.PRODUCT
         )
         first = next(product, events[-1])
         any_of = ((*over,),) * len(makes)

@@ -20,7 +20,7 @@ from shardy_py.xla.spmd.program import Name
 
 @dataclass
 class VmemValues:
-    """What may be in VMEM: made by fusions without a product, or returned by them.
+    """Values that may be in VMEM: made by fusions without a product, or returned by them.
 
     products: the steps that a product is computed in, by their identities.
     """

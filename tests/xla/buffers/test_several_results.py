@@ -9,7 +9,7 @@ import pytest
 from shardy_py import Program, propagate
 from shardy_py.xla.buffers.fetched import CopyTime
 from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.several_results import Emitter, Fusible, with_several_results
+from shardy_py.xla.buffers.several_results import EmitterKind, Fusible, with_several_results
 from shardy_py.xla.spmd.program import Name
 
 _SHAPE, _OTHER = (8, 128), (8,)
@@ -21,7 +21,7 @@ def _event(kind: str, reads: Sequence[Name], made: str) -> Event:
 
 
 def _fusible(event: Event) -> Fusible | None:
-    emitter = Emitter.PRODUCT if event.step == "product" else Emitter.LOOP
+    emitter = EmitterKind.PRODUCT if event.step == "product" else EmitterKind.LOOP
     shape = _OTHER if event.step == "small" else _SHAPE
     return None if event.step == "other" else Fusible(emitter, shape, event.step == "reduce", is_narrow=False)
 
