@@ -126,9 +126,10 @@ def functions_top_down(module: ModuleOp) -> list[Operation]:
 
 def original_name(function: Operation) -> StringAttr:
     """The name of the function of which `function` is a copy, its own name if it is none."""
-    given = function.attributes.get(ORIGINAL_NAME, function.properties["sym_name"])
-    assert isinstance(given, StringAttr)
-    return given
+    given = function.attributes.get(ORIGINAL_NAME)
+    own = function.properties["sym_name"]
+    assert isinstance(own, StringAttr)
+    return given if isinstance(given, StringAttr) else own
 
 
 class FunctionCopies:

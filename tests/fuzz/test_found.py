@@ -104,6 +104,17 @@ func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {
   return %0 : tensor<16xf32>
 }
 """
+ORIGINAL = """
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = func.call @f(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @f(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sdy.original_func_name = 3 : i64} {
+  %c = stablehlo.constant dense<0.0> : tensor<8xf32>
+  %0 = stablehlo.add %x, %c : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
 PERMUTED = """HloModule m, is_scheduled=true
 ENTRY %main {
   %p = f32[8] parameter(0)
@@ -125,6 +136,7 @@ ENTRY %main {
         (BRANCHES, ["--memory-report", "--sdy-propagation-pipeline"]),
         (NAMED, ["--sdy-propagation-pipeline"]),
         (TURNED, ["--memory-report", "--sdy-propagation-pipeline"]),
+        (ORIGINAL, ["--sdy-propagation-pipeline"]),
     ],
 )
 def test_sdy_opt_ends_without_internal_error(text: str, flags: list[str], tmp_path: Path) -> None:

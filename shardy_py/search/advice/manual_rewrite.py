@@ -85,8 +85,10 @@ def _layout(
     if rule is None or not axes:
         return None
     found = [_sharding(mapping, axes, mesh_name) for mapping in rule.tensors]
-    count = len(rule.operands)
-    return _Layout(tuple(found[:count]), tuple(found[count:]), _parts(op, rule, axes, mesh))
+    count, parts = len(rule.operands), _parts(op, rule, axes, mesh)
+    if parts > 1 and ops.dimensions.ConvolutionDimensions.of(record.attributes).feature_groups % parts:
+        return None  # the groups are those of the batch
+    return _Layout(tuple(found[:count]), tuple(found[count:]), parts)
 
 
 def _axes(

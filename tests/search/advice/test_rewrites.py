@@ -53,6 +53,17 @@ func.func @main(%x: tensor<4x16x8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{
   return %0 : tensor<4x16x6x6xf32>
 }
 """
+BATCHES = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%x: tensor<4x16x8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}, {}, {}]>},
+    %w: tensor<16x16x3x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}, {}, {}]>})
+    -> (tensor<2x16x6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}, {}, {}]>}) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+    window = {stride = [1, 1]} {batch_group_count = 2 : i64, feature_group_count = 1 : i64}
+    : (tensor<4x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<2x16x6x6xf32>
+  return %0 : tensor<2x16x6x6xf32>
+}
+"""
 
 
 def remedies(text: str) -> list[str]:
@@ -84,6 +95,10 @@ def remedies(text: str) -> list[str]:
 )
 def test_rewrites_that_send_nothing(text: str, words: str) -> None:
     assert any(line.startswith(words) and line.endswith("-> 0 B)") for line in remedies(text))
+
+
+def test_groups_of_the_batch_are_not_divided() -> None:
+    assert not any("shard_map" in line for line in remedies(BATCHES))
 
 
 def test_another_concatenate_is_not_rewritten() -> None:
