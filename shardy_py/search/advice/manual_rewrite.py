@@ -86,7 +86,7 @@ def _layout(
         return None
     found = [_sharding(mapping, axes, mesh_name) for mapping in rule.tensors]
     count, parts = len(rule.operands), _parts(op, rule, axes, mesh)
-    if parts > 1 and ops.dimensions.ConvolutionDimensions.of(record.attributes).feature_groups % parts:
+    if parts > 1 and integer_of(op, _GROUPS) % parts:
         return None  # the groups are those of the batch
     return _Layout(tuple(found[:count]), tuple(found[count:]), parts)
 
