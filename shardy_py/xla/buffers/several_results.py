@@ -26,7 +26,7 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
-_MOST_VISITS = 512
+_MOST_VISITS = 128
 """The events between two others among which a path is looked for; if there are more, there may be one."""
 
 
