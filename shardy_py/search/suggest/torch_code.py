@@ -254,7 +254,7 @@ def _unsaid(
         ]
         if own and not is_state:
             kind = refused.get(row.label.removesuffix(_WEIGHT), "")
-            of_kind = f", of {kind.rpartition('.')[2]}, which is no nn.Linear" if kind else ""
+            of_kind = f", of {kind.rpartition('.')[2]}, which is not an nn.Linear" if kind else ""
             found[row.path] = f"#   {row.path}: {spec_text(row.spec)} of {row.type}{of_kind}"
     if found:
         yield "# not sharded, as no style of parallelize_module shards them so:"

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shardy_py.indexing.layout import element_type
-from shardy_py.mlir.dialects.stablehlo import SortOp
 from shardy_py.ops import TABLE, Control, Storage, TensorType
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.fusion import FusedStep
@@ -57,9 +56,9 @@ def _alone(block: StoredBlock, step: PlannedOp, group: FusedStep) -> Event:
     over: tuple[Name, ...] = ()
     if kind.is_sent or kind.is_in_place or kind.is_elementwise:
         over = reads if len(group.over) == len(reads) else tuple([n for n in reads if n in group.over])
-    if block.setting.fused_in_vmem and step.record.name == SortOp.name:
-        sorted_ = tuple(map(block.stored_name, step.operands))
-        return Event(step, reads, block.makes(step), over=sorted_, is_update=True)
+    if block.setting.fused_in_vmem and kind.row.is_over_operands:
+        each = tuple(map(block.stored_name, step.operands))
+        return Event(step, reads, block.makes(step), over=each, is_update=True)
     return Event(step, reads, block.makes(step), over=over, is_update=kind.is_in_place)
 
 
@@ -67,7 +66,7 @@ def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event
     needs = group.needs
     events, transposed, sums = _sends(block, step, needs)
     for each in group.members[:-1]:
-        if block.sent_for(each):  # of operands of products
+        if block.sent_for(each):  # it is fused with what reads it, but gathers operands before
             inner, moved, _ = _sends(block, each, needs)
             events += inner
             transposed |= moved

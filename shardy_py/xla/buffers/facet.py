@@ -46,6 +46,7 @@ class StoredRow:
     is_alone_on_tpu: whether nothing takes it in there, nor it others, as it has an emitter of its own.
     tiled: what TPUs have in tiles.
     is_constant: whether it is stored beside what the program computes.
+    is_over_operands: whether TPUs make each result over its operand, unless that is a copy in VMEM.
 
     On the host (`host_fusion.py`):
     is_pointwise: whether it counts as elementwise for all types. is_movable: whether it is fused although it
@@ -70,6 +71,7 @@ class StoredRow:
     is_alone_on_tpu: bool = False
     tiled: Tiled = Tiled.ANY
     is_constant: bool = False
+    is_over_operands: bool = False
     is_pointwise: bool = False
     is_movable: bool = False
     is_conditional: bool = False
@@ -135,7 +137,7 @@ STORED = Facet(
             is_fused=True, is_movable=True, repeats_others=True, is_alone_on_tpu=True, tiled=Tiled.ROWS
         ),
         "stablehlo.scatter": StoredRow(is_wide=True, tiled=Tiled.ROWS),
-        "stablehlo.sort": StoredRow(is_wide=True),
+        "stablehlo.sort": StoredRow(is_wide=True, is_over_operands=True),
         "stablehlo.reduce": StoredRow(
             takes_plain=True, is_movable=True, is_conditional=True, repeats_others=True
         ),

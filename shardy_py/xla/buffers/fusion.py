@@ -161,7 +161,7 @@ class Fusion:
     def _gathers_apart(self, number: int) -> bool:
         """True if an op on TPUs gathers whole operands before it, and its result is not sent.
 
-        Of ops that are no products: if it is fused with others at all.
+        Other ops than products have to be fused with others, too.
         """
         if not self.on_tpu:
             return False

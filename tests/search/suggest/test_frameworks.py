@@ -129,7 +129,9 @@ def test_layers_of_other_classes_have_no_style() -> None:
     given = [TorchInput("x", 0, (("data",), ()))]
     text = "\n".join(torch_lines(Code(MESH, TORCH, ()), given, TorchModel(layers, refused)))
     assert "layers.{i}.up'" not in text
-    assert "#   layers.*.up.weight: P('model', 'data') of 8x8xf32, of Affine, which is no nn.Linear" in text
+    assert (
+        "#   layers.*.up.weight: P('model', 'data') of 8x8xf32, of Affine, which is not an nn.Linear" in text
+    )
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def is_matrix(fragments: Fragments) -> bool:
 
 
 def canonical_order(numbers: DotDimensions, side: int, rank: int) -> tuple[int, ...]:
-    """The order in which an operand that is no matrix is copied."""
+    """The order in which an operand that is not a matrix is copied."""
     batch, contracted = numbers.batching[side], numbers.contracting[side]
     free = [d for d in range(rank) if d not in batch and d not in contracted]
     return (*batch, *free, *contracted) if side == 0 else (*batch, *contracted, *free)

@@ -1,8 +1,9 @@
 """The operands of products on a GPU: values that their kernels read, or ops that they compute.
 
 A kernel of a product computes conversions to wider types, transposes and the like of its operands itself.
-Operands that are no matrix are copied first. Source: openxla/xla, xla/backends/gpu/transforms/gemm_fusion.cc,
-xla/service/gpu/triton_tiling_propagation.cc. Not here: the ops after a product (`products.py`).
+Operands that are not matrices are copied first. Source: openxla/xla,
+xla/backends/gpu/transforms/gemm_fusion.cc, xla/service/gpu/triton_tiling_propagation.cc. Not here: the ops
+after a product (`products.py`).
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def test_kernels_that_read_one_value_are_one_op_unless_one_needs_another() -> No
     graph.results = (*roots,)
     kernels = {kernel.root: kernel for kernel in KernelFusion(graph).groups()}
     assert KernelGroups(graph, kernels).groups() == [roots]
-    # The last one needs the second one: by an op that is no kernel.
+    # The last one needs the second one: by an op that is not a kernel.
     sent = graph.add("all_reduce", (roots[1],), type_)
     added = graph.add("stablehlo.add", (value, sent), type_)
     last = graph.add("stablehlo.negate", (added,), type_)
