@@ -38,7 +38,9 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
             events += (Event(None, (name,), (copy,)) for name, copy in new.items())
             copied.update(new.values())
         group = groups[id(step)]
-        if step.blocks or id(step) in captured or copies or any(map(sent_for, group.members)):
+        if block.setting.sends_apart and (sent := block.sent_for(step)):
+            events.append(_sent_alone(block, step, sent[0].collective))
+        elif step.blocks or id(step) in captured or copies or any(map(sent_for, group.members)):
             events += _events(block, step, group)
         else:
             events.append(_alone(block, step, group))
@@ -60,6 +62,16 @@ def _alone(block: StoredBlock, step: PlannedOp, group: FusedStep) -> Event:
         each = tuple(map(block.stored_name, step.operands))
         return Event(step, reads, block.makes(step), over=each, is_update=True)
     return Event(step, reads, block.makes(step), over=over, is_update=kind.is_in_place)
+
+
+def _sent_alone(block: StoredBlock, step: PlannedOp, collective: PlannedCollective) -> Event:
+    """The event of a step that is a collective."""
+    (source,), (made,) = map(block.stored_name, step.operands), step.results
+    if collective.kind == "all_reduce":
+        return _sum(block, step, (collective,), (source,))
+    if collective.kind != "all_to_all":
+        block.sizes[made] = _received(block, collective, block.types.get(source))
+    return Event(step, (source,), (made,), collective)
 
 
 def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event]:
@@ -148,8 +160,11 @@ def _sum(
     Notes the size of what is added up.
     """
     own = [block.sizes[name] for name in step.results]
-    whole = [max(sums[0].held_bytes, *own)] if len(parts) == 1 else own
-    block.sizes |= zip(parts, whole, strict=True)
+    if block.setting.sends_apart:
+        whole = [block.sizes[name] for name in parts]
+    else:
+        whole = [max(sums[0].held_bytes, *own)] if len(parts) == 1 else own
+        block.sizes |= zip(parts, whole, strict=True)
     kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
     over = parts if whole == own else ()
     is_update = bool(over) and block.setting.fused_in_vmem > 0
@@ -207,8 +222,9 @@ def _received(block: StoredBlock, collective: PlannedCollective, held: TensorTyp
     On TPUs it has the tiles of the operand.
     """
     gathers = collective.kind == "all_gather"
-    shape = collective.made_shape if gathers else collective.held_shape
-    is_tiled = gathers or collective.kind == "collective_permute"
+    is_apart = block.setting.sends_apart
+    shape = collective.made_shape if gathers or is_apart else collective.held_shape
+    is_tiled = gathers or is_apart or collective.kind == "collective_permute"
     if block.setting.on_tpu and is_tiled and held is not None and shape and len(shape) == held.rank:
         return measured_part(shape, held)
     return collective.held_bytes * (collective.group_size if gathers else 1)

@@ -115,7 +115,7 @@ STORED = Facet(
         "hlo.opt-barrier": StoredRow(holds_back=True, keeps_layout_of=0),
         "stablehlo.transpose": _IN_LIBRARY,
         "stablehlo.broadcast_in_dim": _IN_LIBRARY,
-        "stablehlo.reshape": replace(_IN_LIBRARY, is_free=True),
+        "stablehlo.reshape": replace(_IN_LIBRARY, is_free=True, is_alone_on_tpu=True),
         "stablehlo.slice": StoredRow(is_fused=True, is_movable=True, has_halo=True, stays_in_loops=True),
         "stablehlo.reverse": StoredRow(
             is_fused=True, is_movable=True, has_halo=True, keeps_layout_of=0, stays_in_loops=True

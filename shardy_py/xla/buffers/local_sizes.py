@@ -60,6 +60,11 @@ def measured_part(part: tuple[int, ...], type_: TensorType) -> int:
     return layout_bytes(type_.element, tuple(part[d] for d in _order(type_.element, shape))).padded
 
 
+def least_padded(type_: TensorType) -> tuple[int, ...]:
+    """Returns the order of dimensions on a TPU, major to minor, with the least padding."""
+    return _order(type_.element, tuple(size or 0 for size in type_.shape))
+
+
 def _compact(element: str, shape: tuple[int, ...]) -> int:
     """The bytes with the two dimensions in tiles for which there is the least padding."""
     return _bytes_in_order(element, shape, _order(element, shape))

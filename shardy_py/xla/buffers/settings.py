@@ -16,7 +16,7 @@ class CompileSetting:
     are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
     fused_in_vmem: the bytes of VMEM for what fusions without a product make. on_tpu: as XLA:TPU stores
     values, which the report on time does not follow. flops_per_byte: how many products run while a byte of
-    memory is read.
+    memory is read. sends_apart: whether collectives are steps of their own.
     """
 
     on_host: bool
@@ -24,3 +24,4 @@ class CompileSetting:
     fused_in_vmem: int = 0
     on_tpu: bool = False
     flops_per_byte: float = inf
+    sends_apart: bool = False

@@ -176,6 +176,8 @@ class _TileOrders:
             return None
         if shape == given and TABLE[step.record.name].elementwise(step.record):
             return order
+        if TABLE[step.record.name].collective is not None:
+            return TileOrder(order.minor_to_major, shape) if len(shape) == len(given) else None
         rule = rule_of(step.record)
         if rule is None:
             return None

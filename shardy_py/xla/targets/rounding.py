@@ -58,6 +58,45 @@ def rounded_values(body: DeviceBody, block: Block) -> RoundedValues:
     return RoundedValues(frozenset(found.narrow - found.wide), found.captured)
 
 
+def rounded_nodes(body: DeviceBody) -> tuple[frozenset[int], dict[int, frozenset[int]]]:
+    """Returns the nodes of a program, also inside, that are stored in bf16, and by loop those it captures so.
+
+    body: its entry computation.
+    """
+    reads = _Reads()
+    exact = reads.exact(body)
+    found, captured, added = set[int](), dict[int, frozenset[int]](), set[int]()
+    for each, _, _ in reads.bodies:
+        for number in each.order:
+            node = each.nodes[number]
+            if node.transfer is not None and node.transfer.kind == "all_reduce":
+                added.update(node.inputs)  # summed in f32
+            if node.bodies and TABLE[node.name].control is Control.LOOP:
+                inner = node.bodies[-1]
+                for i, (given, made) in enumerate(zip(inner.arguments, inner.results, strict=False)):
+                    if given not in exact and made not in exact:
+                        found.update(one.arguments[i] for one in node.bodies)
+                        found.update(
+                            user
+                            for user in each.users.get(number, ())
+                            if user != ROOT and each.nodes[user].index == i
+                        )
+                read = dict.fromkeys(node.inputs[len(inner.arguments) :])
+                captured[number] = frozenset(
+                    n for n in read if not reads.is_exact_inside(each, number, n)
+                )
+            elif not node.bodies and node.role is not NodeRole.ARGUMENT and not _is_of_loop(each, node):
+                if number not in exact:
+                    found.add(number)
+    return frozenset(found - added), captured
+
+
+def _is_of_loop(body: DeviceBody, node: DeviceNode) -> bool:
+    """True for what a loop carries."""
+    maker = body.nodes.get(node.inputs[0]) if node.role is NodeRole.ELEMENT else None
+    return maker is not None and bool(maker.bodies) and TABLE[maker.name].control is Control.LOOP
+
+
 @dataclass
 class _Names:
     """Collects the names of what is rounded, and of what is not. names: of nodes."""

@@ -1,0 +1,235 @@
+"""The program of one device as a block, where collectives and parts that a device keeps are steps, too.
+
+    local = local_block(on_chip.plan(function).body)
+    StoredBlock(local.block, local.sent, ...)
+
+Each step has the types that a device holds, and no tilings. Values are known by the numbers of their nodes.
+Not here: the program of a device (`targets/`), which values are stored (`stored.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from math import prod
+from typing import Final
+
+from shardy_py.base.records import dataclass
+from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, ConvertOp, DynamicSliceOp, PadOp, ReshapeOp, TransposeOp
+from shardy_py.ops import OpRecord, TensorType
+from shardy_py.xla.buffers.exchanged import Change, exchange_of, received_as, sent_as
+from shardy_py.xla.buffers.gpu.moved import transposed_around
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
+from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, RoundedValues, Transfer
+from shardy_py.xla.targets.parts import local_type, shape_of
+from shardy_py.xla.targets.rounding import rounded_nodes
+
+_NONE: Final = ("none",)
+"""The name of what is no tensor, and comes from nowhere."""
+_CHANGES = {Change.RESHAPE: ReshapeOp.name, Change.TRANSPOSE: TransposeOp.name, Change.COPY: "hlo.copy"}
+_Types = tuple[TensorType | None, ...]
+
+
+@dataclass(frozen=True)
+class LocalBlock:
+    """The block of a device. sent: the collective that a step is, by its identity. rounded: see `StoredBlock`."""
+
+    block: Block
+    sent: dict[int, list[Sent]]
+    rounded: RoundedValues
+
+
+def local_block(body: DeviceBody) -> LocalBlock:
+    """Returns the entry computation of a program, as the passes of a compiler leave it, as a block."""
+    narrow, captured = rounded_nodes(body)
+    builder = _Builder(narrow)
+    block = builder.block(body)
+    by_step = {id(builder.loops[number]): names for number, names in captured.items() if number in builder.loops}
+    return LocalBlock(block, builder.sent, RoundedValues(narrow, by_step))
+
+
+@dataclass
+class _Builder:
+    """Builds the block of a body and of those inside. loops: the steps of nodes with bodies."""
+
+    narrow: frozenset[int]
+    types: dict[int, TensorType | None] = field(default_factory=dict[int, "TensorType | None"])
+    sent: dict[int, list[Sent]] = field(default_factory=dict[int, list[Sent]])
+    loops: dict[int, PlannedOp] = field(default_factory=dict[int, PlannedOp])
+    _records: dict[tuple[object, ...], tuple[OpRecord, object]] = field(
+        default_factory=dict[tuple[object, ...], tuple[OpRecord, object]]
+    )
+
+    def block(self, body: DeviceBody) -> Block:
+        """The block of a computation."""
+        self.types |= {number: node.type for number, node in body.nodes.items()}
+        arguments = [TiledValue(number, self.types[number], None) for number in body.arguments]
+        elements: dict[int, dict[int, int]] = {}
+        for number in body.order:
+            node = body.nodes[number]
+            if node.role is NodeRole.ELEMENT:
+                elements.setdefault(node.inputs[0], {})[node.index] = number
+        steps = [
+            step
+            for number in body.order
+            for step in self._steps(number, body.nodes[number], elements.get(number, {}))
+        ]
+        results = tuple(map(_named, body.results))
+        return Block((*arguments, TiledValue(_NONE, None, None)), tuple(steps), results, (None,) * len(results))
+
+    def _steps(self, number: int, node: DeviceNode, elements: Mapping[int, int]) -> Iterator[PlannedOp]:
+        if node.role is NodeRole.SENT and node.transfer is not None:
+            *before, last = self._sent(number, node, node.transfer)
+            yield from before
+            yield self._renamed(last, number)
+        elif node.role is NodeRole.SLICE:
+            yield self._step(DynamicSliceOp.name, node.inputs, (number,), node)
+        elif node.role is NodeRole.OP:
+            if node.step is None:
+                name = ConcatenateOp.name if len(node.inputs) > 1 else DynamicSliceOp.name
+                yield self._step(name, node.inputs, (number,), node)
+            else:
+                yield self._op(number, node, node.step, elements)
+
+    def _op(self, number: int, node: DeviceNode, step: PlannedOp, elements: Mapping[int, int]) -> PlannedOp:
+        """The step of an op of the program."""
+        blocks = tuple(map(self.block, node.bodies))
+        inputs = node.inputs[: len(step.operands)] if blocks else node.inputs
+        count = len(step.results)
+        results: tuple[Name, ...] = (number,) if count == 1 and number not in elements and not blocks else ()
+        if count and not results:
+            results = tuple(elements.get(i, ("unused", number, i)) for i in range(count))
+        if not blocks:
+            inputs = tuple(each for each in inputs if each >= 0)
+        made = tuple(
+            self.types[name] if isinstance(name, int) else local_type(type_, tiling)
+            for name, type_, tiling in zip(results, step.record.results, step.targets, strict=False)
+        )
+        if count == 1 and results == (number,):
+            made = (node.type,)
+        record = self.record(step.record.name, tuple(map(self._type, inputs)), made, step.record)
+        operands = tuple(map(_named, inputs))
+        own = PlannedOp(record, operands, results, (None,) * count, blocks, step.times, step.source)
+        if blocks:
+            self.loops[number] = own
+        return own
+
+    def _type(self, number: int) -> TensorType | None:
+        return self.types.get(number)
+
+    def _sent(self, number: int, node: DeviceNode, transfer: Transfer) -> Iterator[PlannedOp]:
+        """A collective, with the steps that put what is sent in order before, and what is received after it."""
+        (source,) = node.inputs
+        chain = _Chain(self, number, node, source)
+        type_, made = chain.type, node.type
+        if type_ is None or made is None:
+            yield chain.sent(transfer, made)
+        elif transfer.kind == "all_reduce":
+            if _elements(made) > _elements(type_):
+                yield chain.changed(PadOp.name, made)
+            yield chain.sent(transfer, made)
+        else:
+            yield from self._moved(chain, source, transfer, type_, made)
+
+    def _renamed(self, step: PlannedOp, number: int) -> PlannedOp:
+        """The step that makes the value of a node."""
+        own = PlannedOp(step.record, step.operands, (number,), (None,), source=step.source)
+        if id(step) in self.sent:
+            (sent,) = self.sent.pop(id(step))
+            self.sent[id(own)] = [Sent(own, sent.collective, 0)]
+        return own
+
+    def _moved(
+        self, chain: _Chain, source: int, transfer: Transfer, type_: TensorType, made: TensorType
+    ) -> Iterator[PlannedOp]:
+        """A collective that does not add up."""
+        if source in self.narrow and type_.element == "f32":
+            chain.type = type_ = TensorType(type_.shape, "bf16")
+        elif _is_rounded(type_, transfer):
+            yield chain.changed(ConvertOp.name, TensorType(type_.shape, "bf16"))
+            type_ = TensorType(type_.shape, "bf16")
+        made = TensorType(made.shape, transfer.collective.element_type)
+        exchange = exchange_of(shape_of(type_), shape_of(made)) if transfer.kind == "all_to_all" else None
+        if exchange is None:
+            yield chain.sent(transfer, made)
+            if transposed_around(transfer)[1]:
+                yield chain.changed(TransposeOp.name, made)
+            return
+        for change, each in sent_as(type_, exchange):
+            yield chain.changed(_CHANGES[change], each)
+        yield chain.sent(transfer, chain.type)
+        for change, each in received_as(type_, made, exchange):
+            yield chain.changed(_CHANGES[change], each)
+
+    def _step(
+        self, kind: str, inputs: Sequence[int], results: tuple[Name, ...], node: DeviceNode
+    ) -> PlannedOp:
+        record = self.record(kind, tuple(map(self._type, inputs)), (node.type,), None)
+        given = None if node.step is None else node.step.source
+        return PlannedOp(record, tuple(map(_named, inputs)), results, (None,), source=given)
+
+    def record(self, name: str, operands: _Types, results: _Types, of: OpRecord | None) -> OpRecord:
+        """A record on what a device holds: the same one for equal ones of equal records of the program."""
+        key = name, id(of), operands, results
+        known = self._records.get(key)
+        if known is None:
+            attributes = _attributes(name, operands, results) if of is None else of.attributes
+            known = self._records[key] = OpRecord(name, operands, results, attributes), of
+        return known[0]
+
+
+@dataclass
+class _Chain:
+    """The steps from what a collective sends to what is made of what is received. name, type: of the last one."""
+
+    builder: _Builder
+    number: int
+    node: DeviceNode
+    name: Name
+    type: TensorType | None = field(init=False)
+    count: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.type = self.builder.types.get(self.name) if isinstance(self.name, int) else None
+        self.name = _named(self.name)
+
+    def changed(self, kind: str, made: TensorType) -> PlannedOp:
+        """The step that makes another value of the last one."""
+        return self._added(kind, made)
+
+    def sent(self, transfer: Transfer, made: TensorType | None) -> PlannedOp:
+        """The step that is the collective."""
+        step = self._added(f"stablehlo.{transfer.kind}", made)
+        self.builder.sent[id(step)] = [Sent(step, transfer.collective, 0)]
+        return step
+
+    def _added(self, kind: str, made: TensorType | None) -> PlannedOp:
+        record = self.builder.record(kind, (self.type,), (made,), None)
+        source, self.name, self.type = self.name, (self.number, self.count), made
+        self.count += 1
+        given = None if self.node.step is None else self.node.step.source
+        return PlannedOp(record, (source,), (self.name,), (None,), source=given)
+
+
+def _attributes(name: str, operands: _Types, results: _Types) -> dict[str, object]:
+    """The attributes of a step that the program does not have: a transpose only changes the order in memory."""
+    rank = 0 if results[0] is None else results[0].rank
+    if name == TransposeOp.name:
+        return {"permutation": tuple(range(rank))}
+    if name == ConcatenateOp.name and results[0] is not None and operands[0] is not None:
+        pairs = enumerate(zip(operands[0].shape, results[0].shape, strict=False))
+        return {"dimension": next((i for i, (own, made) in pairs if own != made), 0)}
+    return {}
+
+
+def _is_rounded(type_: TensorType | None, transfer: Transfer) -> bool:
+    return type_ is not None and (type_.element, transfer.collective.element_type) == ("f32", "bf16")
+
+
+def _named(number: Name) -> Name:
+    return _NONE if number == -1 else number
+
+
+def _elements(type_: TensorType | None) -> int:
+    return 0 if type_ is None else prod(shape_of(type_))
