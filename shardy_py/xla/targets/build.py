@@ -24,7 +24,7 @@ from shardy_py.xla.targets.equal_steps import EqualSteps
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import MERGED, DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 from shardy_py.xla.targets.parts import is_part, is_piece, local_type, shape_of
-from shardy_py.xla.targets.sends import fits, is_halo, is_of, reduction_of, what_is_sent
+from shardy_py.xla.targets.sends import fits, is_halo, is_of, is_of_type, reduction_of, what_is_sent
 
 _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
@@ -185,8 +185,8 @@ class _Builder:
             for each in needed
             if not each.roots and (each.collective.instead or not (halo and is_halo(each)))
         ]
-        ranks = {type_.rank for type_ in record.results if type_ is not None}
-        after = [each for each in after if len(each.collective.held_shape) in ranks]
+        made = [self.shared.local(*pair) for pair in zip(record.results, step.targets, strict=False)]
+        after = [each for each in after if any(type_ is not None and fits(each, type_) for type_ in made)]
         behind = set(map(id, after))
         before = [each for each in needed if id(each) not in behind]
         chains: dict[Name, int] = {}
@@ -268,11 +268,14 @@ class _Builder:
     def _several(self, step: PlannedOp, node: int, after: Sequence[Sent]) -> None:
         """The results of a step with several, each with its part of what is sent."""
         left = list(after)
-        for index, element in enumerate(self._elements(step, node)):
-            type_ = step.record.results[index]
-            own = [each for each in left if type_ is not None and fits(each, type_)]
+        for index, target in enumerate(step.targets):
+            type_ = self.shared.local(step.record.results[index], target)
+            own = [] if type_ is None else [each for each in left if is_of_type(each, type_)]
             own = own[: -(-len(left) // (len(step.results) - index))]
             left = [each for each in left if each not in own]
+            if own and type_ is not None:
+                type_ = TensorType(own[0].collective.held_shape, type_.element)
+            element = self._add(DeviceNode(NodeRole.ELEMENT, (node,), type_, step, index=index))
             self._finish(step, element, own, index)
 
     def _finish(self, step: PlannedOp, node: int, after: Iterable[Sent], index: int) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from math import prod
+
 from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.from_program import source_op
@@ -14,6 +16,7 @@ from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.model import ADD
+from shardy_py.xla.targets.parts import shape_of
 
 
 def is_of(sent: Sent, step: PlannedOp | None, index: int) -> bool:
@@ -24,9 +27,19 @@ def is_of(sent: Sent, step: PlannedOp | None, index: int) -> bool:
 
 
 def fits(sent: Sent, type_: TensorType) -> bool:
-    """True if what is sent may be a result of a type."""
+    """True if what is sent may be what devices make of a result: of its rank, or an exchange of its elements.
+
+    type_: of what a device holds.
+    """
     collective = sent.collective
-    return collective.element_type == type_.element and len(collective.held_shape) == type_.rank
+    if collective.kind == "all_to_all" and prod(collective.held_shape) == prod(shape_of(type_)):
+        return True
+    return len(collective.held_shape) == type_.rank
+
+
+def is_of_type(sent: Sent, type_: TensorType) -> bool:
+    """True if what is sent may be what devices make of a result, by its elements, too."""
+    return sent.collective.element_type == type_.element and fits(sent, type_)
 
 
 def is_halo(sent: Sent) -> bool:
