@@ -46,6 +46,7 @@ class StoredRow:
     is_alone_on_tpu: whether nothing takes it in there, nor it others, as it has an emitter of its own.
     tiled: what TPUs have in tiles.
     is_constant: whether it is stored beside what the program computes.
+    is_table: whether TPUs fetch it into VMEM in any case.
     is_over_operands: whether TPUs make each result over its operand, unless that is a copy in VMEM.
 
     On the host (`host_fusion.py`):
@@ -71,6 +72,7 @@ class StoredRow:
     is_alone_on_tpu: bool = False
     tiled: Tiled = Tiled.ANY
     is_constant: bool = False
+    is_table: bool = False
     is_over_operands: bool = False
     is_pointwise: bool = False
     is_movable: bool = False
@@ -97,6 +99,7 @@ STORED = Facet(
     {
         "stablehlo.constant": StoredRow(is_fused=True, is_always_fused=True, stays_in_loops=True),
         "sdy.constant": StoredRow(is_constant=True),
+        "hlo.table": StoredRow(is_constant=True, is_table=True),
         "stablehlo.iota": _IN_LIBRARY,
         **dict.fromkeys(
             (

@@ -146,6 +146,8 @@ def _fetched_reads(
         for name in event.makes:
             if name not in made_there:
                 made[name] = len(events) if _is_constant(event) else number
+                if _is_constant(event) and STORED.of(event.step.record.name).is_table:
+                    known.add(name)
     return found
 
 

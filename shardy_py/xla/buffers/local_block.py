@@ -17,10 +17,13 @@ from typing import Final
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, ConvertOp, DynamicSliceOp, PadOp, ReshapeOp, TransposeOp
 from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.exchanged import Change, exchange_of, received_as, sent_as
 from shardy_py.xla.buffers.gpu.moved import transposed_around
+from shardy_py.xla.buffers.offsets import LOOK_UP, Offsets
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
 from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, RoundedValues, Transfer
 from shardy_py.xla.targets.parts import local_type, shape_of
 from shardy_py.xla.targets.rounding import rounded_nodes
@@ -28,6 +31,7 @@ from shardy_py.xla.targets.rounding import rounded_nodes
 _NONE: Final = ("none",)
 """The name of what is no tensor, and comes from nowhere."""
 _CHANGES = {Change.RESHAPE: ReshapeOp.name, Change.TRANSPOSE: TransposeOp.name, Change.COPY: "hlo.copy"}
+_OFFSET = TensorType((), "i32")
 _Types = tuple[TensorType | None, ...]
 
 
@@ -70,27 +74,32 @@ class _Builder:
             node = body.nodes[number]
             if node.role is NodeRole.ELEMENT:
                 elements.setdefault(node.inputs[0], {})[node.index] = number
+        offsets = Offsets()
         steps = [
             step
             for number in body.order
-            for step in self._steps(number, body.nodes[number], elements.get(number, {}))
+            for step in self._steps(number, body.nodes[number], elements.get(number, {}), offsets, body.nodes)
         ]
         results = tuple(map(_named, body.results))
         return Block((*arguments, TiledValue(_NONE, None, None)), tuple(steps), results, (None,) * len(results))
 
-    def _steps(self, number: int, node: DeviceNode, elements: Mapping[int, int]) -> Iterator[PlannedOp]:
+    def _steps(self, number: int, node: DeviceNode, elements: Mapping[int, int], offsets: Offsets, nodes: Mapping[int, DeviceNode]) -> Iterator[PlannedOp]:
         if node.role is NodeRole.SENT and node.transfer is not None:
             *before, last = self._sent(number, node, node.transfer)
             yield from before
             yield self._renamed(last, number)
         elif node.role is NodeRole.SLICE:
-            yield self._step(DynamicSliceOp.name, node.inputs, (number,), node)
+            yield from self._part(number, node, offsets, nodes)
         elif node.role is NodeRole.OP:
             if node.step is None:
                 name = ConcatenateOp.name if len(node.inputs) > 1 else DynamicSliceOp.name
                 yield self._step(name, node.inputs, (number,), node)
             else:
-                yield self._op(number, node, node.step, elements)
+                own = self._op(number, node, node.step, elements)
+                if COMPILED.of(node.name).form is NodeForm.NONE and node.name == "stablehlo.iota":
+                    yield from self._counted(own, node.step, offsets)
+                else:
+                    yield own
 
     def _op(self, number: int, node: DeviceNode, step: PlannedOp, elements: Mapping[int, int]) -> PlannedOp:
         """The step of an op of the program."""
@@ -114,6 +123,35 @@ class _Builder:
         if blocks:
             self.loops[number] = own
         return own
+
+    def _counted(self, own: PlannedOp, step: PlannedOp, offsets: Offsets) -> Iterator[PlannedOp]:
+        """An op that counts from the offset of the device on."""
+        tiling, dimension = step.targets[0], step.record.attributes.get("iota_dimension")
+        if tiling is None or not isinstance(dimension, int) or tiling.dimensions[dimension] == 1:
+            yield own
+            return
+        size = own.record.results[0].shape[dimension]
+        yield from offsets.of(tiling, dimension, size, step.source, is_counted=True)
+        start = offsets.name(tiling, dimension, size, is_counted=True)
+        counted = OpRecord(own.record.name, (_OFFSET,), own.record.results, own.record.attributes)
+        yield PlannedOp(counted, (start,), own.results, own.targets, source=own.source)
+
+    def _part(
+        self, number: int, node: DeviceNode, offsets: Offsets, nodes: Mapping[int, DeviceNode]
+    ) -> Iterator[PlannedOp]:
+        """The part of a value that a device keeps, from the offset that it looks up for each dimension."""
+        (source,) = node.inputs
+        held, made, tiling = self.types[source], node.type, node.tiling
+        given = None if node.step is None else node.step.source
+        found: list[Name] = []
+        if held is not None and made is not None and tiling is not None and tiling.rank == made.rank:
+            equal = _equal_along(nodes.get(source))
+            for d, (old, new) in enumerate(zip(held.shape, made.shape, strict=False)):
+                if old != new and d not in equal:
+                    yield from offsets.of(tiling, d, new or 0, given)
+                    found.append(offsets.name(tiling, d, new or 0))
+        record = self.record(DynamicSliceOp.name, (held, *(_OFFSET for _ in found)), (made,), None)
+        yield PlannedOp(record, (source, *found), (number,), (None,), source=given)
 
     def _type(self, number: int) -> TensorType | None:
         return self.types.get(number)
@@ -225,6 +263,16 @@ def _attributes(name: str, operands: _Types, results: _Types) -> dict[str, objec
 
 def _is_rounded(type_: TensorType | None, transfer: Transfer) -> bool:
     return type_ is not None and (type_.element, transfer.collective.element_type) == ("f32", "bf16")
+
+
+def _equal_along(node: DeviceNode | None) -> set[int]:
+    """The dimensions along which all elements of a value are equal: those of a broadcast."""
+    if node is None or node.step is None or COMPILED.of(node.name).form is not NodeForm.BROADCAST:
+        return set()
+    kept = integers(node.step.record.attributes, "broadcast_dimensions")
+    (given, *_), rank = node.step.record.operands, 0 if node.type is None else node.type.rank
+    read = {d for d, size in zip(kept, () if given is None else given.shape, strict=False) if size != 1}
+    return set(range(rank)) - read
 
 
 def _named(number: Name) -> Name:
