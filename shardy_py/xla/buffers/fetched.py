@@ -28,6 +28,7 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
+FETCHED_KINDS = ("all_gather", "collective_permute")
 _FETCHED, _WRITTEN = "fetched", "written"
 
 
@@ -127,10 +128,11 @@ def _fetched_reads(
     known = {*_fetched_before(block, events, room)}
     time = CopyTime()
     for number, event in enumerate(events):
-        if event.sent is not None and event.sent.kind == "all_gather":
+        is_read_there = event.sums or (block.setting.sends_apart and event.sent is not None and event.sent.kind in FETCHED_KINDS)
+        if event.sent is not None and event.sent.kind == "all_gather" and not is_read_there:
             sent[id(event.step)].update(event.reads)
-        elif event.sums or (computes(event) and not event.step.blocks and not _is_constant(event)):
-            left = set[Name]() if event.sums else _left_in_hbm(block, event) | sent[id(event.step)]
+        elif is_read_there or (computes(event) and not event.step.blocks and not _is_constant(event)):
+            left = set[Name]() if is_read_there else _left_in_hbm(block, event) | sent[id(event.step)]
             names = [
                 name
                 for name in dict.fromkeys(event.reads)
