@@ -263,7 +263,7 @@ def _of_fusions(
         if any(kind.row.is_product for kind in kinds):
             block.in_vmem.products.add(id(step))
         is_plain = not any(
-            kind.row.is_product or kind.row.is_alone_on_tpu or kind.row.tiled is not Tiled.ANY
+            kind.row.is_product or kind.is_alone_on_tpu or kind.row.tiled is not Tiled.ANY
             for kind in kinds
         )
         if is_fused and is_plain and not (block.sent_for(step) or step.blocks):

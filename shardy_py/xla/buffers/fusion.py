@@ -95,7 +95,7 @@ class Fusion:
         for number in range(len(steps) - 1, -1, -1):
             step, kind, own = steps[number], kinds[number], sent[number]
             row = kind.row
-            is_product, is_alone = on_tpu and row.is_product, on_tpu and row.is_alone_on_tpu
+            is_product, is_alone = on_tpu and row.is_product, on_tpu and kind.is_alone_on_tpu
             takes = (kind.is_cheap or row.takes_plain or is_product) and not is_alone
             if takes and not (step.blocks or (_gathers(own) and not self._gathers_apart(number))):
                 taking[number] = kind

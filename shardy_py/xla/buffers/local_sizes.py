@@ -17,6 +17,8 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.tiling import Tiling
 
+TILED = 2
+"""The dimensions of a tile on a TPU."""
 ELEMENT_BYTES = 512
 """The bytes of one element on a TPU, which has a tile of its own."""
 

@@ -87,7 +87,7 @@ def _fusible(block: StoredBlock, event: Event, members: Sequence[PlannedOp]) -> 
     if step.blocks or len(step.results) != 1:
         return None
     kinds = [block.kinds.of(each.record) for each in members]
-    if any(kind.row.is_alone_on_tpu or kind.is_in_place or kind.is_sent for kind in kinds):
+    if any(kind.is_alone_on_tpu or kind.is_in_place or kind.is_sent for kind in kinds):
         return None
     is_reduced = COMPILED.of(step.record.name).form is NodeForm.REDUCE
     is_product = any(kind.row.is_product for kind in kinds)
