@@ -135,7 +135,7 @@ def _fetched_reads(
             left = set[Name]() if is_read_there else _left_in_hbm(block, event) | sent[id(event.step)]
             names = [
                 name
-                for name in dict.fromkeys(event.reads)
+                for name in sorted(dict.fromkeys(event.reads), key=lambda name: made.get(name, -1))
                 if name not in left
                 and block.sizes.get(name, 0) <= room
                 and _has_elements(block, name)
