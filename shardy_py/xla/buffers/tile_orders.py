@@ -18,13 +18,12 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardy_py.base.records import dataclass
-from shardy_py.indexing.layout import layout_bytes
 from shardy_py.ops import TABLE, Family, OpRecord, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, ScatterDimensions
 from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorMapping
 from shardy_py.xla.buffers.facet import STORED, Tiled
-from shardy_py.xla.buffers.local_sizes import measured
+from shardy_py.xla.buffers.local_sizes import measured, tiled_bytes
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
@@ -43,7 +42,7 @@ class TileOrder(NamedTuple):
 
     def size(self, element: str) -> int:
         """Returns the bytes of the value."""
-        return layout_bytes(element, tuple(self.sizes[d] for d in reversed(self.minor_to_major))).padded
+        return tiled_bytes(element, tuple(self.sizes[d] for d in reversed(self.minor_to_major)))
 
 
 Copies = Mapping[int, Mapping[Name, Name]]
