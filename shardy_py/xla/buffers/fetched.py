@@ -41,7 +41,7 @@ def with_fetches(
     VMEM and then write. Notes that values there need no memory in HBM, also those that fusions make.
     """
     own = block.in_vmem.returned if block.is_entry else set[Name]()
-    updated = {made for name, made in taken.items() if name is not None} & own
+    updated = {made for name, made in taken.items() if name is not None and _has_elements(block, made)} & own
     sizes, memory = block.sizes, VectorMemory(room, len(events))
     made = {*in_vmem(events, sizes, block.in_vmem.made, memory)} if block.in_vmem.made else set[Name]()
     reads = _fetched_reads(block, events, room, made)
@@ -148,7 +148,7 @@ def _fetched_reads(
         for name in event.makes:
             if name not in made_there:
                 made[name] = len(events) if _is_constant(event) else number
-                if _is_constant(event) and STORED.of(event.step.record.name).is_table:
+                if _is_constant(event) and block.kinds.of(event.step.record).is_table:
                     known.add(name)
     return found
 

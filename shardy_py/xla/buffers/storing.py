@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import cast
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import TransposeOp
@@ -32,6 +33,7 @@ class StoringKind:
     whether it is computed once; is_repeatable: whether it does not matter how often. is_in_place: whether a
     result is its operand, changed. is_sent: whether it is a collective itself. is_conversion: of elements.
     is_alone_on_tpu: whether nothing takes it in there, nor it others.
+    is_table: whether it is a constant of different elements, which TPUs fetch into VMEM in any case.
     """
 
     record: OpRecord
@@ -50,6 +52,7 @@ class StoringKind:
     is_sent: bool
     is_conversion: bool
     is_alone_on_tpu: bool
+    is_table: bool
 
     @staticmethod
     def of(record: OpRecord) -> StoringKind:
@@ -74,7 +77,13 @@ class StoringKind:
             row.collective is not None,
             COMPILED.of(record.name).form is NodeForm.CONVERT,
             stored.is_alone_on_tpu or _moves_within_tiles(record),
+            stored.is_table or (stored.is_constant and _has_several(record.attributes.get("value"))),
         )
+
+
+def _has_several(value: object) -> bool:
+    """True for the elements of a constant if they are not all equal."""
+    return isinstance(value, tuple) and len({*map(str, cast("tuple[object, ...]", value))}) > 1
 
 
 def _moves_within_tiles(record: OpRecord) -> bool:

@@ -233,8 +233,10 @@ def _carried(
     return TileOrder((*found, *rest), tuple(sizes))
 
 
-def _row_major(shape: tuple[int, ...]) -> TileOrder:
-    return TileOrder(tuple(reversed(range(len(shape)))), shape)
+def _majored(shape: tuple[int, ...], major: tuple[int, ...]) -> TileOrder:
+    """The order with some dimensions before the others, which are row-major."""
+    others = [d for d in range(len(shape)) if d not in major]
+    return TileOrder((*reversed(others), *reversed(sorted(major))), shape)
 
 
 def _rows(
@@ -246,10 +248,11 @@ def _rows(
     slices = operands[-1] if is_scatter else made
     if prod(slices[d] for d in numbers.offsets) <= 1:
         return
-    yield 0, _row_major(operands[0])
-    yield -1, _row_major(made)
+    yield 0, _majored(operands[0], numbers.dropped)
+    rows = _majored(slices, numbers.outer(len(slices)))
+    yield -1, _majored(made, numbers.dropped) if is_scatter else rows
     if is_scatter and len(operands) == 3:
-        yield 2, _row_major(operands[2])
+        yield 2, rows
 
 
 def _images(
