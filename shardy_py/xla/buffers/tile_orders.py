@@ -23,7 +23,7 @@ from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, Sc
 from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorMapping
 from shardy_py.xla.buffers.facet import STORED, Tiled
-from shardy_py.xla.buffers.local_sizes import measured, tiled_bytes
+from shardy_py.xla.buffers.local_sizes import least_padded, measured, tiled_bytes
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
@@ -58,7 +58,7 @@ def note_orders(block: StoredBlock) -> Copies:
     copied, which is noted in `block.returned`.
     """
     given = [value.name for value in block.block.arguments]
-    found = _TileOrders(block.types, block.stored_name)
+    found = _TileOrders(block.types, block.stored_name, block.setting.sends_apart)
     found.note(block.steps, given)
     fixed, sizes = {*given}, block.sizes
     if not block.is_entry:
@@ -91,12 +91,14 @@ def spreads_product(block: StoredBlock, step: PlannedOp) -> bool:
 class _TileOrders:
     """The orders of the values of a block.
 
-    types: on a device. stored_name: the value that a name stands for. orders: those that are not the least
+    types: on a device. stored_name: the value that a name stands for. keeps_pieces: whether slices
+    have the order of what they are of. orders: those that are not the least
     padded; copies: see `Copies`; copied: the bytes of each.
     """
 
     types: Mapping[Name, TensorType]
     stored_name: Callable[[Name], Name]
+    keeps_pieces: bool = False
     orders: dict[Name, TileOrder] = field(default_factory=dict[Name, TileOrder], init=False)
     copies: dict[int, dict[Name, Name]] = field(default_factory=dict[int, dict[Name, Name]], init=False)
     copied: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
@@ -104,7 +106,7 @@ class _TileOrders:
     def note(self, steps: Sequence[PlannedOp], arguments: Sequence[Name]) -> None:
         """Notes the orders of what steps make, and the copies that they need."""
         needed = {id(step): found for step in steps if (found := dict(self._needed(step)))}
-        if not needed:
+        if not needed and not (self.keeps_pieces and any(map(_is_piece, steps))):
             return
         known: _Orders = dict.fromkeys(arguments)
         for step in steps:
@@ -139,6 +141,9 @@ class _TileOrders:
             return
         if STORED.of(step.record.name).is_product:
             known[step.results[0]] = None
+        if self.keeps_pieces and _is_piece(step) and (order := self._of_piece(step, known)) is not None:
+            known[step.results[0]] = order
+            return
         if len(step.results) != 1 or step.blocks or not _keeps_order(step.record):
             return
         read = [(i, self.stored_name(name)) for i, name in enumerate(step.operands)]
@@ -150,6 +155,16 @@ class _TileOrders:
             if order is None and each is not None:
                 order = self._mapped(step, each, i, -1)
         known[step.results[0]] = None if any(each is None for _, each in given) else order
+
+    def _of_piece(self, step: PlannedOp, known: _Orders) -> TileOrder | None:
+        """The order of a piece of a value, which it keeps; None if that is also the least padded."""
+        source, made = self.types.get(self.stored_name(step.operands[0])), self.types.get(step.results[0])
+        if source is None or made is None or source.rank != made.rank:
+            return None
+        whole = known.get(self.stored_name(step.operands[0]))
+        minor_to_major = tuple(reversed(least_padded(source))) if whole is None else whole.minor_to_major
+        order = TileOrder(minor_to_major, tuple(size or 0 for size in made.shape))
+        return None if order.size(made.element) == measured(made, "tpu") else order
 
     def _backward(
         self, step: PlannedOp, known: _Orders, needed: Mapping[int, TileOrder], products: Collection[Name]
@@ -196,6 +211,11 @@ class _TileOrders:
             copy = ("in order", stored, order.minor_to_major)
             self.copies.setdefault(id(step), {})[stored] = copy
             self.copied[copy] = order.size(type_.element)
+
+
+def _is_piece(step: PlannedOp) -> bool:
+    """True for an op that makes a value of a part of another, or puts it among others."""
+    return COMPILED.of(step.record.name).form in (NodeForm.SLICE, NodeForm.PAD)
 
 
 def _keeps_order(record: OpRecord) -> bool:
