@@ -215,7 +215,12 @@ class _TileOrders:
 
 def _is_piece(step: PlannedOp) -> bool:
     """True for an op that makes a value of a part of another, or puts it among others."""
-    return COMPILED.of(step.record.name).form in (NodeForm.SLICE, NodeForm.PAD)
+    if len(step.results) != 1 or not step.operands:
+        return False
+    if COMPILED.of(step.record.name).form in (NodeForm.SLICE, NodeForm.PAD, NodeForm.UPDATE):
+        return True
+    is_indexed = TABLE[step.record.name].kind is Family.INDEXED
+    return is_indexed and STORED.of(step.record.name).tiled is Tiled.ANY
 
 
 def _keeps_order(record: OpRecord) -> bool:
