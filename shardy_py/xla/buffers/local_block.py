@@ -10,17 +10,18 @@ Not here: the program of a device (`targets/`), which values are stored (`stored
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from math import prod
 from typing import Final
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, ConvertOp, DynamicSliceOp, PadOp, ReshapeOp, TransposeOp
-from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.exchanged import Change, exchange_of, received_as, sent_as
 from shardy_py.xla.buffers.gpu.moved import transposed_around
 from shardy_py.xla.buffers.offsets import LOOK_UP, Offsets
+from shardy_py.xla.buffers.spread_images import ROWS, Spreading, SpreadStep, spread_of, spread_steps, together
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -65,6 +66,10 @@ class _Builder:
         default_factory=dict[tuple[object, ...], tuple[OpRecord, object]]
     )
 
+    joined: set[Name] = field(default_factory=set[Name])
+    spread: dict[Name, tuple[int, Spreading]] = field(default_factory=dict[Name, "tuple[int, Spreading]"])
+    """By value that a convolution has spread over the rows of tiles, the elements of its parts."""
+
     def block(self, body: DeviceBody) -> Block:
         """The block of a computation."""
         self.types |= {number: node.type for number, node in body.nodes.items()}
@@ -96,6 +101,13 @@ class _Builder:
                 yield self._step(name, node.inputs, (number,), node)
             else:
                 own = self._op(number, node, node.step, elements)
+                if COMPILED.of(node.name).form is NodeForm.CONVOLUTION and not node.bodies:
+                    *before, own = self._convolution(own)
+                    yield from before
+                else:
+                    *before, own = self._together(own)
+                    yield from before
+                self._note_spread(own)
                 if COMPILED.of(node.name).form is NodeForm.NONE and node.name == "stablehlo.iota":
                     yield from self._counted(own, node.step, offsets)
                 else:
@@ -123,6 +135,61 @@ class _Builder:
         if blocks:
             self.loops[number] = own
         return own
+
+    def _convolution(self, own: PlannedOp) -> Iterator[PlannedOp]:
+        """A convolution, with the steps that spread its images over the rows of tiles."""
+        record = own.record
+        images, kernel, made = (*record.operands[:2], record.results[0])
+        if images is None or kernel is None or made is None:
+            yield own
+            return
+        name = own.operands[0]
+        whole = self.spread[name][0] if name in self.spread else 0
+        spread = spread_of(record, shape_of(images), shape_of(kernel), shape_of(made), whole)
+        if spread is None:
+            yield own
+            return
+        type_ = images
+        for number, each in enumerate(spread_steps(record, images, spread, whole)):
+            kind = TransposeOp.name if each.step is SpreadStep.FUSED else "hlo.spread"
+            attributes = {"permutation": tuple(range(each.type.rank)), "minor_to_major": each.minor_to_major}
+            made_by = OpRecord(kind, (type_,), (each.type,), attributes)
+            before, name, type_ = name, (own.results[0], "spread", number), each.type
+            yield PlannedOp(made_by, (before,), (name,), (None,), source=own.source)
+        attributes = {**record.attributes, "spread": (spread.made, spread.made_part)}
+        self.spread[own.results[0]] = spread.made_part * ROWS, together(record, made, spread)
+        yield PlannedOp(OpRecord(record.name, (type_, *record.operands[1:]), record.results, attributes), (name, *own.operands[1:]), own.results, own.targets, source=own.source)
+
+    def _note_spread(self, step: PlannedOp) -> None:
+        """Notes that what is made elementwise of spread images is spread."""
+        if step.blocks or len(step.results) != 1 or not TABLE[step.record.name].elementwise(step.record):
+            return
+        found = {self.spread[name] for name in step.operands if name in self.spread}
+        if len(found) == 1:
+            self.spread[step.results[0]] = found.pop()
+
+    def _together(self, own: PlannedOp) -> Iterator[PlannedOp]:
+        """An op that reads what convolutions have spread, behind the steps that put that together."""
+        if own.blocks or TABLE[own.record.name].elementwise(own.record):
+            yield own
+            return
+        operands, types = [*own.operands], [*own.record.operands]
+        for number, name in enumerate(own.operands):
+            type_ = types[number] if number < len(types) else None
+            if name not in self.spread or type_ is None:
+                continue
+            _, value = self.spread[name]
+            if value.type.shape == type_.shape:
+                continue
+            made = ("together", name)
+            if made not in self.joined:
+                self.joined.add(made)
+                whole = TensorType(value.type.shape, type_.element)
+                attributes = {"minor_to_major": value.minor_to_major}
+                record = OpRecord("hlo.spread", (type_,), (whole,), attributes)
+                yield PlannedOp(record, (name,), (made,), (None,), source=own.source)
+            operands[number] = made
+        yield replace(own, operands=tuple(operands)) if (*operands,) != own.operands else own
 
     def _counted(self, own: PlannedOp, step: PlannedOp, offsets: Offsets) -> Iterator[PlannedOp]:
         """An op that counts from the offset of the device on."""

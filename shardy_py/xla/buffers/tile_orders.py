@@ -122,6 +122,10 @@ class _TileOrders:
 
     def _needed(self, step: PlannedOp) -> Iterator[tuple[int, TileOrder]]:
         """By operand the order that a step needs; -1: of its result."""
+        given = step.record.attributes.get("minor_to_major")
+        if given is not None and (shape := self._shape(step.results[0])) is not None:
+            yield -1, TileOrder(tuple(given), shape)
+            return
         tiled = STORED.of(step.record.name).tiled
         if tiled is Tiled.ANY or len(step.results) != 1:
             return
@@ -289,7 +293,18 @@ def _images(
     element = record.results[0].element if record.results[0] is not None else "f32"
     yield 0, _image(operands[0], numbers.batch, numbers.feature, numbers.spatial, window, element)
     ends = numbers.result_batch, numbers.result_feature, numbers.result_spatial
-    yield -1, _image(made, *ends, window, element)
+    spread = record.attributes.get("spread")
+    yield -1, _image(made, *ends, window, element) if spread is None else _spread(made, ends, spread, element)
+
+
+def _spread(made, ends, spread, element) -> TileOrder:
+    batch, feature, spatial = ends
+    dimension, part = spread
+    sizes = [*made]
+    sizes[batch] *= _ROWS
+    sizes[dimension] = part
+    orders = [TileOrder((*pair, *reversed(spatial)), tuple(sizes)) for pair in ((feature, batch), (batch, feature))]
+    return min(orders, key=lambda order: order.size(element))
 
 
 def _image(
