@@ -19,6 +19,7 @@ from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, ConvertOp, DynamicS
 from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.exchanged import Change, exchange_of, received_as, sent_as
+from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.moved import transposed_around
 from shardy_py.xla.buffers.offsets import LOOK_UP, Offsets
 from shardy_py.xla.buffers.spread_images import ROWS, Spreading, SpreadStep, spread_of, spread_steps, together
@@ -66,6 +67,8 @@ class _Builder:
         default_factory=dict[tuple[object, ...], tuple[OpRecord, object]]
     )
 
+    repeated: set[Name] = field(default_factory=set[Name])
+    """The values that are broadcasts, or of one element."""
     joined: set[Name] = field(default_factory=set[Name])
     spread: dict[Name, tuple[int, Spreading]] = field(default_factory=dict[Name, "tuple[int, Spreading]"])
     """By value that a convolution has spread over the rows of tiles, the elements of its parts."""
@@ -162,15 +165,30 @@ class _Builder:
 
     def _note_spread(self, step: PlannedOp) -> None:
         """Notes that what is made elementwise of spread images is spread."""
+        if len(step.results) == 1 and not step.blocks:
+            form, type_ = COMPILED.of(step.record.name).form, step.record.results[0]
+            is_element = type_ is not None and prod(shape_of(type_)) == 1
+            is_uniform = step.operands and TABLE[step.record.name].elementwise(step.record) and self.repeated.issuperset(step.operands)
+            if form is NodeForm.BROADCAST or is_element or is_uniform or STORED.of(step.record.name).is_constant:
+                self.repeated.add(step.results[0])
+                return
+        if not self._are_alike(step):
+            return
         if step.blocks or len(step.results) != 1 or not TABLE[step.record.name].elementwise(step.record):
             return
         found = {self.spread[name] for name in step.operands if name in self.spread}
         if len(found) == 1:
             self.spread[step.results[0]] = found.pop()
 
+    def _are_alike(self, own: PlannedOp) -> bool:
+        """True if all operands of an elementwise op are spread, or the same for all parts."""
+        if self.spread.keys().isdisjoint(own.operands):
+            return True
+        return all(name in self.spread or name in self.repeated for name in own.operands)
+
     def _together(self, own: PlannedOp) -> Iterator[PlannedOp]:
         """An op that reads what convolutions have spread, behind the steps that put that together."""
-        if own.blocks or TABLE[own.record.name].elementwise(own.record):
+        if own.blocks or (TABLE[own.record.name].elementwise(own.record) and self._are_alike(own)):
             yield own
             return
         operands, types = [*own.operands], [*own.record.operands]
