@@ -7,7 +7,7 @@ programs on H100 and TPU. Not here: the events on the host (`host_steps.py`), th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, Control, Storage, TensorType
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.fusion import FusedStep
-from shardy_py.xla.buffers.local_sizes import measured, measured_part
+from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES, measured, measured_part
 from shardy_py.xla.buffers.schedule import Event, least_memory
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -31,7 +31,7 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
     """
     events: list[Event] = []
     sent_for, captured, in_order = block.sent_for, block.rounded.captured, block.in_order
-    copied = set[Name]()
+    copied, updated = set[Name](), set[Name]()
     for step in steps:
         if (copies := in_order.get(id(step))) is not None:
             new = {name: copy for name, copy in copies.items() if copy not in copied}
@@ -39,11 +39,14 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
             copied.update(new.values())
         group = groups[id(step)]
         if block.setting.sends_apart and (sent := block.sent_for(step)):
-            events.append(_sent_alone(block, step, sent[0].collective))
+            events.append(_sent_alone(block, step, sent[0].collective, updated))
         elif step.blocks or id(step) in captured or copies or any(map(sent_for, group.members)):
             events += _events(block, step, group)
         else:
             events.append(_alone(block, step, group))
+        is_update = block.setting.sends_apart and TABLE[step.record.name].storage is Storage.IN_PLACE
+        if is_update and _has_elements(block, step.operands[0]) and block.stored_name(step.operands[0]) in group.needs:
+            updated.update(step.results)
     events += (Event(None, (name,), (copy,)) for name, copy in block.returned.items())
     if block.setting.fused_in_vmem:
         made = {*_of_fusions(block, steps, groups)}
@@ -64,11 +67,19 @@ def _alone(block: StoredBlock, step: PlannedOp, group: FusedStep) -> Event:
     return Event(step, reads, block.makes(step), over=over, is_update=kind.is_in_place)
 
 
-def _sent_alone(block: StoredBlock, step: PlannedOp, collective: PlannedCollective) -> Event:
-    """The event of a step that is a collective."""
+def _has_elements(block: StoredBlock, name: Name) -> bool:
+    """True for a value of several elements."""
+    return block.sizes.get(block.stored_name(name), 0) > ELEMENT_BYTES
+
+
+def _sent_alone(
+    block: StoredBlock, step: PlannedOp, collective: PlannedCollective, updated: Collection[Name]
+) -> Event:
+    """The event of a step that is a collective. updated: what is made in the memory of another value."""
     (source,), (made,) = map(block.stored_name, step.operands), step.results
     if collective.kind == "all_reduce":
-        return _sum(block, step, (collective,), (source,))
+        event = _sum(block, step, (collective,), (source,))
+        return event._replace(over=(), is_update=False) if source in updated else event
     if collective.kind != "all_to_all":
         block.sizes[made] = _received(block, collective, block.types.get(source))
     return Event(step, (source,), (made,), collective)

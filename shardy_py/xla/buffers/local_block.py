@@ -15,7 +15,7 @@ from math import prod
 from typing import Final
 
 from shardy_py.base.records import dataclass
-from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, ConvertOp, DynamicSliceOp, PadOp, ReshapeOp, TransposeOp
+from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConcatenateOp, ConvertOp, DynamicSliceOp, DynamicUpdateSliceOp, ReshapeOp, TransposeOp
 from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.exchanged import Change, exchange_of, received_as, sent_as
@@ -93,7 +93,7 @@ class _Builder:
 
     def _steps(self, number: int, node: DeviceNode, elements: Mapping[int, int], offsets: Offsets, nodes: Mapping[int, DeviceNode]) -> Iterator[PlannedOp]:
         if node.role is NodeRole.SENT and node.transfer is not None:
-            *before, last = self._sent(number, node, node.transfer)
+            *before, last = self._sent(number, node, node.transfer, offsets)
             yield from before
             yield self._renamed(last, number)
         elif node.role is NodeRole.SLICE:
@@ -241,7 +241,9 @@ class _Builder:
     def _type(self, number: int) -> TensorType | None:
         return self.types.get(number)
 
-    def _sent(self, number: int, node: DeviceNode, transfer: Transfer) -> Iterator[PlannedOp]:
+    def _sent(
+        self, number: int, node: DeviceNode, transfer: Transfer, offsets: Offsets
+    ) -> Iterator[PlannedOp]:
         """A collective, with the steps that put what is sent in order before, and what is received after it."""
         (source,) = node.inputs
         chain = _Chain(self, number, node, source)
@@ -250,10 +252,30 @@ class _Builder:
             yield chain.sent(transfer, made)
         elif transfer.kind == "all_reduce":
             if _elements(made) > _elements(type_):
-                yield chain.changed(PadOp.name, made)
+                yield from self._put(chain, made, transfer, offsets)
             yield chain.sent(transfer, made)
         else:
             yield from self._moved(chain, source, transfer, type_, made)
+
+    def _put(
+        self, chain: _Chain, made: TensorType, transfer: Transfer, offsets: Offsets
+    ) -> Iterator[PlannedOp]:
+        """Puts the part of a device into zeros, which are summed."""
+        number, step, group = chain.number, chain.node.step, transfer.collective.group
+        tilings = () if step is None else step.targets
+        count = next((tiling.device_count for tiling in tilings if tiling is not None), 0)
+        offset: Name = ("part", id(offsets), group)
+        numbers = tuple(range(count)) if len(group) == count else (0, *group)
+        yield from offsets.at(offset, numbers, 1, None)
+        zeros: Name = (number, "zeros")
+        element = TensorType((), made.element)
+        attributes = {"broadcast_dimensions": ()}
+        record = OpRecord(BroadcastInDimOp.name, (element,), (made,), attributes)
+        yield PlannedOp(record, (_NONE,), (zeros,), (None,))
+        part, type_ = chain.name, chain.type
+        chain.name, chain.type = (number, "put"), made
+        record = OpRecord(DynamicUpdateSliceOp.name, (made, type_, _OFFSET), (made,))
+        yield PlannedOp(record, (zeros, part, offset), (chain.name,), (None,))
 
     def _renamed(self, step: PlannedOp, number: int) -> PlannedOp:
         """The step that makes the value of a node."""

@@ -48,8 +48,14 @@ class Offsets:
 
         size: of a tile. source: the op for which it is. is_counted: whether the table has numbers of tiles.
         """
-        numbers = tile_numbers(tiling, dimension)
         name = self.name(tiling, dimension, size, is_counted=is_counted)
+        yield from self.at(name, tile_numbers(tiling, dimension), 1 if is_counted else size, source)
+
+    def at(self, name: Name, numbers: tuple[int, ...], size: int, source: object) -> Iterator[PlannedOp]:
+        """Yields the steps that look up an offset of a name, unless another step has done so.
+
+        numbers: of the tile of each device. size: by which the table has them multiplied.
+        """
         if name in self._known:
             return
         self._known.add(name)
@@ -57,7 +63,7 @@ class Offsets:
             yield PlannedOp(OpRecord(LOOK_UP, (), (_ELEMENT,)), (), (name,), (None,), source=source)
             return
         type_ = TensorType((len(numbers),), "i32")
-        table: Name = ("table", id(self), numbers, 1 if is_counted else size)
+        table: Name = ("table", id(self), numbers, size)
         if table not in self._known:
             self._known.add(table)
             yield PlannedOp(OpRecord(TABLE, (), (type_,)), (), (table,), (None,), source=source)
