@@ -102,12 +102,22 @@ class _TileOrders:
     orders: dict[Name, TileOrder] = field(default_factory=dict[Name, TileOrder], init=False)
     copies: dict[int, dict[Name, Name]] = field(default_factory=dict[int, dict[Name, Name]], init=False)
     copied: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
+    needed: set[tuple[Name, TileOrder]] = field(default_factory=set[tuple[Name, TileOrder]], init=False)
+    """The values that ops need in an order."""
+    wanted: dict[int, dict[int, TileOrder]] = field(default_factory=dict[int, dict[int, TileOrder]], init=False)
+    """By the identity of an elementwise step, the orders in which it reads copies of others."""
 
     def note(self, steps: Sequence[PlannedOp], arguments: Sequence[Name]) -> None:
         """Notes the orders of what steps make, and the copies that they need."""
         needed = {id(step): found for step in steps if (found := dict(self._needed(step)))}
         if not needed and not (self.keeps_pieces and any(map(_is_piece, steps))):
             return
+        self.needed = {
+            (self.stored_name(step.operands[operand]), order)
+            for step in steps
+            for operand, order in needed.get(id(step), {}).items()
+            if operand >= 0
+        }
         known: _Orders = dict.fromkeys(arguments)
         for step in steps:
             self._forward(step, known, needed.get(id(step), {}))
@@ -116,7 +126,7 @@ class _TileOrders:
             self._backward(step, known, needed.get(id(step), {}), products)
         self.orders = {name: order for name, order in known.items() if order is not None}
         for step in steps:
-            for operand, order in needed.get(id(step), {}).items():
+            for operand, order in {**needed.get(id(step), {}), **self.wanted.get(id(step), {})}.items():
                 if operand >= 0:
                     self._copy(step, self.stored_name(step.operands[operand]), order)
 
@@ -158,6 +168,13 @@ class _TileOrders:
         for i, each in given:
             if order is None and each is not None:
                 order = self._mapped(step, each, i, -1)
+        if self.keeps_pieces and order is not None and TABLE[step.record.name].elementwise(step.record):
+            others = [i for i, each in given if each is None]
+            if all((self.stored_name(step.operands[i]), order) in self.needed for i in others):
+                if others:
+                    self.wanted[id(step)] = dict.fromkeys(others, order)
+                known[step.results[0]] = order
+                return
         known[step.results[0]] = None if any(each is None for _, each in given) else order
 
     def _of_piece(self, step: PlannedOp, known: _Orders) -> TileOrder | None:
