@@ -110,6 +110,8 @@ class _Builder:
                 else:
                     *before, own = self._together(own)
                     yield from before
+                    *before, own = self._with_base(own)
+                    yield from before
                 self._note_spread(own)
                 if COMPILED.of(node.name).form is NodeForm.NONE and node.name == "stablehlo.iota":
                     yield from self._counted(own, node.step, offsets)
@@ -179,6 +181,23 @@ class _Builder:
         found = {self.spread[name] for name in step.operands if name in self.spread}
         if len(found) == 1:
             self.spread[step.results[0]] = found.pop()
+
+    def _with_base(self, own: PlannedOp) -> Iterator[PlannedOp]:
+        """A scatter, behind the broadcast that makes all of what it starts with, if a device has a part of it."""
+        record = own.record
+        if COMPILED.of(record.name).form is not NodeForm.SCATTER or len(own.results) != 1:
+            yield own
+            return
+        given, made = record.operands[0], record.results[0]
+        if given is None or made is None or _elements(given) >= _elements(made):
+            yield own
+            return
+        base: Name = (own.results[0], "base")
+        attributes = {"broadcast_dimensions": ()}
+        broadcast = OpRecord(BroadcastInDimOp.name, (TensorType((), made.element),), (made,), attributes)
+        yield PlannedOp(broadcast, (_NONE,), (base,), (None,), source=own.source)
+        whole = replace(record, operands=(made, *record.operands[1:]))
+        yield replace(own, record=whole, operands=(base, *own.operands[1:]))
 
     def _are_alike(self, own: PlannedOp) -> bool:
         """True if all operands of an elementwise op are spread, or the same for all parts."""

@@ -104,6 +104,8 @@ class _TileOrders:
     copied: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
     needed: set[tuple[Name, TileOrder]] = field(default_factory=set[tuple[Name, TileOrder]], init=False)
     """The values that ops need in an order."""
+    exact: set[Name] = field(default_factory=set[Name], init=False)
+    """The values of whose copies elementwise steps read all bits."""
     wanted: dict[int, dict[int, TileOrder]] = field(default_factory=dict[int, dict[int, TileOrder]], init=False)
     """By the identity of an elementwise step, the orders in which it reads copies of others."""
 
@@ -173,6 +175,7 @@ class _TileOrders:
             if all((self.stored_name(step.operands[i]), order) in self.needed for i in others):
                 if others:
                     self.wanted[id(step)] = dict.fromkeys(others, order)
+                    self.exact.update(self.stored_name(step.operands[i]) for i in others)
                 known[step.results[0]] = order
                 return
         known[step.results[0]] = None if any(each is None for _, each in given) else order
@@ -229,9 +232,16 @@ class _TileOrders:
             return
         size = measured(type_, "tpu") if own is None else own.size(type_.element)
         if order.size(type_.element) != size:
-            copy = ("in order", stored, order.minor_to_major)
+            element = self._copied_as(step, stored, type_.element)
+            copy = ("in order", stored, order.minor_to_major, element)
             self.copies.setdefault(id(step), {})[stored] = copy
-            self.copied[copy] = order.size(type_.element)
+            self.copied[copy] = order.size(element)
+
+    def _copied_as(self, step: PlannedOp, stored: Name, element: str) -> str:
+        """The type of a copy: rounded if all that read it make rounded elements of it."""
+        made = self.types.get(step.results[0])
+        is_rounded = made is not None and (element, made.element) == ("f32", "bf16")
+        return "bf16" if self.keeps_pieces and is_rounded and stored not in self.exact else element
 
 
 def _is_piece(step: PlannedOp) -> bool:
