@@ -118,7 +118,7 @@ class _TileOrders:
             (self.stored_name(step.operands[operand]), order)
             for step in steps
             for operand, order in needed.get(id(step), {}).items()
-            if operand >= 0
+            if operand >= 0 and not self._is_rounded(step, operand)
         }
         known: _Orders = dict.fromkeys(arguments)
         for step in steps:
@@ -239,9 +239,13 @@ class _TileOrders:
 
     def _copied_as(self, step: PlannedOp, stored: Name, element: str) -> str:
         """The type of a copy: rounded if all that read it make rounded elements of it."""
-        made = self.types.get(step.results[0])
-        is_rounded = made is not None and (element, made.element) == ("f32", "bf16")
+        is_rounded = any(self._is_rounded(step, i) for i, _ in enumerate(step.operands[:1]))
         return "bf16" if self.keeps_pieces and is_rounded and stored not in self.exact else element
+
+    def _is_rounded(self, step: PlannedOp, operand: int) -> bool:
+        """True if a step makes rounded elements of an operand."""
+        types = self.types.get(self.stored_name(step.operands[operand])), self.types.get(step.results[0])
+        return [type_ and type_.element for type_ in types] == ["f32", "bf16"]
 
 
 def _is_piece(step: PlannedOp) -> bool:
