@@ -20,12 +20,13 @@ class Tiled(Enum):
     """The dimensions that TPUs have in tiles of what an op reads and makes.
 
     ANY: those with the least padding. ROWS: the last two, if it reads or writes whole rows. IMAGES: batch and
-    features.
+    features. SORTED: the one that is sorted in rows, if not in lanes.
     """
 
     ANY = auto()
     ROWS = auto()
     IMAGES = auto()
+    SORTED = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +141,7 @@ STORED = Facet(
             is_fused=True, is_movable=True, repeats_others=True, is_alone_on_tpu=True, tiled=Tiled.ROWS
         ),
         "stablehlo.scatter": StoredRow(is_wide=True, tiled=Tiled.ROWS),
-        "stablehlo.sort": StoredRow(is_wide=True, is_over_operands=True),
+        "stablehlo.sort": StoredRow(is_wide=True, is_over_operands=True, tiled=Tiled.SORTED),
         "stablehlo.reduce": StoredRow(
             takes_plain=True, is_movable=True, is_conditional=True, repeats_others=True
         ),

@@ -21,6 +21,7 @@ from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.exchanged import Change, exchange_of, received_as, sent_as
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.moved import transposed_around
+from shardy_py.xla.buffers.local_sizes import least_padded
 from shardy_py.xla.buffers.offsets import LOOK_UP, Offsets
 from shardy_py.xla.buffers.spread_images import ROWS, Spreading, SpreadStep, spread_of, spread_steps, together
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
@@ -134,7 +135,8 @@ class _Builder:
         )
         if count == 1 and results == (number,):
             made = (node.type,)
-        record = self.record(step.record.name, tuple(map(self._type, inputs)), made, step.record)
+        read = tuple([_of_rank(self._type(each), given) for each, given in _pairs(inputs, step.record.operands)])
+        record = self.record(step.record.name, read, made, step.record)
         operands = tuple(map(_named, inputs))
         own = PlannedOp(record, operands, results, (None,) * count, blocks, step.times, step.source)
         if blocks:
@@ -314,6 +316,8 @@ class _Builder:
             yield chain.changed(ConvertOp.name, TensorType(type_.shape, "bf16"))
             type_ = TensorType(type_.shape, "bf16")
         made = TensorType(made.shape, transfer.collective.element_type)
+        if transfer.kind == "all_to_all" and len(type_.shape) != len(made.shape):
+            type_ = chain.type = TensorType(transfer.collective.held_shape, type_.element)
         exchange = exchange_of(shape_of(type_), shape_of(made)) if transfer.kind == "all_to_all" else None
         if exchange is None:
             yield chain.sent(transfer, made)
@@ -321,10 +325,10 @@ class _Builder:
                 yield chain.changed(TransposeOp.name, made)
             return
         for change, each in sent_as(type_, exchange):
-            yield chain.changed(_CHANGES[change], each)
-        yield chain.sent(transfer, chain.type)
+            yield chain.changed(_CHANGES[change], each, is_fixed=True)
+        yield chain.sent(transfer, chain.type, is_fixed=True)
         for change, each in received_as(type_, made, exchange):
-            yield chain.changed(_CHANGES[change], each)
+            yield chain.changed(_CHANGES[change], each, is_fixed=True)
 
     def _step(
         self, kind: str, inputs: Sequence[int], results: tuple[Name, ...], node: DeviceNode
@@ -333,12 +337,16 @@ class _Builder:
         given = None if node.step is None else node.step.source
         return PlannedOp(record, tuple(map(_named, inputs)), results, (None,), source=given)
 
-    def record(self, name: str, operands: _Types, results: _Types, of: OpRecord | None) -> OpRecord:
+    def record(
+        self, name: str, operands: _Types, results: _Types, of: OpRecord | None, *, is_fixed: bool = False
+    ) -> OpRecord:
         """A record on what a device holds: the same one for equal ones of equal records of the program."""
-        key = name, id(of), operands, results
+        key = name, id(of), operands, results, is_fixed
         known = self._records.get(key)
         if known is None:
             attributes = _attributes(name, operands, results) if of is None else of.attributes
+            if is_fixed and results[0] is not None:
+                attributes = {**attributes, "minor_to_major": tuple(reversed(least_padded(results[0])))}
             known = self._records[key] = OpRecord(name, operands, results, attributes), of
         return known[0]
 
@@ -358,18 +366,18 @@ class _Chain:
         self.type = self.builder.types.get(self.name) if isinstance(self.name, int) else None
         self.name = _named(self.name)
 
-    def changed(self, kind: str, made: TensorType) -> PlannedOp:
-        """The step that makes another value of the last one."""
-        return self._added(kind, made)
+    def changed(self, kind: str, made: TensorType, *, is_fixed: bool = False) -> PlannedOp:
+        """The step that makes another value of the last one. is_fixed: in the order with the least padding."""
+        return self._added(kind, made, is_fixed)
 
-    def sent(self, transfer: Transfer, made: TensorType | None) -> PlannedOp:
+    def sent(self, transfer: Transfer, made: TensorType | None, *, is_fixed: bool = False) -> PlannedOp:
         """The step that is the collective."""
-        step = self._added(f"stablehlo.{transfer.kind}", made)
+        step = self._added(f"stablehlo.{transfer.kind}", made, is_fixed)
         self.builder.sent[id(step)] = [Sent(step, transfer.collective, 0)]
         return step
 
-    def _added(self, kind: str, made: TensorType | None) -> PlannedOp:
-        record = self.builder.record(kind, (self.type,), (made,), None)
+    def _added(self, kind: str, made: TensorType | None, is_fixed: bool) -> PlannedOp:
+        record = self.builder.record(kind, (self.type,), (made,), None, is_fixed=is_fixed)
         source, self.name, self.type = self.name, (self.number, self.count), made
         self.count += 1
         given = None if self.node.step is None else self.node.step.source
@@ -399,6 +407,24 @@ def _equal_along(node: DeviceNode | None) -> set[int]:
     (given, *_), rank = node.step.record.operands, 0 if node.type is None else node.type.rank
     read = {d for d, size in zip(kept, () if given is None else given.shape, strict=False) if size != 1}
     return set(range(rank)) - read
+
+
+def _pairs(inputs: Sequence[int], types: _Types) -> Iterator[tuple[int, TensorType | None]]:
+    """Each input with the type that an op of the program has for it."""
+    return zip(inputs, (*types, *(None for _ in inputs)), strict=False)
+
+
+def _of_rank(type_: TensorType | None, like: TensorType | None) -> TensorType | None:
+    """A type without further dimensions of one element than another one has."""
+    if type_ is None or like is None or type_.rank <= like.rank:
+        return type_
+    surplus, shape = type_.rank - like.rank, list[int | None]()
+    for size in type_.shape:
+        if size == 1 and surplus:
+            surplus -= 1
+        else:
+            shape.append(size)
+    return TensorType(tuple(shape), type_.element)
 
 
 def _named(number: Name) -> Name:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Family, OpRecord, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, ScatterDimensions
+from shardy_py.ops.reads import integer
 from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorMapping
 from shardy_py.xla.buffers.facet import STORED, Tiled
@@ -30,6 +31,7 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
+_LANES = 128
 _ROWS = 8
 """The rows of a tile: batches of fewer take parts of a spatial dimension, as many as there are rows."""
 
@@ -139,12 +141,30 @@ class _TileOrders:
             yield -1, TileOrder(tuple(given), shape)
             return
         tiled = STORED.of(step.record.name).tiled
-        if tiled is Tiled.ANY or len(step.results) != 1:
+        if tiled is Tiled.SORTED and self.keeps_pieces:
+            yield from self._sorted(step)
+            return
+        if tiled in (Tiled.ANY, Tiled.SORTED) or len(step.results) != 1:
             return
         names = *step.operands, *step.results
         *operands, made = [shape for name in names if (shape := self._shape(name)) is not None] or [()]
         if len(operands) == len(step.operands):
             yield from (_rows if tiled is Tiled.ROWS else _images)(step.record, operands, made)
+
+    def _sorted(self, step: PlannedOp) -> Iterator[tuple[int, TileOrder]]:
+        """The order of all that a sort reads and makes."""
+        shape = self._shape(step.results[0])
+        dimension = integer(step.record.attributes, "dimension", 0)
+        if shape is None or len(shape) < 2:
+            return
+        others = [d for d in reversed(range(len(shape))) if d != dimension]
+        is_in_lanes = shape[dimension] % _LANES == 0 and shape[others[0]] % _LANES != 0
+        minor = (dimension, others[0]) if is_in_lanes else (others[0], dimension)
+        order = TileOrder((*minor, *others[1:]), shape)
+        for i in range(-1, len(step.operands)):
+            own = self._shape((*step.operands, step.results[0])[i])
+            if own is not None and len(own) == len(shape):
+                yield i, order
 
     def _shape(self, name: Name) -> tuple[int, ...] | None:
         type_ = self.types.get(name)
@@ -153,7 +173,7 @@ class _TileOrders:
     def _forward(self, step: PlannedOp, known: _Orders, needed: Mapping[int, TileOrder]) -> None:
         """Notes the order of what a step makes, by that of what it reads."""
         if needed:
-            known[step.results[0]] = needed[-1]
+            known.update(dict.fromkeys(step.results, needed[-1]))
             return
         if STORED.of(step.record.name).is_product:
             known[step.results[0]] = None
@@ -231,7 +251,12 @@ class _TileOrders:
         if own is not None and {*own.minor_to_major[:2]} == {*order.minor_to_major[:2]}:
             return
         size = measured(type_, "tpu") if own is None else own.size(type_.element)
-        if order.size(type_.element) != size:
+        is_turned = (
+            STORED.of(step.record.name).tiled is Tiled.SORTED
+            and own is None
+            and least_padded(type_)[-1] != order.minor_to_major[0]
+        )
+        if order.size(type_.element) != size or is_turned:
             element = self._copied_as(step, stored, type_.element)
             copy = ("in order", stored, order.minor_to_major, element)
             self.copies.setdefault(id(step), {})[stored] = copy
