@@ -34,6 +34,7 @@ from shardy_py.xla.targets.rounding import rounded_nodes
 _NONE: Final = ("none",)
 """The name of what is no tensor, and comes from nowhere."""
 _CHANGES = {Change.RESHAPE: ReshapeOp.name, Change.TRANSPOSE: TransposeOp.name, Change.COPY: "hlo.copy"}
+_ELEMENT = TensorType((1,), "i32")
 _OFFSET = TensorType((), "i32")
 _Types = tuple[TensorType | None, ...]
 
@@ -113,6 +114,9 @@ class _Builder:
                     yield from before
                     *before, own = self._with_base(own)
                     yield from before
+                    if COMPILED.of(node.name).is_kernel:
+                        *before, own = self._kernel(own)
+                        yield from before
                 self._note_spread(own)
                 if COMPILED.of(node.name).form is NodeForm.NONE and node.name == "stablehlo.iota":
                     yield from self._counted(own, node.step, offsets)
@@ -183,6 +187,23 @@ class _Builder:
         found = {self.spread[name] for name in step.operands if name in self.spread}
         if len(found) == 1:
             self.spread[step.results[0]] = found.pop()
+
+    def _kernel(self, own: PlannedOp) -> Iterator[PlannedOp]:
+        """A kernel of a product by groups, behind what computes the places of groups, once for equal sizes."""
+        groups, type_ = own.operands[2:3], own.record.operands[2:3]
+        if not groups or type_[0] is None:
+            yield own
+            return
+        places = TensorType((_elements(type_[0]) + 1,), "i32")
+        made = (places, places, places, _ELEMENT)
+        names: tuple[Name, ...] = tuple(("places", groups[0], i) for i, _ in enumerate(made))
+        if names[0] not in self.joined:
+            self.joined.add(names[0])
+            record = OpRecord("hlo.places", type_, made)
+            yield PlannedOp(record, groups, names, (None,) * len(made), source=own.source)
+        left, right, _, *others = own.record.operands
+        record = replace(own.record, operands=(left, right, *made, *others))
+        yield replace(own, record=record, operands=(*own.operands[:2], *names, *own.operands[3:]))
 
     def _with_base(self, own: PlannedOp) -> Iterator[PlannedOp]:
         """A scatter, behind the broadcast that makes all of what it starts with, if a device has a part of it."""
