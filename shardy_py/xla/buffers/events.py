@@ -264,7 +264,7 @@ def _of_fusions(
 ) -> Iterator[Name]:
     """The values that may be in VMEM: made by fusions without a product, and not permuted."""
     kept = set[Name]()
-    for step in steps:
+    for step in () if block.setting.sends_apart else steps:
         for each in block.sent_for(step):
             if each.collective.kind == "collective_permute":
                 kept.update(block.stored_name(name) for name in step.operands)

@@ -71,9 +71,15 @@ def with_fusions(
     found = with_several_results(events, fusible, is_shared, {*block.results, *block.returned})
     for event in found:
         own = fusible(event) if len(event.makes) > 1 else None
-        if own is not None and own.emitter is EmitterKind.PRODUCT:
+        if own is None:
+            continue
+        if own.emitter is EmitterKind.PRODUCT:
             block.in_vmem.made.difference_update(event.makes)
             block.in_vmem.returned.difference_update(event.makes)
+        elif block.setting.sends_apart:
+            returned = {*event.makes}.intersection(block.results)
+            block.in_vmem.returned.update(returned)
+            block.in_vmem.made.update({*event.makes} - returned)
     return found
 
 
