@@ -129,6 +129,9 @@ class _TileOrders:
         for step in reversed(steps):
             self._backward(step, known, needed.get(id(step), {}), products)
         self.orders = {name: order for name, order in known.items() if order is not None}
+        for step in steps if self.keeps_pieces else ():
+            if COMPILED.of(step.record.name).form is NodeForm.UPDATE:
+                self._copy_part(step)
         for step in steps:
             for operand, order in {**needed.get(id(step), {}), **self.wanted.get(id(step), {})}.items():
                 if operand >= 0:
@@ -261,6 +264,22 @@ class _TileOrders:
             copy = ("in order", stored, order.minor_to_major, element)
             self.copies.setdefault(id(step), {})[stored] = copy
             self.copied[copy] = order.size(element)
+
+    def _copy_part(self, step: PlannedOp) -> None:
+        """Notes that an update reads a copy of the part, if that is in another order than the whole."""
+        whole, part = map(self.stored_name, step.operands[:2])
+        types = self.types.get(whole), self.types.get(part)
+        if types[0] is None or types[1] is None or types[0].rank != types[1].rank:
+            return
+        own = self.orders.get(whole)
+        minor = tuple(reversed(least_padded(types[0]))) if own is None else own.minor_to_major
+        order = TileOrder(minor, tuple(size or 0 for size in types[1].shape))
+        held = self.orders.get(part)
+        size = measured(types[1], "tpu") if held is None else held.size(types[1].element)
+        if order.size(types[1].element) != size:
+            copy = ("in order", part, minor, types[1].element)
+            self.copies.setdefault(id(step), {})[part] = copy
+            self.copied[copy] = order.size(types[1].element)
 
     def _copied_as(self, step: PlannedOp, stored: Name, element: str) -> str:
         """The type of a copy: rounded if all that read it make rounded elements of it."""
