@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
@@ -27,7 +27,6 @@ from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.beside_vmem import addresses, bytes_apart, bytes_beside, may_be_beside
 from shardy_py.xla.buffers.chips import fits_in_vmem, flops_per_byte, fusions_in_vmem, values_in_vmem
-from shardy_py.xla.buffers.local_block import local_block
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.on_chips import by_step, chip_block
 from shardy_py.xla.buffers.packing import Buffer
@@ -131,42 +130,7 @@ def _estimated(
     made_of: Mapping[int, Issued] = {}
     if on_chip is not None and program.is_planned:
         made_of = on_chip.issued(function)
-    if on_chip is None and not setting.on_host:
-        stored = chip_block(program, function, setting.target)
-    else:
-        elsewhere = _elsewhere(made_of) if made_of else set[int]()
-        sent = by_step(each for each in plan.sent if id(each) not in elsewhere)
-        again = {each.collective.key: id(each.step) for each in plan.merged}
-        joined = {number: id(op) for number, op in made_of.items() if len(op.parts) > 1}
-        measure, merged = LocalSizes(setting.target), by_step(plan.merged)
-        rounded, narrowed, local = RoundedValues(), dict[int, str](), None
-        is_known = program.is_planned or not plan.sent
-        if on_chip is not None and chip is not None and chip.compiler == "tpu" and is_known:
-            from shardy_py.xla.targets.rounding import rounded_values
-
-            if setting.fused_in_vmem:
-                local = local_block(on_chip.plan(function).body)
-            else:
-                rounded = rounded_values(on_chip.plan(function).body, block)
-                narrowed = _narrowed(_distinct(made_of))
-        if local is None:
-            stored = StoredBlock(
-                *(block, sent, again, setting, measure, merged),
-                joined=joined,
-                rounded=rounded,
-                narrowed=narrowed,
-            )
-        else:
-            joined = {
-                id(part.collective): id(op)
-                for op in _distinct(made_of)
-                if len(op.parts) > 1
-                for part in op.parts
-            }
-            apart = replace(setting, sends_apart=True)
-            stored = StoredBlock(
-                *(local.block, local.sent, {}, apart, measure), joined=joined, rounded=local.rounded
-            )
+    stored = _stored(program, function, setting, on_chip, made_of)
     kept = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "arg_attrs", len(block.arguments))]
     measure = stored.measure
     given = [measure.of(value.type, value.tiling)[1] for value in block.arguments]
@@ -178,8 +142,7 @@ def _estimated(
     results = [0 if on else size for size, on in zip(made, returned, strict=True)]
     carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
-    given_names = stored.block.arguments
-    names = [None if number is None else given_names[number].name for number in carried]
+    names = [None if number is None else stored.block.arguments[number].name for number in carried]
     is_gpu = chip is not None and chip.compiler == "gpu"
     if on_chip is not None and is_gpu and (program.is_planned or not plan.sent):
         from shardy_py.xla.buffers.gpu.memory import GpuComputation  # many modules, needed for GPUs only
@@ -219,6 +182,39 @@ def _estimated(
         largest=tuple(live),
         largest_temporary=widest,
         in_vmem=in_vmem,
+    )
+
+
+def _stored(
+    program: SpmdProgram,
+    function: FuncOp,
+    setting: CompileSetting,
+    on_chip: CompiledProgram | None,
+    made_of: Mapping[int, Issued],
+) -> StoredBlock:
+    """The values that are stored. made_of: the op of each planned collective, if a compiler makes it."""
+    if on_chip is None and not setting.on_host:
+        return chip_block(program, function, setting.target)
+    block, plan = program.planned(function)
+    is_known = program.is_planned or not plan.sent
+    if on_chip is not None and setting.fused_in_vmem and is_known:
+        from shardy_py.xla.buffers.tpu import stored_block  # many modules, needed for some TPUs only
+
+        return stored_block(on_chip.plan(function).body, setting, _distinct(made_of))
+    elsewhere = _elsewhere(made_of) if made_of else set[int]()
+    sent = by_step(each for each in plan.sent if id(each) not in elsewhere)
+    again = {each.collective.key: id(each.step) for each in plan.merged}
+    rounded, narrowed = RoundedValues(), dict[int, str]()
+    if on_chip is not None and setting.on_tpu and is_known:
+        from shardy_py.xla.targets.rounding import rounded_values
+
+        rounded = rounded_values(on_chip.plan(function).body, block)
+        narrowed = _narrowed(_distinct(made_of))
+    return StoredBlock(
+        *(block, sent, again, setting, LocalSizes(setting.target), by_step(plan.merged)),
+        joined={number: id(op) for number, op in made_of.items() if len(op.parts) > 1},
+        rounded=rounded,
+        narrowed=narrowed,
     )
 
 

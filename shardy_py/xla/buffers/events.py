@@ -45,7 +45,11 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
         else:
             events.append(_alone(block, step, group))
         is_update = block.setting.sends_apart and TABLE[step.record.name].storage is Storage.IN_PLACE
-        if is_update and _has_elements(block, step.operands[0]) and block.stored_name(step.operands[0]) in group.needs:
+        if (
+            is_update
+            and _has_elements(block, step.operands[0])
+            and block.stored_name(step.operands[0]) in group.needs
+        ):
             updated.update(step.results)
     events += (Event(None, (name,), (copy,)) for name, copy in block.returned.items())
     if block.setting.fused_in_vmem:
@@ -274,8 +278,7 @@ def _of_fusions(
         if any(kind.row.is_product for kind in kinds):
             block.in_vmem.products.add(id(step))
         is_plain = not any(
-            kind.row.is_product or kind.is_alone_on_tpu or kind.row.tiled is not Tiled.ANY
-            for kind in kinds
+            kind.row.is_product or kind.is_alone_on_tpu or kind.row.tiled is not Tiled.ANY for kind in kinds
         )
         if is_fused and is_plain and not (block.sent_for(step) or step.blocks):
             yield from (name for name in step.results if name not in kept)

@@ -48,6 +48,7 @@ class StoredRow:
     tiled: what TPUs have in tiles.
     is_constant: whether it is stored beside what the program computes.
     is_table: whether TPUs fetch it into VMEM in any case.
+    counts_places: whether its elements are their places, which a device counts from an offset on.
     is_over_operands: whether TPUs make each result over its operand, unless that is a copy in VMEM.
 
     On the host (`host_fusion.py`):
@@ -74,6 +75,7 @@ class StoredRow:
     tiled: Tiled = Tiled.ANY
     is_constant: bool = False
     is_table: bool = False
+    counts_places: bool = False
     is_over_operands: bool = False
     is_pointwise: bool = False
     is_movable: bool = False
@@ -101,7 +103,7 @@ STORED = Facet(
         "stablehlo.constant": StoredRow(is_fused=True, is_always_fused=True, stays_in_loops=True),
         "sdy.constant": StoredRow(is_constant=True),
         "hlo.table": StoredRow(is_constant=True, is_table=True),
-        "stablehlo.iota": _IN_LIBRARY,
+        "stablehlo.iota": replace(_IN_LIBRARY, counts_places=True),
         **dict.fromkeys(
             (
                 *("stablehlo.and", "stablehlo.compare", "stablehlo.imag", "stablehlo.not", "stablehlo.or"),

@@ -128,7 +128,9 @@ def _fetched_reads(
     known = {*_fetched_before(block, events, room)}
     time = CopyTime()
     for number, event in enumerate(events):
-        is_read_there = event.sums or (block.setting.sends_apart and event.sent is not None and event.sent.kind in FETCHED_KINDS)
+        is_read_there = event.sums or (
+            block.setting.sends_apart and event.sent is not None and event.sent.kind in FETCHED_KINDS
+        )
         if event.sent is not None and event.sent.kind == "all_gather" and not is_read_there:
             sent[id(event.step)].update(event.reads)
         elif is_read_there or (computes(event) and not event.step.blocks and not _is_constant(event)):

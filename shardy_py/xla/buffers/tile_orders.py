@@ -1,51 +1,33 @@
 """The orders in which XLA:TPU stores the dimensions of values where an op needs one, and copies into them.
 
-A value is stored in the order with the least padding, unless an op needs another: gathers and scatters of
-rows read and write row-major, and a convolution has batch and features in tiles, whichever pads less; a
-smaller batch takes parts of a spatial dimension, until a tile is full (space to batch). What is made of such
-a value keeps its order. An argument that is needed in another order is copied. The results of products, which
-may have any order, have that in which they are read. Source: the HLO of XLA:TPU for about
-150 programs; openxla/xla, xla/service/layout_assignment.cc, xla/service/space_to_batch_converter.cc.
+A value is stored in the order with the least padding, unless an op needs another. What is made of such a
+value keeps its order, and slices have that of what they are of. An argument needed in another order is
+copied; elementwise ops read that copy. The results of products, which may have any order, have that in
+which they are read. Source: the HLO of XLA:TPU for about 400 programs; openxla/xla,
+xla/service/layout_assignment.cc.
 
-Not here: tiles (`indexing/layout`), which values are stored (`stored.py`).
+Not here: which orders ops need (`needed_orders.py`), tiles (`indexing/layout`), which values are stored
+(`stored.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
-from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Family, OpRecord, TensorType
-from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, ScatterDimensions
-from shardy_py.ops.reads import integer
 from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorMapping
 from shardy_py.xla.buffers.facet import STORED, Tiled
-from shardy_py.xla.buffers.local_sizes import least_padded, measured, tiled_bytes
+from shardy_py.xla.buffers.local_sizes import least_padded, measured
+from shardy_py.xla.buffers.needed_orders import Needed, TileOrder, needed_orders
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
-
-_LANES = 128
-_ROWS = 8
-"""The rows of a tile: batches of fewer take parts of a spatial dimension, as many as there are rows."""
-
-
-class TileOrder(NamedTuple):
-    """The dimensions of a value in memory, minor to major, and the size of each as it is held."""
-
-    minor_to_major: tuple[int, ...]
-    sizes: tuple[int, ...]
-
-    def size(self, element: str) -> int:
-        """Returns the bytes of the value."""
-        return tiled_bytes(element, tuple(self.sizes[d] for d in reversed(self.minor_to_major)))
-
 
 Copies = Mapping[int, Mapping[Name, Name]]
 """By the identity of a step, the copies in another order that it reads, by what is copied."""
@@ -108,7 +90,9 @@ class _TileOrders:
     """The values that ops need in an order."""
     exact: set[Name] = field(default_factory=set[Name], init=False)
     """The values of whose copies elementwise steps read all bits."""
-    wanted: dict[int, dict[int, TileOrder]] = field(default_factory=dict[int, dict[int, TileOrder]], init=False)
+    wanted: dict[int, dict[int, TileOrder]] = field(
+        default_factory=dict[int, dict[int, TileOrder]], init=False
+    )
     """By the identity of an elementwise step, the orders in which it reads copies of others."""
 
     def note(self, steps: Sequence[PlannedOp], arguments: Sequence[Name]) -> None:
@@ -120,7 +104,7 @@ class _TileOrders:
             (self.stored_name(step.operands[operand]), order)
             for step in steps
             for operand, order in needed.get(id(step), {}).items()
-            if operand >= 0 and not self._is_rounded(step, operand)
+            if operand >= 0 and not self._is_rounded(step, self.stored_name(step.operands[operand]))
         }
         known: _Orders = dict.fromkeys(arguments)
         for step in steps:
@@ -137,37 +121,18 @@ class _TileOrders:
                 if operand >= 0:
                     self._copy(step, self.stored_name(step.operands[operand]), order)
 
-    def _needed(self, step: PlannedOp) -> Iterator[tuple[int, TileOrder]]:
+    def _needed(self, step: PlannedOp) -> Iterator[Needed]:
         """By operand the order that a step needs; -1: of its result."""
-        given = step.record.attributes.get("minor_to_major")
-        if given is not None and (shape := self._shape(step.results[0])) is not None:
-            yield -1, TileOrder(tuple(given), shape)
-            return
         tiled = STORED.of(step.record.name).tiled
-        if tiled is Tiled.SORTED and self.keeps_pieces:
-            yield from self._sorted(step)
+        is_sorted = tiled is Tiled.SORTED and self.keeps_pieces
+        if tiled is Tiled.SORTED and not is_sorted:
             return
-        if tiled in (Tiled.ANY, Tiled.SORTED) or len(step.results) != 1:
+        if len(step.results) != 1 and not is_sorted:
             return
-        names = *step.operands, *step.results
-        *operands, made = [shape for name in names if (shape := self._shape(name)) is not None] or [()]
-        if len(operands) == len(step.operands):
-            yield from (_rows if tiled is Tiled.ROWS else _images)(step.record, operands, made)
-
-    def _sorted(self, step: PlannedOp) -> Iterator[tuple[int, TileOrder]]:
-        """The order of all that a sort reads and makes."""
-        shape = self._shape(step.results[0])
-        dimension = integer(step.record.attributes, "dimension", 0)
-        if shape is None or len(shape) < 2:
-            return
-        others = [d for d in reversed(range(len(shape))) if d != dimension]
-        is_in_lanes = shape[dimension] % _LANES == 0 and shape[others[0]] % _LANES != 0
-        minor = (dimension, others[0]) if is_in_lanes else (others[0], dimension)
-        order = TileOrder((*minor, *others[1:]), shape)
-        for i in range(-1, len(step.operands)):
-            own = self._shape((*step.operands, step.results[0])[i])
-            if own is not None and len(own) == len(shape):
-                yield i, order
+        made = self._shape(step.results[0])
+        operands = [shape for name in step.operands if (shape := self._shape(name)) is not None]
+        if made is not None and len(operands) == len(step.operands):
+            yield from needed_orders(step.record, operands, made)
 
     def _shape(self, name: Name) -> tuple[int, ...] | None:
         type_ = self.types.get(name)
@@ -253,17 +218,11 @@ class _TileOrders:
         own = self.orders.get(stored)
         if own is not None and {*own.minor_to_major[:2]} == {*order.minor_to_major[:2]}:
             return
-        size = measured(type_, "tpu") if own is None else own.size(type_.element)
-        is_turned = (
-            STORED.of(step.record.name).tiled is Tiled.SORTED
-            and own is None
-            and least_padded(type_)[-1] != order.minor_to_major[0]
-        )
-        if order.size(type_.element) != size or is_turned:
-            element = self._copied_as(step, stored, type_.element)
-            copy = ("in order", stored, order.minor_to_major, element)
-            self.copies.setdefault(id(step), {})[stored] = copy
-            self.copied[copy] = order.size(element)
+        is_turned = own is None and least_padded(type_)[-1] != order.minor_to_major[0]
+        is_sorted = STORED.of(step.record.name).tiled is Tiled.SORTED
+        if order.size(type_.element) != self._size(stored, type_) or (is_sorted and is_turned):
+            is_rounded = self.keeps_pieces and stored not in self.exact and self._is_rounded(step, stored)
+            self._note_copy(step, stored, order, "bf16" if is_rounded else type_.element)
 
     def _copy_part(self, step: PlannedOp) -> None:
         """Notes that an update reads a copy of the part, if that is in another order than the whole."""
@@ -271,24 +230,28 @@ class _TileOrders:
         types = self.types.get(whole), self.types.get(part)
         if types[0] is None or types[1] is None or types[0].rank != types[1].rank:
             return
-        own = self.orders.get(whole)
-        minor = tuple(reversed(least_padded(types[0]))) if own is None else own.minor_to_major
-        order = TileOrder(minor, tuple(size or 0 for size in types[1].shape))
-        held = self.orders.get(part)
-        size = measured(types[1], "tpu") if held is None else held.size(types[1].element)
-        if order.size(types[1].element) != size:
-            copy = ("in order", part, minor, types[1].element)
-            self.copies.setdefault(id(step), {})[part] = copy
-            self.copied[copy] = order.size(types[1].element)
+        order = TileOrder(self._minor_to_major(whole, types[0]), tuple(size or 0 for size in types[1].shape))
+        if order.size(types[1].element) != self._size(part, types[1]):
+            self._note_copy(step, part, order, types[1].element)
 
-    def _copied_as(self, step: PlannedOp, stored: Name, element: str) -> str:
-        """The type of a copy: rounded if all that read it make rounded elements of it."""
-        is_rounded = any(self._is_rounded(step, i) for i, _ in enumerate(step.operands[:1]))
-        return "bf16" if self.keeps_pieces and is_rounded and stored not in self.exact else element
+    def _note_copy(self, step: PlannedOp, stored: Name, order: TileOrder, element: str) -> None:
+        copy = ("in order", stored, order.minor_to_major, element)
+        self.copies.setdefault(id(step), {})[stored] = copy
+        self.copied[copy] = order.size(element)
 
-    def _is_rounded(self, step: PlannedOp, operand: int) -> bool:
-        """True if a step makes rounded elements of an operand."""
-        types = self.types.get(self.stored_name(step.operands[operand])), self.types.get(step.results[0])
+    def _minor_to_major(self, stored: Name, type_: TensorType) -> tuple[int, ...]:
+        own = self.orders.get(stored)
+        return tuple(reversed(least_padded(type_))) if own is None else own.minor_to_major
+
+    def _size(self, stored: Name, type_: TensorType) -> int:
+        own = self.orders.get(stored)
+        return measured(type_, "tpu") if own is None else own.size(type_.element)
+
+    def _is_rounded(self, step: PlannedOp, stored: Name) -> bool:
+        """True if a step makes rounded elements of its first operand, which is stored as this value."""
+        if self.stored_name(step.operands[0]) != stored:
+            return False
+        types = self.types.get(stored), self.types.get(step.results[0])
         return [type_ and type_.element for type_ in types] == ["f32", "bf16"]
 
 
@@ -335,63 +298,3 @@ def _carried(
         return None
     rest = (place for place in reversed(range(len(shape))) if place not in found)
     return TileOrder((*found, *rest), tuple(sizes))
-
-
-def _majored(shape: tuple[int, ...], major: tuple[int, ...]) -> TileOrder:
-    """The order with some dimensions before the others, which are row-major."""
-    others = [d for d in range(len(shape)) if d not in major]
-    return TileOrder((*reversed(others), *reversed(sorted(major))), shape)
-
-
-def _rows(
-    record: OpRecord, operands: Sequence[tuple[int, ...]], made: tuple[int, ...]
-) -> Iterator[tuple[int, TileOrder]]:
-    """The orders of a gather or scatter of rows; none if it is of single elements."""
-    is_scatter = COMPILED.of(record.name).form is NodeForm.SCATTER
-    numbers = (ScatterDimensions if is_scatter else GatherDimensions).of(record.attributes)
-    slices = operands[-1] if is_scatter else made
-    if prod(slices[d] for d in numbers.offsets) <= 1:
-        return
-    yield 0, _majored(operands[0], numbers.dropped)
-    rows = _majored(slices, numbers.outer(len(slices)))
-    yield -1, _majored(made, numbers.dropped) if is_scatter else rows
-    if is_scatter and len(operands) == 3:
-        yield 2, rows
-
-
-def _images(
-    record: OpRecord, operands: Sequence[tuple[int, ...]], made: tuple[int, ...]
-) -> Iterator[tuple[int, TileOrder]]:
-    """The orders of the image and the result of a convolution."""
-    numbers = ConvolutionDimensions.of(record.attributes)
-    window = max((operands[1][d] for d in numbers.kernel_spatial), default=1)
-    element = record.results[0].element if record.results[0] is not None else "f32"
-    yield 0, _image(operands[0], numbers.batch, numbers.feature, numbers.spatial, window, element)
-    ends = numbers.result_batch, numbers.result_feature, numbers.result_spatial
-    spread = record.attributes.get("spread")
-    yield -1, _image(made, *ends, window, element) if spread is None else _spread(made, ends, spread, element)
-
-
-def _spread(made, ends, spread, element) -> TileOrder:
-    batch, feature, spatial = ends
-    dimension, part = spread
-    sizes = [*made]
-    sizes[batch] *= _ROWS
-    sizes[dimension] = part
-    orders = [TileOrder((*pair, *reversed(spatial)), tuple(sizes)) for pair in ((feature, batch), (batch, feature))]
-    return min(orders, key=lambda order: order.size(element))
-
-
-def _image(
-    shape: tuple[int, ...], batch: int, feature: int, spatial: tuple[int, ...], window: int, element: str
-) -> TileOrder:
-    """The order of an image: batch and features are in tiles, of which the lanes take what pads less."""
-    sizes = [*shape]
-    if spatial and shape[batch] < _ROWS:
-        split = max(spatial, key=lambda d: (shape[d], d))
-        if shape[split] >= _ROWS:
-            sizes[batch] *= _ROWS
-            sizes[split] = -(-(shape[split] + window - 1) // _ROWS)
-    rest = tuple(reversed(spatial))
-    orders = [TileOrder((*pair, *rest), tuple(sizes)) for pair in ((feature, batch), (batch, feature))]
-    return min(orders, key=lambda order: order.size(element))

@@ -61,40 +61,44 @@ def rounded_values(body: DeviceBody, block: Block) -> RoundedValues:
 def rounded_nodes(body: DeviceBody) -> tuple[frozenset[int], dict[int, frozenset[int]]]:
     """Returns the nodes of a program, also inside, that are stored in bf16, and by loop those it captures so.
 
-    body: its entry computation.
+    body: its entry computation. What is summed over devices is in f32 before.
     """
     reads = _Reads()
     exact = reads.exact(body)
-    found, captured, added = set[int](), dict[int, frozenset[int]](), set[int]()
+    found, captured, summed = set[int](), dict[int, frozenset[int]](), set[int]()
     for each, _, _ in reads.bodies:
         for number in each.order:
             node = each.nodes[number]
             if node.transfer is not None and node.transfer.kind == "all_reduce":
-                added.update(node.inputs)  # summed in f32
-            if node.bodies and TABLE[node.name].control is Control.LOOP:
-                inner = node.bodies[-1]
-                for i, (given, made) in enumerate(zip(inner.arguments, inner.results, strict=False)):
-                    if given not in exact and made not in exact:
-                        found.update(one.arguments[i] for one in node.bodies)
-                        found.update(
-                            user
-                            for user in each.users.get(number, ())
-                            if user != ROOT and each.nodes[user].index == i
-                        )
-                read = dict.fromkeys(node.inputs[len(inner.arguments) :])
-                captured[number] = frozenset(
-                    n for n in read if not reads.is_exact_inside(each, number, n)
-                )
-            elif not node.bodies and node.role is not NodeRole.ARGUMENT and not _is_of_loop(each, node):
-                if number not in exact:
-                    found.add(number)
-    return frozenset(found - added), captured
+                summed.update(node.inputs)
+            if _is_loop(node):
+                found.update(_carried_rounded(each, number, exact))
+                read = dict.fromkeys(node.inputs[len(node.bodies[-1].arguments) :])
+                captured[number] = frozenset(n for n in read if not reads.is_exact_inside(each, number, n))
+            elif not (node.bodies or number in exact or _is_carried(each, node)):
+                found.add(number)
+    return frozenset(found - summed), captured
 
 
-def _is_of_loop(body: DeviceBody, node: DeviceNode) -> bool:
-    """True for what a loop carries."""
+def _is_loop(node: DeviceNode) -> bool:
+    return bool(node.bodies) and TABLE[node.name].control is Control.LOOP
+
+
+def _is_carried(body: DeviceBody, node: DeviceNode) -> bool:
+    """True for an argument, and for what a loop carries."""
     maker = body.nodes.get(node.inputs[0]) if node.role is NodeRole.ELEMENT else None
-    return maker is not None and bool(maker.bodies) and TABLE[maker.name].control is Control.LOOP
+    return node.role is NodeRole.ARGUMENT or (maker is not None and _is_loop(maker))
+
+
+def _carried_rounded(body: DeviceBody, loop: int, exact: set[int]) -> Iterator[int]:
+    """The nodes of what a loop carries in bf16: in it, and behind it."""
+    bodies = body.nodes[loop].bodies
+    behind = {body.nodes[user].index: user for user in body.users.get(loop, ()) if user != ROOT}
+    for i, (given, made) in enumerate(zip(bodies[-1].arguments, bodies[-1].results, strict=False)):
+        if given not in exact and made not in exact:
+            yield from (each.arguments[i] for each in bodies)
+            if i in behind:
+                yield behind[i]
 
 
 @dataclass

@@ -5,8 +5,7 @@ Not here: the graph (`build.py`), the plan (`xla/spmd/walk.py`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
+from collections.abc import Hashable, Sequence
 from math import prod
 
 from shardy_py.mlir.record import combiners_of
@@ -15,7 +14,7 @@ from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.spmd.walk import Sent
-from shardy_py.xla.targets.model import ADD
+from shardy_py.xla.targets.model import ADD, Transfer
 from shardy_py.xla.targets.parts import shape_of
 
 
@@ -65,3 +64,23 @@ def reduction_of(sent: Sent) -> str:
         return ADD
     found = combiners_of(op)
     return found[0] if found and found[0] is not None else ADD
+
+
+def transposed_around(transfer: Transfer) -> tuple[bool, bool]:
+    """Returns if what is sent is transposed before, and what arrives after: not of dimension 0."""
+    held, made = transfer.collective.held_shape, transfer.result_shape
+    grown, cut = _is_inner(held, _grown(held, made)), _is_inner(held, _grown(made, held))
+    if transfer.kind == "all_to_all":
+        return cut, grown
+    if transfer.kind == "all_gather":
+        return grown, grown
+    return (cut, cut) if transfer.kind == "reduce_scatter" else (False, False)
+
+
+def _grown(old: Sequence[int], new: Sequence[int]) -> list[bool]:
+    return [after > before for before, after in zip(old, new, strict=False)]
+
+
+def _is_inner(shape: Sequence[int], flags: Sequence[bool]) -> bool:
+    """True if there are elements before the first dimension of these."""
+    return True in flags and prod(shape[: flags.index(True)]) > 1

@@ -40,11 +40,12 @@ from shardy_py.xla.buffers.gpu.graph import (
     elements_of,
     node_kind,
 )
-from shardy_py.xla.buffers.gpu.moved import is_turned, outwards, transposed_around
+from shardy_py.xla.buffers.gpu.moved import is_turned, outwards
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.merging import is_vector_product
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
+from shardy_py.xla.targets.sends import transposed_around
 
 
 def lowered(body: DeviceBody, around: Mapping[int, TensorType | None]) -> GpuGraph:

@@ -7,21 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from shardy_py.ops.dimensions import DotDimensions
-from shardy_py.xla.targets.model import Transfer
-
-
-def transposed_around(transfer: Transfer) -> tuple[bool, bool]:
-    """Returns if what is sent is transposed before, and what arrives after: not of dimension 0."""
-    held, made = transfer.collective.held_shape, transfer.result_shape
-    grown, cut = _is_inner(held, _grown(held, made)), _is_inner(held, _grown(made, held))
-    if transfer.kind == "all_to_all":
-        return cut, grown
-    if transfer.kind == "all_gather":
-        return grown, grown
-    return (cut, cut) if transfer.kind == "reduce_scatter" else (False, False)
 
 
 def outwards(held: Sequence[int], made: Sequence[int | None]) -> tuple[int, ...]:
@@ -43,12 +30,3 @@ def is_turned(numbers: DotDimensions, side: int) -> bool:
     """
     batch, contracted = numbers.batching[side], numbers.contracting[side]
     return list(batch) != [d for d in range(max(batch, default=-1) + 1) if d not in contracted]
-
-
-def _grown(old: Sequence[int], new: Sequence[int]) -> list[bool]:
-    return [after > before for before, after in zip(old, new, strict=False)]
-
-
-def _is_inner(shape: Sequence[int], flags: Sequence[bool]) -> bool:
-    """True if there are elements before the first dimension of these."""
-    return True in flags and prod(shape[: flags.index(True)]) > 1

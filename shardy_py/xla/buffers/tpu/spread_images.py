@@ -58,7 +58,7 @@ def spread_of(
 ) -> Spread | None:
     """Returns how a convolution spreads its images; None if it does not.
 
-    images, kernel, made: the shapes on a device. whole: the elements of all parts, if another has spread them.
+    images, kernel, made: the shapes on a device. whole: of all parts, if others have spread them.
     """
     numbers = ConvolutionDimensions.of(record.attributes)
     if not numbers.spatial or images[numbers.batch] >= ROWS:

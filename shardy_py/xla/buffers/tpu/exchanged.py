@@ -37,11 +37,11 @@ class Change(Enum):
 
 
 class Exchange(NamedTuple):
-    """An exchange: the dimension that is cut in as many pieces as there are devices, and the one that grows."""
+    """An exchange: the dimension that is cut into a piece for each device, and the one that grows."""
 
     cut: int
     grown: int
-    count: int
+    pieces: int
 
 
 def exchange_of(held: tuple[int, ...], made: tuple[int, ...]) -> Exchange | None:
@@ -62,7 +62,7 @@ def sent_as(type_: TensorType, exchange: Exchange) -> Iterator[tuple[Change, Ten
             yield Change.RESHAPE, pieces.split
         yield Change.TRANSPOSE, pieces.type
         yield Change.TRANSPOSE, pieces.type
-    elif any(size > 1 for size in type_.shape[: exchange.cut]):
+    elif any(size != 1 for size in type_.shape[: exchange.cut]):
         yield Change.TRANSPOSE, pieces.type
     if pieces.are_flat:
         yield Change.RESHAPE, pieces.flat
@@ -83,10 +83,10 @@ def received_as(
     grown, minor = exchange.grown, least_padded(made)[-1]
     if pieces.minor == grown and minor == grown:
         shape = pieces.shape
-        joined = (*shape[:grown], exchange.count, *shape[grown:])
+        joined = (*shape[:grown], exchange.pieces, *shape[grown:])
         yield Change.TRANSPOSE, TensorType(joined, type_.element)
         yield Change.RESHAPE, made
-    elif minor == grown or any(size > 1 for size in pieces.shape[:grown]):
+    elif minor == grown or any(size != 1 for size in pieces.shape[:grown]):
         yield Change.TRANSPOSE, made
 
 
@@ -98,7 +98,7 @@ class _Pieces:
 
     def __init__(self, type_: TensorType, exchange: Exchange) -> None:
         sizes = [size or 0 for size in type_.shape]
-        cut, count = exchange.cut, exchange.count
+        cut, count = exchange.cut, exchange.pieces
         self.shape = (*sizes[:cut], sizes[cut] // count, *sizes[cut + 1 :])
         self.minor = least_padded(TensorType(self.shape, type_.element))[-1] if self.shape else 0
         self.split = TensorType((*sizes[:cut], count, *self.shape[cut:]), type_.element)

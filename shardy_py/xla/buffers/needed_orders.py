@@ -1,0 +1,134 @@
+"""The orders in which XLA:TPU has the dimensions of what an op reads and makes, where it needs one.
+
+Gathers and scatters of rows have the dimensions of indices first; a convolution has batch and features in
+tiles, whichever pads less, of which a smaller batch takes parts of a spatial dimension, until a tile is full
+(space to batch); what is sorted is in rows, unless it fills lanes that the others do not. Source: the HLO of
+XLA:TPU for about 400 programs; openxla/xla, xla/service/space_to_batch_converter.cc.
+
+>>> sorted_order((128, 48), 1).minor_to_major, sorted_order((8, 128), 1).minor_to_major
+((0, 1), (1, 0))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import NamedTuple, cast
+
+from shardy_py.ops import OpRecord
+from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, ScatterDimensions
+from shardy_py.ops.reads import integer
+from shardy_py.xla.buffers.facet import STORED, Tiled
+from shardy_py.xla.buffers.local_sizes import tiled_bytes
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
+
+_LANES = 128
+_ROWS = 8
+"""The rows of a tile: batches of fewer take parts of a spatial dimension, as many as there are rows."""
+
+
+class TileOrder(NamedTuple):
+    """The dimensions of a value in memory, minor to major, and the size of each as it is held."""
+
+    minor_to_major: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    def size(self, element: str) -> int:
+        """Returns the bytes of the value."""
+        return tiled_bytes(element, tuple(self.sizes[d] for d in reversed(self.minor_to_major)))
+
+
+Needed = tuple[int, TileOrder]
+"""An operand of an op, -1 for its result, with the order that the op has it in."""
+
+
+def needed_orders(
+    record: OpRecord, shapes: Sequence[tuple[int, ...]], made: tuple[int, ...]
+) -> Iterator[Needed]:
+    """Yields the orders that an op needs. shapes, made: of its operands and its result, on a device."""
+    given = record.attributes.get("minor_to_major")
+    tiled = STORED.of(record.name).tiled
+    if given is not None:
+        yield -1, TileOrder(cast("tuple[int, ...]", given), made)
+    elif tiled is Tiled.ROWS:
+        yield from _rows(record, shapes, made)
+    elif tiled is Tiled.IMAGES:
+        yield from _images(record, shapes, made)
+    elif tiled is Tiled.SORTED and len(made) > 1:
+        order = sorted_order(made, integer(record.attributes, "dimension", 0))
+        yield -1, order
+        yield from ((i, order) for i, shape in enumerate(shapes) if shape == made)
+
+
+def sorted_order(shape: tuple[int, ...], dimension: int) -> TileOrder:
+    """Returns the order in which a value is sorted along a dimension."""
+    others = [d for d in reversed(range(len(shape))) if d != dimension]
+    is_in_lanes = shape[dimension] % _LANES == 0 and shape[others[0]] % _LANES != 0
+    minor = (dimension, others[0]) if is_in_lanes else (others[0], dimension)
+    return TileOrder((*minor, *others[1:]), shape)
+
+
+def _majored(shape: tuple[int, ...], major: tuple[int, ...]) -> TileOrder:
+    """The order with some dimensions before the others, which are row-major."""
+    others = [d for d in range(len(shape)) if d not in major]
+    return TileOrder((*reversed(others), *sorted(major, reverse=True)), shape)
+
+
+def _rows(
+    record: OpRecord, operands: Sequence[tuple[int, ...]], made: tuple[int, ...]
+) -> Iterator[tuple[int, TileOrder]]:
+    """The orders of a gather or scatter of rows; none if it is of single elements."""
+    is_scatter = COMPILED.of(record.name).form is NodeForm.SCATTER
+    numbers = (ScatterDimensions if is_scatter else GatherDimensions).of(record.attributes)
+    slices = operands[-1] if is_scatter else made
+    if prod(slices[d] for d in numbers.offsets) <= 1:
+        return
+    yield 0, _majored(operands[0], numbers.dropped)
+    rows = _majored(slices, numbers.outer(len(slices)))
+    yield -1, _majored(made, numbers.dropped) if is_scatter else rows
+    if is_scatter and len(operands) == 3:
+        yield 2, rows
+
+
+def _images(
+    record: OpRecord, operands: Sequence[tuple[int, ...]], made: tuple[int, ...]
+) -> Iterator[tuple[int, TileOrder]]:
+    """The orders of the image and the result of a convolution."""
+    numbers = ConvolutionDimensions.of(record.attributes)
+    window = max((operands[1][d] for d in numbers.kernel_spatial), default=1)
+    element = record.results[0].element if record.results[0] is not None else "f32"
+    yield 0, _image(operands[0], numbers.batch, numbers.feature, numbers.spatial, window, element)
+    ends = numbers.result_batch, numbers.result_feature, numbers.result_spatial
+    spread = cast("tuple[int, int] | None", record.attributes.get("spread"))
+    yield -1, _image(made, *ends, window, element) if spread is None else _spread(made, ends, spread, element)
+
+
+def _spread(
+    made: tuple[int, ...],
+    ends: tuple[int, int, tuple[int, ...]],
+    spread: tuple[int, int],
+    element: str,
+) -> TileOrder:
+    """The order of a result of which each batch has parts. spread: the dimension of these, and their size."""
+    batch, feature, spatial = ends
+    sizes = [*made]
+    sizes[batch] *= _ROWS
+    sizes[spread[0]] = spread[1]
+    pairs = (feature, batch), (batch, feature)
+    orders = [TileOrder((*pair, *reversed(spatial)), tuple(sizes)) for pair in pairs]
+    return min(orders, key=lambda order: order.size(element))
+
+
+def _image(
+    shape: tuple[int, ...], batch: int, feature: int, spatial: tuple[int, ...], window: int, element: str
+) -> TileOrder:
+    """The order of an image: batch and features are in tiles, of which the lanes take what pads less."""
+    sizes = [*shape]
+    if spatial and shape[batch] < _ROWS:
+        split = max(spatial, key=lambda d: (shape[d], d))
+        if shape[split] >= _ROWS:
+            sizes[batch] *= _ROWS
+            sizes[split] = -(-(shape[split] + window - 1) // _ROWS)
+    rest = tuple(reversed(spatial))
+    orders = [TileOrder((*pair, *rest), tuple(sizes)) for pair in ((feature, batch), (batch, feature))]
+    return min(orders, key=lambda order: order.size(element))

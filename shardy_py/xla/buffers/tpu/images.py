@@ -1,0 +1,124 @@
+"""The steps that spread the images of convolutions over the rows of tiles, and put them together again.
+
+Not here: how they are spread (`spread_images.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import field, replace
+
+from shardy_py.base.records import dataclass
+from shardy_py.ops import TABLE, OpRecord, TensorType
+from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.tpu.records import PLACED, Records, elements_of, step_of
+from shardy_py.xla.buffers.tpu.spread_images import (
+    ROWS,
+    Spreading,
+    SpreadStep,
+    spread_of,
+    spread_steps,
+    together,
+)
+from shardy_py.xla.spmd.program import Name, PlannedOp
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.parts import shape_of
+
+
+@dataclass
+class Images:
+    """The values of a program that convolutions have spread, and those that are equal in all parts."""
+
+    records: Records
+    _spread: dict[Name, tuple[int, Spreading]] = field(default_factory=dict[Name, "tuple[int, Spreading]"])
+    """By value the elements of all its parts, and what it is with them one behind the other."""
+    _equal: set[Name] = field(default_factory=set[Name])
+    """The values that are broadcasts, or of one element."""
+    _together: set[Name] = field(default_factory=set[Name])
+
+    def steps(self, own: PlannedOp) -> Iterator[PlannedOp]:
+        """Yields a step, behind those that it needs for what it reads of spread values."""
+        if own.blocks or len(own.results) != 1:
+            yield from self._put_together(own)
+            return
+        if COMPILED.of(own.record.name).form is NodeForm.CONVOLUTION:
+            yield from self._convolution(own)
+            return
+        *before, last = self._put_together(own)
+        yield from before
+        self._note(last)
+        yield last
+
+    def _convolution(self, own: PlannedOp) -> Iterator[PlannedOp]:
+        record = own.record
+        images, kernel, made = (*record.operands[:2], record.results[0])
+        if images is None or kernel is None or made is None:
+            yield own
+            return
+        name, type_ = own.operands[0], images
+        whole = self._spread[name][0] if name in self._spread else 0
+        spread = spread_of(record, shape_of(images), shape_of(kernel), shape_of(made), whole)
+        if spread is None:
+            yield own
+            return
+        for number, each in enumerate(spread_steps(record, images, spread, whole)):
+            before, name = name, (own.results[0], "spread", number)
+            yield step_of(self._changed(type_, each), (before,), (name,), own.source)
+            type_ = each.type
+        attributes = {**record.attributes, "spread": (spread.made, spread.made_part)}
+        self._spread[own.results[0]] = spread.made_part * ROWS, together(record, made, spread)
+        spread_record = OpRecord(record.name, (type_, *record.operands[1:]), record.results, attributes)
+        yield replace(own, record=spread_record, operands=(name, *own.operands[1:]))
+
+    def _changed(self, given: TensorType, each: Spreading) -> OpRecord:
+        if each.step is SpreadStep.FUSED:
+            return self.records.transposed(given, each.type, minor_to_major=each.minor_to_major)
+        return self.records.of(PLACED, (given,), (each.type,), minor_to_major=each.minor_to_major)
+
+    def _note(self, step: PlannedOp) -> None:
+        """Notes that what is made elementwise of spread values is spread, and what is equal in all parts."""
+        name, row = step.record.name, TABLE[step.record.name]
+        is_elementwise = row.elementwise(step.record)
+        is_equal = (
+            COMPILED.of(name).form is NodeForm.BROADCAST
+            or STORED.of(name).is_constant
+            or elements_of(step.record.results[0]) == 1
+            or (is_elementwise and bool(step.operands) and self._equal.issuperset(step.operands))
+        )
+        if is_equal:
+            self._equal.add(step.results[0])
+        elif is_elementwise and self._are_alike(step):
+            found = {self._spread[each] for each in step.operands if each in self._spread}
+            if len(found) == 1:
+                self._spread[step.results[0]] = found.pop()
+
+    def _are_alike(self, step: PlannedOp) -> bool:
+        """True if all that an elementwise op reads is spread, or equal in all parts; or nothing is spread."""
+        if self._spread.keys().isdisjoint(step.operands):
+            return True
+        return all(name in self._spread or name in self._equal for name in step.operands)
+
+    def _put_together(self, own: PlannedOp) -> Iterator[PlannedOp]:
+        """A step, behind those that put the parts of what it reads one behind the other."""
+        is_elementwise = TABLE[own.record.name].elementwise(own.record)
+        if (
+            own.blocks
+            or self._spread.keys().isdisjoint(own.operands)
+            or (is_elementwise and self._are_alike(own))
+        ):
+            yield own
+            return
+        operands = [*own.operands]
+        for number, (name, type_) in enumerate(zip(own.operands, own.record.operands, strict=False)):
+            if name not in self._spread or type_ is None:
+                continue
+            value = self._spread[name][1]
+            if value.type.shape == type_.shape:
+                continue  # nothing was padded
+            operands[number] = made = ("together", name)
+            if made not in self._together:
+                self._together.add(made)
+                whole = TensorType(value.type.shape, type_.element)
+                record = self.records.of(PLACED, (type_,), (whole,), minor_to_major=value.minor_to_major)
+                yield step_of(record, (name,), (made,), own.source)
+        yield replace(own, operands=tuple(operands))

@@ -1,0 +1,216 @@
+"""The program of one device as a block, where collectives and parts that a device keeps are steps, too.
+
+    local = local_block(on_chip.plan(function).body)
+    StoredBlock(local.block, local.sent, ...)
+
+Each step has the types that a device holds, and no tilings. Values are known by the numbers of their nodes.
+Not here: the program of a device (`xla/targets/`), which values are stored (`xla/buffers/stored.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+
+from shardy_py.base.records import dataclass
+from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, DynamicSliceOp
+from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops.reads import integer, integers
+from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.tpu.expanded import Expanded
+from shardy_py.xla.buffers.tpu.images import Images
+from shardy_py.xla.buffers.tpu.offsets import Offsets
+from shardy_py.xla.buffers.tpu.records import NOTHING, OFFSET, PLACED, Records, Types, named, step_of
+from shardy_py.xla.buffers.tpu.sends import Sends
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
+from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, RoundedValues
+from shardy_py.xla.targets.parts import local_type
+from shardy_py.xla.targets.rounding import rounded_nodes
+
+
+@dataclass(frozen=True)
+class LocalBlock:
+    """The block of a device. sent: the collective that a step is, by its identity. rounded: its values."""
+
+    block: Block
+    sent: Mapping[int, list[Sent]]
+    rounded: RoundedValues
+
+
+def local_block(body: DeviceBody) -> LocalBlock:
+    """Returns the entry computation of a program, as the passes of a compiler leave it, as a block."""
+    narrow, captured = rounded_nodes(body)
+    records = Records()
+    sends = Sends(records, narrow)
+    builder = _Builder(records, sends, Images(records), Expanded(records), _devices(body))
+    block = builder.block(body)
+    by_step = {id(builder.loops[number]): frozenset(names) for number, names in captured.items()}
+    return LocalBlock(block, sends.sent, RoundedValues(narrow, by_step))
+
+
+@dataclass
+class _Builder:
+    """Builds the block of a body and of those inside. loops: the steps of nodes with bodies.
+
+    devices: their number.
+    """
+
+    records: Records
+    sends: Sends
+    images: Images
+    expanded: Expanded
+    devices: int
+    types: dict[int, TensorType | None] = field(default_factory=dict[int, "TensorType | None"])
+    loops: dict[int, PlannedOp] = field(default_factory=dict[int, PlannedOp])
+
+    def block(self, body: DeviceBody) -> Block:
+        """The block of a computation."""
+        self.types |= {number: node.type for number, node in body.nodes.items()}
+        arguments = [TiledValue(number, self.types[number], None) for number in body.arguments]
+        offsets = Offsets(self.records, self.devices)
+        computation = _Computation(self, body, offsets, _elements(body))
+        steps = tuple([step for number in body.order for step in computation.steps(number)])
+        results = tuple(map(named, body.results))
+        return Block((*arguments, TiledValue(NOTHING, None, None)), steps, results, (None,) * len(results))
+
+    def read(self, inputs: Iterable[int], like: Types) -> Types:
+        """The types of inputs, with the ranks that an op of the program has them in."""
+        padded = (*like, *(None for _ in range(len(tuple(inputs)))))
+        pairs = zip(inputs, padded, strict=False)
+        return tuple([_of_rank(self.types.get(number), given) for number, given in pairs])
+
+
+def _devices(body: DeviceBody) -> int:
+    """The number of devices, as tilings have it; 0 if nothing is tiled."""
+    steps = (node.step for node in body.nodes.values() if node.step is not None)
+    tilings = (tiling for step in steps for tiling in step.targets if tiling is not None)
+    return next((tiling.device_count for tiling in tilings), 0)
+
+
+def _elements(body: DeviceBody) -> dict[int, dict[int, int]]:
+    """By node with several results the nodes of these, by their positions."""
+    found: dict[int, dict[int, int]] = {}
+    for number in body.order:
+        node = body.nodes[number]
+        if node.role is NodeRole.ELEMENT:
+            found.setdefault(node.inputs[0], {})[node.index] = number
+    return found
+
+
+@dataclass
+class _Computation:
+    """One computation. elements: see `_elements`."""
+
+    builder: _Builder
+    body: DeviceBody
+    offsets: Offsets
+    elements: Mapping[int, Mapping[int, int]]
+
+    def steps(self, number: int) -> Iterator[PlannedOp]:
+        """Yields the steps of a node."""
+        node, builder = self.body.nodes[number], self.builder
+        if node.role is NodeRole.SENT and node.transfer is not None:
+            given = builder.types.get(node.inputs[0])
+            yield from builder.sends.steps(number, node, node.transfer, given, self.offsets)
+        elif node.role is NodeRole.SLICE:
+            yield from self._part(number, node)
+        elif node.role is NodeRole.OP and node.step is None:
+            yield self._joined(number, node)
+        elif node.role is NodeRole.OP and node.step is not None:
+            for step in builder.images.steps(self._op(number, node, node.step)):
+                for each in builder.expanded.steps(step):
+                    yield from self._counted(each, node.step)
+
+    def _op(self, number: int, node: DeviceNode, step: PlannedOp) -> PlannedOp:
+        """The step of an op of the program."""
+        builder, count = self.builder, len(step.results)
+        blocks = tuple(map(builder.block, node.bodies))
+        inputs = node.inputs[: len(step.operands)] if blocks else tuple(n for n in node.inputs if n >= 0)
+        elements = self.elements.get(number, {})
+        if count == 1 and not (elements or blocks):
+            results: tuple[Name, ...] = (number,)
+            made: Types = (node.type,)
+        else:
+            results = tuple(elements.get(i, ("unused", number, i)) for i in range(count))
+            made = tuple(
+                builder.types[name] if isinstance(name, int) else local_type(type_, tiling)
+                for name, type_, tiling in zip(results, step.record.results, step.targets, strict=False)
+            )
+        record = builder.records.like(step.record, builder.read(inputs, step.record.operands), made)
+        operands = tuple(map(named, inputs))
+        own = PlannedOp(record, operands, results, (None,) * count, blocks, step.times, step.source)
+        if blocks:
+            builder.loops[number] = own
+        return own
+
+    def _counted(self, own: PlannedOp, step: PlannedOp) -> Iterator[PlannedOp]:
+        """A step; one whose elements are their places counts from the offset of the device on."""
+        tiling = step.targets[0] if STORED.of(own.record.name).counts_places else None
+        dimension = 0 if tiling is None else integer(own.record.attributes, "iota_dimension")
+        if tiling is None or tiling.dimensions[dimension] == 1 or own.record.results[0] is None:
+            yield own
+            return
+        size = own.record.results[0].shape[dimension] or 0
+        yield from self.offsets.of_count(tiling, dimension, size, own.source)
+        record = self.builder.records.like(own.record, (OFFSET,), own.record.results)
+        yield step_of(record, (self.offsets.count(tiling, dimension, size),), own.results, own.source)
+
+    def _part(self, number: int, node: DeviceNode) -> Iterator[PlannedOp]:
+        """The part of a value that a device keeps, from the offset that it looks up for each dimension."""
+        (source,) = node.inputs
+        held, made, tiling = self.builder.types[source], node.type, node.tiling
+        found: list[Name] = []
+        if held is not None and made is not None and tiling is not None and tiling.rank == made.rank:
+            equal = _equal_along(self.body.nodes.get(source))
+            for d, (old, new) in enumerate(zip(held.shape, made.shape, strict=False)):
+                if old != new and d not in equal:
+                    yield from self.offsets.of_tile(tiling, d, new or 0, None)
+                    found.append(self.offsets.tile(tiling, d, new or 0))
+        yield step_of(self._slice((held, *(OFFSET for _ in found)), made), (source, *found), (number,), None)
+
+    def _slice(self, types: Types, made: TensorType | None) -> OpRecord:
+        records = self.builder.records
+        if made is None or types[0] is None or types[0].rank != made.rank:
+            return records.of(PLACED, types, (made,))
+        return records.of(DynamicSliceOp.name, types, (made,), slice_sizes=made.shape)
+
+    def _joined(self, number: int, node: DeviceNode) -> PlannedOp:
+        """A value put together with borders that neighbours send, or a part of one."""
+        types = self.builder.read(node.inputs, ())
+        reads = tuple(map(named, node.inputs))
+        if len(reads) == 1:
+            return step_of(self._slice(types, node.type), reads, (number,), None)
+        grown = _grown(types[0], node.type)
+        record = self.builder.records.of(ConcatenateOp.name, types, (node.type,), dimension=grown)
+        return step_of(record, reads, (number,), None)
+
+
+def _grown(held: TensorType | None, made: TensorType | None) -> int:
+    """The first dimension in which two types differ; 0 if there is none."""
+    pairs = zip(() if held is None else held.shape, () if made is None else made.shape, strict=False)
+    return next((d for d, (own, other) in enumerate(pairs) if own != other), 0)
+
+
+def _equal_along(node: DeviceNode | None) -> set[int]:
+    """The dimensions along which all elements of a value are equal: those of a broadcast."""
+    if node is None or node.step is None or COMPILED.of(node.name).form is not NodeForm.BROADCAST:
+        return set()
+    kept = integers(node.step.record.attributes, "broadcast_dimensions")
+    (given, *_), rank = node.step.record.operands, 0 if node.type is None else node.type.rank
+    read = {d for d, size in zip(kept, () if given is None else given.shape, strict=False) if size != 1}
+    return set(range(rank)) - read
+
+
+def _of_rank(type_: TensorType | None, like: TensorType | None) -> TensorType | None:
+    """A type without further dimensions of one element than another one has."""
+    if type_ is None or like is None or type_.rank <= like.rank:
+        return type_
+    surplus, shape = type_.rank - like.rank, list[int | None]()
+    for size in type_.shape:
+        if size == 1 and surplus:
+            surplus -= 1
+        else:
+            shape.append(size)
+    return TensorType(tuple(shape), type_.element)

@@ -1,0 +1,92 @@
+"""Records of ops on what a device holds, also of ops that no program has; equal ones are one.
+
+>>> records = Records()
+>>> row = TensorType((8,), "f32")
+>>> records.of(LOOK_UP, (row,), (row,)) is records.of(LOOK_UP, (row,), (row,))
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from math import prod
+from types import MappingProxyType
+from typing import Final
+
+from shardy_py.base.records import dataclass
+from shardy_py.mlir.dialects.stablehlo import TransposeOp
+from shardy_py.ops import OpRecord, TensorType
+from shardy_py.xla.buffers.local_sizes import least_padded
+from shardy_py.xla.spmd.program import Name, PlannedOp
+from shardy_py.xla.targets.parts import shape_of
+
+COPIED: Final = "hlo.copy"
+"""A value in memory of its own, fused like an elementwise op."""
+LOOK_UP: Final = "hlo.look-up"
+"""One element of a table of offsets."""
+OFFSETS: Final = "hlo.table"
+"""A table of offsets."""
+PLACED: Final = "hlo.placed"
+"""A value in memory of its own, not fused: pieces of another one, or with padding."""
+PLACES: Final = "hlo.places"
+"""The places of groups, which a kernel of a product by groups reads."""
+
+ELEMENT: Final = TensorType((1,), "i32")
+OFFSET: Final = TensorType((), "i32")
+"""What is looked up, and how an op reads it."""
+NOTHING: Final[Name] = ("none",)
+"""The name of what is no tensor, and comes from nowhere."""
+
+Types = tuple[TensorType | None, ...]
+_NO_ATTRIBUTES: Mapping[str, object] = MappingProxyType({})
+
+
+@dataclass
+class Records:
+    """The records of a program; those of the program are kept, so that their identities are their own."""
+
+    _known: dict[tuple[object, ...], tuple[OpRecord, object]] = field(
+        default_factory=dict[tuple[object, ...], tuple[OpRecord, object]]
+    )
+
+    def like(self, record: OpRecord, operands: Types, results: Types) -> OpRecord:
+        """Returns the record of an op of the program on what a device holds."""
+        key = id(record), operands, results
+        known = self._known.get(key)
+        if known is None:
+            made = OpRecord(record.name, operands, results, record.attributes)
+            known = self._known[key] = made, record
+        return known[0]
+
+    def of(self, name: str, operands: Types, results: Types, **attributes: object) -> OpRecord:
+        """Returns a record of an op that the program does not have."""
+        key = name, operands, results, tuple(attributes.items())
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = OpRecord(name, operands, results, attributes), None
+        return known[0]
+
+    def transposed(self, given: TensorType | None, made: TensorType, **attributes: object) -> OpRecord:
+        """Returns the record of a copy of the same elements in another order in memory."""
+        return self.of(TransposeOp.name, (given,), (made,), permutation=tuple(range(made.rank)), **attributes)
+
+
+def least_order(type_: TensorType) -> tuple[int, ...]:
+    """Returns the dimensions of a value in the order with the least padding, minor to major."""
+    return tuple(reversed(least_padded(type_)))
+
+
+def step_of(record: OpRecord, reads: tuple[Name, ...], makes: tuple[Name, ...], source: object) -> PlannedOp:
+    """Returns the step of a record, whose results have no tilings. source: the op for which it is."""
+    return PlannedOp(record, reads, makes, (None,) * len(makes), source=source)
+
+
+def named(number: Name) -> Name:
+    """Returns the name of a node's value, which is its number; -1 stands for no node."""
+    return NOTHING if number == -1 else number
+
+
+def elements_of(type_: TensorType | None) -> int:
+    """Returns the number of elements of a type; 0 of none."""
+    return 0 if type_ is None else prod(shape_of(type_))
