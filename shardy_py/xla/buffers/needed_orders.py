@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from shardy_py.ops import OpRecord
 from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, ScatterDimensions
-from shardy_py.ops.reads import integer
+from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.local_sizes import tiled_bytes
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -46,10 +46,9 @@ def needed_orders(
     record: OpRecord, shapes: Sequence[tuple[int, ...]], made: tuple[int, ...]
 ) -> Iterator[Needed]:
     """Yields the orders that an op needs. shapes, made: of its operands and its result, on a device."""
-    given = record.attributes.get("minor_to_major")
     tiled = STORED.of(record.name).tiled
-    if given is not None:
-        yield -1, TileOrder(cast("tuple[int, ...]", given), made)
+    if "minor_to_major" in record.attributes:
+        yield -1, TileOrder(integers(record.attributes, "minor_to_major"), made)
     elif tiled is Tiled.ROWS:
         yield from _rows(record, shapes, made)
     elif tiled is Tiled.IMAGES:
@@ -99,14 +98,14 @@ def _images(
     element = record.results[0].element if record.results[0] is not None else "f32"
     yield 0, _image(operands[0], numbers.batch, numbers.feature, numbers.spatial, window, element)
     ends = numbers.result_batch, numbers.result_feature, numbers.result_spatial
-    spread = cast("tuple[int, int] | None", record.attributes.get("spread"))
-    yield -1, _image(made, *ends, window, element) if spread is None else _spread(made, ends, spread, element)
+    spread = integers(record.attributes, "spread")
+    yield -1, _spread(made, ends, spread, element) if spread else _image(made, *ends, window, element)
 
 
 def _spread(
     made: tuple[int, ...],
     ends: tuple[int, int, tuple[int, ...]],
-    spread: tuple[int, int],
+    spread: tuple[int, ...],
     element: str,
 ) -> TileOrder:
     """The order of a result of which each batch has parts. spread: the dimension of these, and their size."""

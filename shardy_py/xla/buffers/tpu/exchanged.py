@@ -8,8 +8,8 @@ A device sends pieces, which are one behind the other, and puts together those t
 What has the sizes of the next one in the same order is that one. Pieces with much padding are sent flat, of
 elements of 32 bits once more flat. Source: 55 programs with exchanges that XLA:TPU compiled for v5p.
 
->>> [kind for kind, _ in sent_as(TensorType((512, 32), "f32"), Exchange(0, 1, 8))]
-[<Change.RESHAPE: 1>, <Change.TRANSPOSE: 2>, <Change.TRANSPOSE: 2>, <Change.RESHAPE: 1>]
+>>> [kind for kind, _ in sent_as(TensorType((512, 32), "f32"), ExchangeInPieces(0, 1, 8))]
+[<OrderChange.RESHAPE: 1>, <OrderChange.TRANSPOSE: 2>, <OrderChange.TRANSPOSE: 2>, <OrderChange.RESHAPE: 1>]
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PADDING = 1.5
 """How much larger pieces may be in tiles than their elements, so that they are sent in tiles."""
 
 
-class Change(Enum):
+class OrderChange(Enum):
     """How a value becomes another: in memory of its own, or where it is read, if that is an op."""
 
     RESHAPE = auto()
@@ -36,7 +36,7 @@ class Change(Enum):
     COPY = auto()
 
 
-class Exchange(NamedTuple):
+class ExchangeInPieces(NamedTuple):
     """An exchange: the dimension that is cut into a piece for each device, and the one that grows."""
 
     cut: int
@@ -44,33 +44,33 @@ class Exchange(NamedTuple):
     pieces: int
 
 
-def exchange_of(held: tuple[int, ...], made: tuple[int, ...]) -> Exchange | None:
+def exchange_of(held: tuple[int, ...], made: tuple[int, ...]) -> ExchangeInPieces | None:
     """Returns the exchange between two shapes; None if it is of other dimensions than two."""
     pairs = [*enumerate(zip(held, made, strict=False))]
     cut = [d for d, (old, new) in pairs if old > new]
     grown = [d for d, (old, new) in pairs if old < new]
     if len(held) != len(made) or len(cut) != 1 or len(grown) != 1 or not made[cut[0]]:
         return None
-    return Exchange(cut[0], grown[0], held[cut[0]] // made[cut[0]])
+    return ExchangeInPieces(cut[0], grown[0], held[cut[0]] // made[cut[0]])
 
 
-def sent_as(type_: TensorType, exchange: Exchange) -> Iterator[tuple[Change, TensorType]]:
+def sent_as(type_: TensorType, exchange: ExchangeInPieces) -> Iterator[tuple[OrderChange, TensorType]]:
     """Yields how a value is changed before it is exchanged, and what is made of it each time."""
     pieces = _Pieces(type_, exchange)
     if pieces.minor == exchange.cut:
         if pieces.shape[exchange.cut] % _LANES:
-            yield Change.RESHAPE, pieces.split
-        yield Change.TRANSPOSE, pieces.type
-        yield Change.TRANSPOSE, pieces.type
+            yield OrderChange.RESHAPE, pieces.split
+        yield OrderChange.TRANSPOSE, pieces.type
+        yield OrderChange.TRANSPOSE, pieces.type
     elif any(size != 1 for size in type_.shape[: exchange.cut]):
-        yield Change.TRANSPOSE, pieces.type
+        yield OrderChange.TRANSPOSE, pieces.type
     if pieces.are_flat:
-        yield Change.RESHAPE, pieces.flat
+        yield OrderChange.RESHAPE, pieces.flat
 
 
 def received_as(
-    type_: TensorType, made: TensorType, exchange: Exchange
-) -> Iterator[tuple[Change, TensorType]]:
+    type_: TensorType, made: TensorType, exchange: ExchangeInPieces
+) -> Iterator[tuple[OrderChange, TensorType]]:
     """Yields how what is received becomes the result, and what is made of it each time.
 
     type_: of the value that is exchanged, made: of the result.
@@ -78,16 +78,16 @@ def received_as(
     pieces = _Pieces(type_, exchange)
     if pieces.are_flat:
         if element_type(type_.element).bits == _WORD:
-            yield Change.COPY, pieces.flat
-        yield Change.RESHAPE, pieces.type
+            yield OrderChange.COPY, pieces.flat
+        yield OrderChange.RESHAPE, pieces.type
     grown, minor = exchange.grown, least_padded(made)[-1]
     if pieces.minor == grown and minor == grown:
         shape = pieces.shape
         joined = (*shape[:grown], exchange.pieces, *shape[grown:])
-        yield Change.TRANSPOSE, TensorType(joined, type_.element)
-        yield Change.RESHAPE, made
+        yield OrderChange.TRANSPOSE, TensorType(joined, type_.element)
+        yield OrderChange.RESHAPE, made
     elif minor == grown or any(size != 1 for size in pieces.shape[:grown]):
-        yield Change.TRANSPOSE, made
+        yield OrderChange.TRANSPOSE, made
 
 
 _WORD = 32
@@ -96,7 +96,7 @@ _WORD = 32
 class _Pieces:
     """The pieces that devices exchange. shape: of one. minor: the dimension in lanes."""
 
-    def __init__(self, type_: TensorType, exchange: Exchange) -> None:
+    def __init__(self, type_: TensorType, exchange: ExchangeInPieces) -> None:
         sizes = [size or 0 for size in type_.shape]
         cut, count = exchange.cut, exchange.pieces
         self.shape = (*sizes[:cut], sizes[cut] // count, *sizes[cut + 1 :])

@@ -34,7 +34,7 @@ PLACES: Final = "hlo.places"
 
 ELEMENT: Final = TensorType((1,), "i32")
 OFFSET: Final = TensorType((), "i32")
-"""What is looked up, and how an op reads it."""
+"""The types of what is looked up, and of how an op reads it."""
 NOTHING: Final[Name] = ("none",)
 """The name of what is no tensor, and comes from nowhere."""
 

@@ -11,7 +11,7 @@ from dataclasses import field
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConvertOp, DynamicUpdateSliceOp, ReshapeOp
 from shardy_py.ops import OpRecord, TensorType
-from shardy_py.xla.buffers.tpu.exchanged import Change, exchange_of, received_as, sent_as
+from shardy_py.xla.buffers.tpu.exchanged import OrderChange, exchange_of, received_as, sent_as
 from shardy_py.xla.buffers.tpu.offsets import Offsets
 from shardy_py.xla.buffers.tpu.records import (
     COPIED,
@@ -111,11 +111,11 @@ class Sends:
         for change, each in received_as(given, made, exchange):
             yield chain.changed(self._change(change, chain.type, each))
 
-    def _change(self, change: Change, given: TensorType | None, made: TensorType) -> OpRecord:
+    def _change(self, change: OrderChange, given: TensorType | None, made: TensorType) -> OpRecord:
         order = least_order(made)
-        if change is Change.TRANSPOSE:
+        if change is OrderChange.TRANSPOSE:
             return self.records.transposed(given, made, minor_to_major=order)
-        name = ReshapeOp.name if change is Change.RESHAPE else COPIED
+        name = ReshapeOp.name if change is OrderChange.RESHAPE else COPIED
         return self.records.of(name, (given,), (made,), minor_to_major=order)
 
 
