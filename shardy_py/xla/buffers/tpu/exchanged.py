@@ -34,6 +34,7 @@ class OrderChange(Enum):
     RESHAPE = auto()
     TRANSPOSE = auto()
     COPY = auto()
+    JOIN = auto()
 
 
 class ExchangeInPieces(NamedTuple):
@@ -85,7 +86,7 @@ def received_as(
         shape = pieces.shape
         joined = (*shape[:grown], exchange.pieces, *shape[grown:])
         yield OrderChange.TRANSPOSE, TensorType(joined, type_.element)
-        yield OrderChange.RESHAPE, made
+        yield OrderChange.JOIN, made
     elif minor == grown or any(size != 1 for size in pieces.shape[:grown]):
         yield OrderChange.TRANSPOSE, made
 

@@ -13,14 +13,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
 from shardy_py.base.records import dataclass
-from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, DynamicSliceOp
+from shardy_py.mlir.dialects.stablehlo import AddOp, ConcatenateOp, DynamicSliceOp, ReshapeOp
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.tpu.expanded import Expanded
 from shardy_py.xla.buffers.tpu.images import Images
 from shardy_py.xla.buffers.tpu.offsets import Offsets
-from shardy_py.xla.buffers.tpu.records import NOTHING, OFFSET, PLACED, Records, Types, named, step_of
+from shardy_py.xla.buffers.tpu.records import (
+    NOTHING,
+    OFFSET,
+    PLACED,
+    Records,
+    Types,
+    elements_of,
+    named,
+    step_of,
+)
 from shardy_py.xla.buffers.tpu.sends import Sends
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
 from shardy_py.xla.spmd.walk import Sent
@@ -135,8 +144,10 @@ class _Computation:
         else:
             results = tuple(elements.get(i, ("unused", number, i)) for i in range(count))
             made = tuple(
-                builder.types[name] if isinstance(name, int) else local_type(type_, tiling)
-                for name, type_, tiling in zip(results, step.record.results, step.targets, strict=False)
+                builder.types[name] if isinstance(name, int) else self._unused(node, i, local_type(*type_))
+                for i, (name, *type_) in enumerate(
+                    zip(results, step.record.results, step.targets, strict=False)
+                )
             )
         record = builder.records.like(step.record, builder.read(inputs, step.record.operands), made)
         operands = tuple(map(named, inputs))
@@ -144,6 +155,12 @@ class _Computation:
         if blocks:
             builder.loops[number] = own
         return own
+
+    def _unused(self, node: DeviceNode, index: int, type_: TensorType | None) -> TensorType | None:
+        """The type of a result that nothing reads: rounded, if a loop carries it so."""
+        arguments = node.bodies[-1].arguments if node.bodies else ()
+        is_rounded = index < len(arguments) and arguments[index] in self.builder.sends.narrow
+        return TensorType(type_.shape, "bf16") if is_rounded and type_ is not None else type_
 
     def _counted(self, own: PlannedOp, step: PlannedOp) -> Iterator[PlannedOp]:
         """A step; one whose elements are their places counts from the offset of the device on."""
@@ -180,11 +197,22 @@ class _Computation:
         """A value put together with borders that neighbours send, or a part of one."""
         types = self.builder.read(node.inputs, ())
         reads = tuple(map(named, node.inputs))
+        if len(reads) > 1 and all(elements_of(type_) == elements_of(node.type) for type_ in types):
+            return self._total(number, node, types, reads)
         if len(reads) == 1:
             return step_of(self._slice(types, node.type), reads, (number,), None)
         grown = _grown(types[0], node.type)
         record = self.builder.records.of(ConcatenateOp.name, types, (node.type,), dimension=grown)
         return step_of(record, reads, (number,), None)
+
+    def _total(self, number: int, node: DeviceNode, types: Types, reads: tuple[Name, ...]) -> PlannedOp:
+        """The sum of what a loop added, which is summed behind it, and what it started with, if that is not 0."""
+        start = self.body.nodes.get(node.inputs[-1])
+        if start is not None and COMPILED.of(start.name).form is NodeForm.BROADCAST:
+            return step_of(
+                self.builder.records.of(ReshapeOp.name, types[:1], (node.type,)), reads[:1], (number,), None
+            )
+        return step_of(self.builder.records.of(AddOp.name, types, (node.type,)), reads, (number,), None)
 
 
 def _grown(held: TensorType | None, made: TensorType | None) -> int:

@@ -17,6 +17,7 @@ from shardy_py.xla.buffers.tpu.records import (
     COPIED,
     NOTHING,
     OFFSET,
+    PLACED,
     Records,
     elements_of,
     least_order,
@@ -29,6 +30,7 @@ from shardy_py.xla.targets.parts import shape_of
 from shardy_py.xla.targets.sends import transposed_around
 
 _WIDE, _NARROW = "f32", "bf16"
+_NAMES = {OrderChange.RESHAPE: ReshapeOp.name, OrderChange.COPY: COPIED, OrderChange.JOIN: PLACED}
 
 
 @dataclass
@@ -115,8 +117,7 @@ class Sends:
         order = least_order(made)
         if change is OrderChange.TRANSPOSE:
             return self.records.transposed(given, made, minor_to_major=order)
-        name = ReshapeOp.name if change is OrderChange.RESHAPE else COPIED
-        return self.records.of(name, (given,), (made,), minor_to_major=order)
+        return self.records.of(_NAMES[change], (given,), (made,), minor_to_major=order)
 
 
 def zeros_of(records: Records, made: TensorType, name: Name, source: object) -> PlannedOp:

@@ -1,0 +1,143 @@
+"""The steps that XLA:TPU adds to the program of a device, with the bytes that its buffers have on v5p."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.ops import OpRecord, TensorType
+from shardy_py.xla.buffers.local_sizes import measured, tiled_bytes
+from shardy_py.xla.buffers.needed_orders import TileOrder, needed_orders, sorted_order
+from shardy_py.xla.buffers.tpu.exchanged import OrderChange, exchange_of, received_as, sent_as
+from shardy_py.xla.buffers.tpu.offsets import Offsets, tile_numbers
+from shardy_py.xla.buffers.tpu.records import LOOK_UP, OFFSETS, Records
+from shardy_py.xla.buffers.tpu.spread_images import SpreadStep, spread_of, spread_steps
+from shardy_py.xla.spmd.tiling import Tiling
+
+R, T, C, J = OrderChange.RESHAPE, OrderChange.TRANSPOSE, OrderChange.COPY, OrderChange.JOIN
+
+
+@pytest.mark.parametrize(
+    ("held", "made", "element", "before", "after"),
+    [
+        # As the buffers of copy_bitcast_fusion, reshape, all-to-all, reduce, copy of XLA:TPU.
+        (
+            *((512, 32), (64, 256), "f32"),
+            [(R, 131072), (T, 131072), (T, 131072), (R, 65536)],
+            [(C, 65536), (R, 131072), (T, 65536)],
+        ),
+        (
+            *((64, 256), (512, 32), "f32"),
+            [(T, 131072), (R, 65536)],
+            [(C, 65536), (R, 131072), (T, 131072), (J, 65536)],
+        ),
+        # Narrow elements are not copied flat; whole tiles are sent as they are.
+        (
+            (16, 16, 64),
+            (16, 128, 8),
+            "bf16",
+            [(T, 262144), (R, 32768)],
+            [(R, 262144), (T, 262144), (J, 32768)],
+        ),
+        ((512, 4096), (4096, 512), "f32", [(T, 8388608), (T, 8388608)], []),
+        ((8, 256, 1024), (8, 32, 8192), "f32", [(T, 8388608)], [(T, 8388608), (J, 8388608)]),
+    ],
+)
+def test_exchanges_are_of_pieces(
+    held: tuple[int, ...],
+    made: tuple[int, ...],
+    element: str,
+    before: list[tuple[OrderChange, int]],
+    after: list[tuple[OrderChange, int]],
+) -> None:
+    exchange = exchange_of(held, made)
+    assert exchange is not None
+    given, result = TensorType(held, element), TensorType(made, element)
+    assert [(change, measured(type_, "tpu")) for change, type_ in sent_as(given, exchange)] == before
+    assert [
+        (change, measured(type_, "tpu")) for change, type_ in received_as(given, result, exchange)
+    ] == after
+
+
+def test_other_exchanges_are_not_known() -> None:
+    assert exchange_of((8, 8), (64,)) is None
+    assert exchange_of((8, 8, 8), (4, 32, 4)) is None
+
+
+def test_offsets_are_looked_up_once() -> None:
+    """In a table, but where the numbers of parts are those of devices; counts multiply such a number."""
+    offsets = Offsets(Records(), 4)
+    rows, columns = Tiling((4, 1), 1, (0, 1, 2, 3)), Tiling((1, 2), 2, (0, 2, 1, 3))
+    assert [step.record.name for step in offsets.of_tile(rows, 0, 16, None)] == [LOOK_UP]
+    assert [step.record.name for step in offsets.of_tile(columns, 1, 64, None)] == [OFFSETS, LOOK_UP]
+    assert not [*offsets.of_tile(columns, 1, 64, None)]
+    assert tile_numbers(columns, 1) == (0, 1, 0, 1)
+    assert [step.record.name for step in offsets.of_count(columns, 1, 8, None)] == [OFFSETS, LOOK_UP]
+    assert [step.record.name for step in offsets.of_count(columns, 1, 32, None)] == [LOOK_UP]
+    assert [step.record.name for step in offsets.of_group((0, 1))] == [OFFSETS, LOOK_UP]
+
+
+def _convolution(stride: int) -> OpRecord:
+    numbers = {
+        **{
+            f"{side}_{role}_dimension": d
+            for side in ("input", "output")
+            for role, d in (("batch", 0), ("feature", 3))
+        },
+        **{f"{side}_spatial_dimensions": (1, 2) for side in ("input", "output")},
+        "kernel_input_feature_dimension": 2,
+        "kernel_output_feature_dimension": 3,
+        "kernel_spatial_dimensions": (0, 1),
+    }
+    attributes = {
+        "dimension_numbers": numbers,
+        "window_strides": (stride, stride),
+        "padding": ((1, 1), (1, 1)) if stride == 1 else ((0, 1), (0, 1)),
+    }
+    image, kernel = TensorType((2, 32, 32, 4), "f32"), TensorType((3, 3, 4, 8), "f32")
+    return OpRecord("stablehlo.convolution", (image, kernel), (image,), attributes)
+
+
+def _bytes(
+    record: OpRecord, image: tuple[int, ...], made: tuple[int, ...], whole: int
+) -> list[tuple[SpreadStep, int]]:
+    spread = spread_of(record, image, (3, 3, image[-1], made[-1]), made, whole)
+    assert spread is not None
+    steps = spread_steps(record, TensorType(image, "f32"), spread, whole)
+    orders = [(each.step, [each.type.shape[d] or 0 for d in reversed(each.minor_to_major)]) for each in steps]
+    return [(step, tiled_bytes("bf16", tuple(sizes))) for step, sizes in orders]
+
+
+def test_images_of_small_batches_are_spread_over_tiles() -> None:
+    """As copy.22, pad, slice.6, select_maximum_fusion.2 and copy.12 of XLA:TPU."""
+    fused, alone = SpreadStep.FUSED, SpreadStep.ALONE
+    assert _bytes(_convolution(1), (2, 32, 32, 4), (2, 32, 32, 8), 0) == [
+        *((fused, 65536), (alone, 81920), (alone, 28672)),
+        *((fused, 114688), (fused, 114688), (alone, 229376)),
+    ]
+    assert _bytes(_convolution(2), (2, 32, 32, 8), (2, 16, 16, 32), 40) == [
+        *((alone, 163840), (alone, 131072), (alone, 57344)),
+        *((fused, 196608), (fused, 196608), (alone, 393216)),
+    ]
+
+
+def test_large_batches_and_kernels_are_not_spread() -> None:
+    record = _convolution(1)
+    assert spread_of(record, (8, 32, 32, 4), (3, 3, 4, 8), (8, 32, 32, 8)) is None
+    assert spread_of(record, (2, 4, 4, 4), (3, 3, 4, 8), (2, 4, 4, 8)) is None
+    assert spread_of(record, (2, 32, 32, 4), (32, 32, 4, 8), (2, 3, 3, 8)) is None
+
+
+def test_what_is_sorted_is_in_rows() -> None:
+    """Unless it fills lanes, and the others do not."""
+    assert [sorted_order(shape, 1).minor_to_major for shape in ((32, 64), (8, 128), (128, 8192))] == [
+        *((0, 1), (1, 0), (0, 1)),
+    ]
+    record = OpRecord("stablehlo.sort", (), (), {"dimension": 1})
+    order = TileOrder((0, 1), (32, 64))
+    assert [*needed_orders(record, [(32, 64), (32, 64)], (32, 64))] == [(-1, order), (0, order), (1, order)]
+
+
+def test_words_alone_in_rows_have_tiles_of_one_row() -> None:
+    assert tiled_bytes("f32", (1, 128)) == 512
+    assert tiled_bytes("bf16", (1, 128)) == 512
+    assert tiled_bytes("f32", (2, 128)) == 1024
