@@ -206,7 +206,7 @@ class _Computation:
         return step_of(record, reads, (number,), None)
 
     def _total(self, number: int, node: DeviceNode, types: Types, reads: tuple[Name, ...]) -> PlannedOp:
-        """The sum of what a loop added, which is summed behind it, and what it started with, if that is not 0."""
+        """The sum of what a loop added, summed behind it, and what it started with, if that is not 0."""
         start = self.body.nodes.get(node.inputs[-1])
         if start is not None and COMPILED.of(start.name).form is NodeForm.BROADCAST:
             return step_of(
