@@ -106,10 +106,14 @@ STORED = Facet(
         "stablehlo.iota": replace(_IN_LIBRARY, counts_places=True),
         **dict.fromkeys(
             (
-                *("stablehlo.and", "stablehlo.compare", "stablehlo.imag", "stablehlo.not", "stablehlo.or"),
-                *("stablehlo.real", "stablehlo.remainder", "stablehlo.xor"),
+                *("stablehlo.and", "stablehlo.compare", "stablehlo.not", "stablehlo.or"),
+                *("stablehlo.remainder", "stablehlo.xor"),
             ),
             _NOT_IN_LIBRARY,
+        ),
+        "stablehlo.complex": replace(_ELEMENTWISE, is_alone_on_tpu=True),
+        **dict.fromkeys(
+            ("stablehlo.imag", "stablehlo.real"), replace(_NOT_IN_LIBRARY, is_alone_on_tpu=True)
         ),
         "stablehlo.clamp": _CHOSEN,
         "stablehlo.select": _CHOSEN,
