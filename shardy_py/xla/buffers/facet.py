@@ -112,9 +112,7 @@ STORED = Facet(
             _NOT_IN_LIBRARY,
         ),
         "stablehlo.complex": replace(_ELEMENTWISE, is_alone_on_tpu=True),
-        **dict.fromkeys(
-            ("stablehlo.imag", "stablehlo.real"), replace(_NOT_IN_LIBRARY, is_alone_on_tpu=True)
-        ),
+        **dict.fromkeys(("stablehlo.imag", "stablehlo.real"), replace(_NOT_IN_LIBRARY, is_alone_on_tpu=True)),
         "stablehlo.clamp": _CHOSEN,
         "stablehlo.select": _CHOSEN,
         "stablehlo.bitcast_convert": _ELEMENTWISE,

@@ -44,7 +44,8 @@ def with_fetches(
     updated = {made for name, made in taken.items() if name is not None and _has_elements(block, made)} & own
     sizes, memory = block.sizes, VectorMemory(room, len(events))
     made = {*in_vmem(events, sizes, block.in_vmem.made, memory)} if block.in_vmem.made else set[Name]()
-    reads = _fetched_reads(block, events, room, made)
+    carried = {} if block.is_entry or not block.setting.sends_apart else taken
+    reads = _fetched_reads(block, events, room, made, carried)
     before = _fetches(reads, sizes, memory)
     sizes |= dict.fromkeys(made, 0)
     summed = _summed_there(block, events, reads, memory)
@@ -119,9 +120,16 @@ def _fetches(
 
 
 def _fetched_reads(
-    block: StoredBlock, events: Sequence[Event], room: int, made_there: Collection[Name]
+    block: StoredBlock,
+    events: Sequence[Event],
+    room: int,
+    made_there: Collection[Name],
+    carried: Mapping[Name | None, Name],
 ) -> dict[int, list[Name]]:
-    """By the number of an event, what it reads that is fetched before it, or was before another."""
+    """By the number of an event, what it reads that is fetched before it, or was before another.
+
+    carried: by what a loop carries what is in its memory in the next iteration, which is made over it there.
+    """
     found: dict[int, list[Name]] = {}
     made: dict[Name, int] = dict.fromkeys(made_there, len(events))
     sent: dict[int, set[Name]] = defaultdict(set)
@@ -135,6 +143,7 @@ def _fetched_reads(
             sent[id(event.step)].update(event.reads)
         elif is_read_there or (computes(event) and not event.step.blocks and not _is_constant(event)):
             left = set[Name]() if is_read_there else _left_in_hbm(block, event) | sent[id(event.step)]
+            left.update(name for name in event.over if name in carried and carried[name] in event.makes)
             names = [
                 name
                 for name in sorted(dict.fromkeys(event.reads), key=lambda name: made.get(name, -1))
