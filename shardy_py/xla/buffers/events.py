@@ -238,7 +238,9 @@ def _received(block: StoredBlock, collective: PlannedCollective, held: TensorTyp
     """
     gathers = collective.kind == "all_gather"
     is_apart = block.setting.sends_apart
-    shape = collective.made_shape if gathers or is_apart else collective.held_shape
+    shape = (
+        collective.made_shape if gathers or (is_apart and collective.made_shape) else collective.held_shape
+    )
     is_tiled = gathers or is_apart or collective.kind == "collective_permute"
     if block.setting.on_tpu and is_tiled and held is not None and shape and len(shape) == held.rank:
         return measured_part(shape, held)

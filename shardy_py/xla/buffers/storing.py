@@ -7,7 +7,7 @@ Not here: the rows (`facet.py`, `ops/`), what follows for a step (`stored.py`, `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import cast
 
@@ -77,13 +77,25 @@ class StoringKind:
             row.collective is not None,
             COMPILED.of(record.name).form is NodeForm.CONVERT,
             stored.is_alone_on_tpu or _moves_within_tiles(record),
-            stored.is_table or (stored.is_constant and _has_several(record.attributes.get("value"))),
+            stored.is_table or (stored.is_constant and has_several(record.attributes.get("value"))),
         )
 
 
-def _has_several(value: object) -> bool:
-    """True for the elements of a constant if they are not all equal."""
-    return isinstance(value, tuple) and len({*map(str, cast("tuple[object, ...]", value))}) > 1
+def has_several(value: object) -> bool:
+    """Returns whether the elements of a constant differ, as far as its record has them.
+
+    >>> has_several(((1, 2), (1, 2))), has_several((3, 3)), has_several(None)
+    (True, False, False)
+    """
+    return len({*map(str, _flat(value))}) > 1
+
+
+def _flat(value: object) -> Iterator[object]:
+    if isinstance(value, tuple):
+        for each in cast("tuple[object, ...]", value):
+            yield from _flat(each)
+    else:
+        yield value
 
 
 def _moves_within_tiles(record: OpRecord) -> bool:

@@ -227,7 +227,7 @@ class _TileOrders:
     def _copy_part(self, step: PlannedOp) -> None:
         """Notes that an update reads a copy of the part, if that is in another order than the whole."""
         whole, part = map(self.stored_name, step.operands[:2])
-        types = self.types.get(whole), self.types.get(part)
+        types = self.types.get(whole), self.types.get(step.operands[1])
         if types[0] is None or types[1] is None or types[0].rank != types[1].rank:
             return
         order = TileOrder(self._minor_to_major(whole, types[0]), tuple(size or 0 for size in types[1].shape))

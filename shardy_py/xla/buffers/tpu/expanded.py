@@ -10,8 +10,10 @@ from dataclasses import field, replace
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TensorType
+from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.storing import has_several
 from shardy_py.xla.buffers.tpu.records import ELEMENT, PLACES, Records, elements_of, step_of
-from shardy_py.xla.buffers.tpu.sends import zeros_of
+from shardy_py.xla.buffers.tpu.sends import spread_of_element, zeros_of
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
@@ -30,8 +32,21 @@ class Expanded:
             yield from self._kernel(own)
         elif row.form is NodeForm.SCATTER and len(own.results) == 1:
             yield from self._scatter(own)
+        elif STORED.of(own.record.name).is_constant and not has_several(own.record.attributes.get("value")):
+            yield from self._constant(own)
         else:
             yield own
+
+    def _constant(self, own: PlannedOp) -> Iterator[PlannedOp]:
+        """A constant; of several equal elements a broadcast of one."""
+        (made,) = own.record.results
+        if made is None or elements_of(made) == 1:
+            yield own
+            return
+        element: Name = (own.results[0], "element")
+        record = self.records.like(own.record, (), (TensorType((), made.element),))
+        yield step_of(record, (), (element,), own.source)
+        yield spread_of_element(self.records, made, element, own.results[0], own.source)
 
     def _kernel(self, own: PlannedOp) -> Iterator[PlannedOp]:
         """A kernel of a product by groups, behind what computes the places of groups of these sizes."""

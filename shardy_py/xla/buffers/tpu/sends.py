@@ -122,9 +122,16 @@ class Sends:
 
 def zeros_of(records: Records, made: TensorType, name: Name, source: object) -> PlannedOp:
     """Returns the step that makes a value of one element everywhere, of a constant."""
-    element = TensorType((), made.element)
-    record = records.of(BroadcastInDimOp.name, (element,), (made,), broadcast_dimensions=())
-    return step_of(record, (NOTHING,), (name,), source)
+    return spread_of_element(records, made, NOTHING, name, source)
+
+
+def spread_of_element(
+    records: Records, made: TensorType, element: Name, name: Name, source: object
+) -> PlannedOp:
+    """Returns the step that makes a value of one element everywhere."""
+    given = TensorType((), made.element)
+    record = records.of(BroadcastInDimOp.name, (given,), (made,), broadcast_dimensions=())
+    return step_of(record, (element,), (name,), source)
 
 
 @dataclass
