@@ -337,7 +337,7 @@ class Scorer:
 def begin_current(
     program: Program, placement: AxisPlacement, stage: CompileStage | None, workers: Workers
 ) -> Callable[[], StepCost | None]:
-    """Lets a worker begin the cost of a program as it is; returns what waits for it, None if it is unknown."""
+    """Lets a worker begin the cost of a program as it is; returns a function that waits for it."""
     try:
         pending = Evaluator(Study(program), placement, stage, workers).begin({})
     except ShardyError:

@@ -55,7 +55,7 @@ from shardy_py.search.workers import PendingTask, Workers, workers_of
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
 from shardy_py.xla.gspmd.understanding import require_reportable
-from shardy_py.xla.targets.stage import CompileStage, stage_of, stage_words
+from shardy_py.xla.targets.stage import stage_of, stage_words
 
 Keep = ValueKey | Iterable[ValueKey] | Mapping[ValueKey, ShardingLike]
 """A value or several whose annotations stay, or their shardings by value."""
