@@ -15,7 +15,7 @@ from shardy_py.hardware import placement_of
 from shardy_py.report.difference import Figures
 from shardy_py.search.studies import step_cost
 from shardy_py.search.study.base import Decided
-from shardy_py.search.study.making import MadeVariant, Passes, made_variant
+from shardy_py.search.study.making import Links, MadeVariant, Passes, made_variant
 from shardy_py.xla.spmd.program import Block
 from shardy_py.xla.spmd.step_plans import StepPlans
 from shardy_py.xla.spmd.walk import ProgramPlan, plan_program
@@ -149,9 +149,9 @@ def sent_in(plan: ProgramPlan) -> list[object]:
 def test_variants_after_others_are_those_of_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     made = 0
 
-    def both(passes: Passes, decided: Decided, last: MadeVariant | None) -> MadeVariant:
+    def both(passes: Passes, links: Links, decided: Decided, last: MadeVariant | None) -> MadeVariant:
         nonlocal made
-        after, alone = made_variant(passes, decided, last), made_variant(passes, decided, None)
+        after, alone = (made_variant(passes, links, decided, before) for before in (last, None))
         block, other = after.variant.block, alone.variant.block
         assert [*map(id, block.steps)] == [*map(id, other.steps)]
         assert (block.arguments, block.results, block.targets) == (

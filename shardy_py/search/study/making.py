@@ -57,11 +57,6 @@ class MadeVariant:
 class Passes(Protocol):
     """The passes behind propagation, as they decide about the values of one program."""
 
-    @property
-    def links(self) -> Links:
-        """The nodes of the program, and how they are linked."""
-        ...
-
     def closed(self, decided: Decided) -> list[int]:
         """Returns the number of the closed sharding of each slot."""
         ...
@@ -166,19 +161,19 @@ class Links:
         return same
 
 
-def made_variant(passes: Passes, decided: Decided, last: MadeVariant | None) -> MadeVariant:
-    """Returns a variant. last: one that was made before.
+def made_variant(passes: Passes, links: Links, decided: Decided, last: MadeVariant | None) -> MadeVariant:
+    """Returns a variant of the program with these nodes. last: one that was made before.
 
     Raises:
         Unsupported: a pass would change it in a way that is not emulated here.
     """
-    return _Maker(passes, decided, last).made()
+    return _Maker(passes, links, decided, last).made()
 
 
 class _Maker:
-    def __init__(self, passes: Passes, decided: Decided, last: MadeVariant | None) -> None:
-        self.passes, self.links, self.last = passes, passes.links, last
-        links, raw = self.links, decided.numbers
+    def __init__(self, passes: Passes, links: Links, decided: Decided, last: MadeVariant | None) -> None:
+        self.passes, self.links, self.last = passes, links, last
+        raw = decided.numbers
         self.closed = passes.closed(decided)
         self.closed += [0] * (len(links.types) - len(self.closed))
         self.constants = links.constants(raw)

@@ -67,7 +67,7 @@ class Variants:
         Raises:
             Unsupported: a pass would change it in a way that is not emulated here.
         """
-        self._last = made = made_variant(self, decided, self._last)
+        self._last = made = made_variant(self, self.links, decided, self._last)
         return made.variant
 
     def closed(self, decided: Decided) -> list[int]:
