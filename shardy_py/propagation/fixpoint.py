@@ -161,6 +161,8 @@ class Propagator:
         self._kinds = list(program.step_kinds)
         self._reads = self._known.readers(program)
         self._returned_tables: dict[Strategy, list[StepTable]] = {}
+        self._wanted: dict[int, tuple[int, int, Sequence[int]]] = {}
+        """By the identity of the modes of a round, which are kept, those of the steps."""
         # By step: the mode (see `_mode`) in which it changes nothing at present; 0: unknown.
         # An edge without axes at the boundary of a manual computation may still have manual axes.
         settled = [0 if kind.boundary is not None else ALWAYS for kind in program.kinds]
@@ -351,10 +353,19 @@ class Propagator:
 
     def _unsettled(self, modes: Sequence[int]) -> bytearray:
         """By step: 1 if it may change something in a round with these modes by kind."""
+        wanted, is_wanted, _ = self._wanted.get(id(modes)) or self._by_step(modes)
+        size = len(self._kinds)
+        differs = (wanted ^ _bits(self._settled)).to_bytes(size, "little")
+        may_change = is_wanted & _bits(self._settled.translate(_NOT_ALWAYS))
+        return bytearray((may_change & _bits(differs.translate(_NOT_ZERO))).to_bytes(size, "little"))
+
+    def _by_step(self, modes: Sequence[int]) -> tuple[int, int, Sequence[int]]:
+        """As integers of a byte a step: its mode, and whether it has one; kept when kinds change no more."""
         wanted = bytes(map(modes.__getitem__, self._kinds))
-        differs = (_bits(wanted) ^ _bits(self._settled)).to_bytes(len(wanted), "little")
-        may_change = _bits(wanted.translate(_NOT_ZERO)) & _bits(self._settled.translate(_NOT_ALWAYS))
-        return bytearray((may_change & _bits(differs.translate(_NOT_ZERO))).to_bytes(len(wanted), "little"))
+        found = _bits(wanted), _bits(wanted.translate(_NOT_ZERO)), modes
+        if self._erasure is None:
+            self._wanted[id(modes)] = found
+        return found
 
 
 _NOT_ZERO, _NOT_ALWAYS = (bytes(byte != other for byte in range(256)) for other in (0, ALWAYS))

@@ -131,7 +131,7 @@ class Links:
 
     @cached_property
     def _mergeable(self) -> list[tuple[int, tuple[int, ...], int]]:
-        """Of nodes that may be merged: a number for its key, the operands, the result."""
+        """A number for the key of each node that may be merged, its operands and its result."""
         keys: dict[Hashable, int] = {}
         return [
             (keys.setdefault(node.merge_key, len(keys)), node.operands, node.results[0])

@@ -175,8 +175,8 @@ class _Walk:
         plans, changed, last, number = self.plans.known, self.changed, self.last.number, self.number
         if patterns:
             self._meet_again(block, patterns)
-        for each, row in zip(block.steps, rows, strict=True):
-            plan = plans.get(id(each))
+        known = map(plans.get, map(id, block.steps))
+        for each, row, plan in zip(block.steps, rows, known, strict=True):
             if plan is not None and plan.is_passed and plan.walk == last and changed.isdisjoint(plan.names):
                 plan.walk = number  # most steps of a walk that is not the first one
                 continue
