@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from operator import index
 from typing import TypeGuard, TypeVar, cast
@@ -19,11 +19,20 @@ Element = TypeVar("Element")
 
 
 def expect(
-    value: object, types: type | tuple[type, ...], expected: str, remedy: str = "", *, what: str = ""
+    value: object,
+    types: type | tuple[type, ...],
+    expected: str,
+    remedy: str | Callable[[object], str] = "",
+    *,
+    what: str = "",
 ) -> None:
-    """Raises `ShardyError` for a value of another type."""
+    """Raises `ShardyError` for a value of another type.
+
+    remedy: a function returns the one for a value, which takes longer than many programs are propagated.
+    """
     if not isinstance(value, types):
-        raise ShardyError.unexpected(what, expected=expected, got=shown(value), remedy=remedy)
+        words = remedy if isinstance(remedy, str) else remedy(value)
+        raise ShardyError.unexpected(what, expected=expected, got=shown(value), remedy=words)
 
 
 def expect_integer(what: str, value: object, least: int = 0, most: float = inf) -> None:

@@ -120,7 +120,7 @@ class Program(VerifiedModule):
         Raises:
             ShardyError: the file cannot be read, or the program is invalid.
         """
-        expect(path, (str, PathLike), "the path of a file", program_remedy(path))
+        expect(path, (str, PathLike), "the path of a file", program_remedy)
         if "\n" in str(path):
             remedy = "Program.parse takes text"
             raise ShardyError.unexpected("", expected="the path of a file", got=shown(path), remedy=remedy)

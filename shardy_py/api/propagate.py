@@ -132,7 +132,7 @@ def propagate(
         raise ShardyError.unexpected(
             "", expected="a Program", got=repr(program), remedy="pass result.source, or result.program"
         )
-    expect(program, Program, "a Program", program_remedy(program))
+    expect(program, Program, "a Program", program_remedy)
     expect(options, Options, "Options such as Options(conservative_propagation=True)")
     require_understood(program.module)
     with releases.of(program.release):

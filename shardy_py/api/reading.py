@@ -55,7 +55,7 @@ def read_module(
     Raises:
         ShardyError: the program is invalid, or its shardings are.
     """
-    expect(text, (str, bytes, ProgramSource), "the text of a program, or bytecode", program_remedy(text))
+    expect(text, (str, bytes, ProgramSource), "the text of a program, or bytecode", program_remedy)
     if isinstance(text, bytes):
         text = source_of(text, file)
     content: str | bytes

@@ -4,12 +4,11 @@ Results can depend on the order of steps, which is that of MLIR's greedy driver:
 step that changes a value pushes the steps that depend on the value on a stack, unless they are on the
 worklist. Steps that cannot change anything with the current shardings are skipped (`_settled`).
 
->>> worklist = Worklist(bytearray([1, 0, 1]))
->>> worklist.pop(), worklist.pop()
-(0, 2)
->>> worklist.push(0); worklist.push(1); worklist.push(0)
->>> worklist.pop(), worklist.pop(), worklist.pop()
-(1, 0, -1)
+>>> worklist = Worklist(bytearray([1, 0, 0]))
+>>> worklist.cursor = 1
+>>> worklist.push(0); worklist.push(2); worklist.push(0)
+>>> worklist.again, [*worklist.waiting]
+([0], [1, 0, 1])
 
 Not here: the changes of steps (`step.py`, `step_tables.py`), rounds (`propagate.py`, `schedule.py`).
 """
@@ -24,7 +23,7 @@ from shardy_py.propagation.basic import StepOptions, Strategy
 from shardy_py.propagation.flat import UNSHARDABLE, Direction, Directions, FlatProgram, Liveness, StepKind
 from shardy_py.propagation.journal import FUNCTION_RESULT, Journal, Setting, Stage
 from shardy_py.propagation.schedule import DirectionOf, directions_in_round
-from shardy_py.propagation.step import NO_SHARDING, Change, Step, StepTable, before_edge
+from shardy_py.propagation.step import NO_SHARDING, Step, StepTable, before_edge
 from shardy_py.propagation.step_tables import InRound, Round, StepTables
 from shardy_py.sharding import Mesh, TensorSharding
 
@@ -45,16 +44,6 @@ class Worklist:
         self.queued = bytearray(len(waiting))
         self.again: list[int] = []
         self.cursor = -1
-
-    def pop(self) -> int:
-        """Remove and return the next step; -1 if there is none."""
-        if self.again:
-            step = self.again.pop()
-            self.queued[step] = 0
-            return step
-        step = self.waiting.find(1, self.cursor + 1)
-        self.cursor = step if step >= 0 else len(self.waiting)
-        return step
 
     def push(self, step: int) -> None:
         """Push `step`, unless it is on the worklist."""
@@ -172,6 +161,8 @@ class Propagator:
         self._kinds = list(program.step_kinds)
         self._reads = self._known.readers(program)
         self._returned_tables: dict[Strategy, list[StepTable]] = {}
+        self._wanted: dict[int, tuple[int, int, Sequence[int]]] = {}
+        """By the identity of the modes of a round, which are kept, those of the steps."""
         # By step: the mode (see `_mode`) in which it changes nothing at present; 0: unknown.
         # An edge without axes at the boundary of a manual computation may still have manual axes.
         settled = [0 if kind.boundary is not None else ALWAYS for kind in program.kinds]
@@ -208,12 +199,25 @@ class Propagator:
     def _run_steps(self, tables: Sequence[StepTable | None], modes: Sequence[int]) -> None:
         entries = None if self._journal is None else self._journal.entries
         kinds, reads, settled, shardings = self._kinds, self._reads, self._settled, self.shardings
+        program = self.program
+        slots_of, dependents, others = program.step_slots, program.dependents, program.other_readers
+        groups, write = program.groups, self._write
         worklist = Worklist(self._unsettled(modes))
+        waiting, queued, again = worklist.waiting, worklist.queued, worklist.again
+        find, cursor = waiting.find, -1
         erasure = self._erasure
         if erasure is not None:
             erasure.add_to(worklist)
-        pop = worklist.pop
-        while (step := pop()) >= 0:
+        while True:
+            # `Worklist.push`, inlined below: most of the time of propagation is spent here.
+            if again:
+                step = again.pop()
+                queued[step] = 0
+            else:
+                step = find(1, cursor + 1)
+                if step < 0:
+                    break
+                worklist.cursor = cursor = step
             if erasure is not None and erasure.visit(step, worklist, kinds, settled):
                 continue
             kind = kinds[step]
@@ -222,13 +226,29 @@ class Propagator:
                 continue
             numbers = reads[step](shardings)
             changes = table[numbers]
-            if changes:
-                settled[step] = 0
-                if entries is not None:
-                    entries.append((step, numbers, table.step, changes))
-                self._apply(step, changes, worklist)
-            else:
+            if not changes:
                 settled[step] = modes[kind]
+                continue
+            settled[step] = 0
+            if entries is not None:
+                entries.append((step, numbers, table.step, changes))
+            slots = slots_of[step]
+            for position, new in changes:
+                slot = slots[position]
+                if slot == UNSHARDABLE:
+                    continue
+                write(slot, new)
+                for user in dependents[slot]:
+                    settled[user] = 0
+                    if user > cursor:
+                        waiting[user] = 1
+                    elif user != step and not queued[user]:
+                        queued[user] = 1
+                        again.append(user)
+                if slot in others:
+                    self._revisit(others[slot], worklist)
+                if slot in groups:
+                    self._follow_group(step, slot, new, worklist)
         if erasure is not None and erasure.is_done:
             self._erasure = None
 
@@ -254,33 +274,13 @@ class Propagator:
                     self._write(slot, new)
                     self._unsettle(slot)
 
-    def _apply(self, step: int, changes: Sequence[Change], worklist: Worklist) -> None:
-        program, settled, write = self.program, self._settled, self._write
-        dependents, readers, groups = program.dependents, program.other_readers, program.groups
-        slots = program.step_slots[step]
-        cursor, waiting = worklist.cursor, worklist.waiting
-        queued, again = worklist.queued, worklist.again
-        for position, new in changes:
-            slot = slots[position]
-            if slot == UNSHARDABLE:
-                continue
-            write(slot, new)
-            # `Worklist.push`, inlined: most of the time of propagation is spent here.
-            for user in dependents[slot]:
-                settled[user] = 0
-                if user > cursor:
-                    waiting[user] = 1
-                elif user != step and not queued[user]:
-                    queued[user] = 1
-                    again.append(user)
-            if slot in readers:
-                self._revisit(readers[slot], worklist)
-            if slot in groups:
-                shared = self._as_group_has(step, slot, new)
-                for member in program.other_members(slot):
-                    write(member.slot, shared)
-                    self._enqueue(step, member.dependents, worklist)
-                    self._revisit(readers.get(member.slot, ()), worklist)
+    def _follow_group(self, step: int, slot: int, new: int, worklist: Worklist) -> None:
+        """Gives the other members of the group of `slot` what a step gave it."""
+        shared = self._as_group_has(step, slot, new)
+        for member in self.program.other_members(slot):
+            self._write(member.slot, shared)
+            self._enqueue(step, member.dependents, worklist)
+            self._revisit(self.program.other_readers.get(member.slot, ()), worklist)
 
     def _as_group_has(self, step: int, slot: int, new: int) -> int:
         """The sharding that the group of `slot` gets: of an edge at a boundary, what its source sees."""
@@ -353,10 +353,19 @@ class Propagator:
 
     def _unsettled(self, modes: Sequence[int]) -> bytearray:
         """By step: 1 if it may change something in a round with these modes by kind."""
+        wanted, is_wanted, _ = self._wanted.get(id(modes)) or self._by_step(modes)
+        size = len(self._kinds)
+        differs = (wanted ^ _bits(self._settled)).to_bytes(size, "little")
+        may_change = is_wanted & _bits(self._settled.translate(_NOT_ALWAYS))
+        return bytearray((may_change & _bits(differs.translate(_NOT_ZERO))).to_bytes(size, "little"))
+
+    def _by_step(self, modes: Sequence[int]) -> tuple[int, int, Sequence[int]]:
+        """As integers of a byte a step: its mode, and whether it has one; kept when kinds change no more."""
         wanted = bytes(map(modes.__getitem__, self._kinds))
-        differs = (_bits(wanted) ^ _bits(self._settled)).to_bytes(len(wanted), "little")
-        may_change = _bits(wanted.translate(_NOT_ZERO)) & _bits(self._settled.translate(_NOT_ALWAYS))
-        return bytearray((may_change & _bits(differs.translate(_NOT_ZERO))).to_bytes(len(wanted), "little"))
+        found = _bits(wanted), _bits(wanted.translate(_NOT_ZERO)), modes
+        if self._erasure is None:
+            self._wanted[id(modes)] = found
+        return found
 
 
 _NOT_ZERO, _NOT_ALWAYS = (bytes(byte != other for byte in range(256)) for other in (0, ALWAYS))

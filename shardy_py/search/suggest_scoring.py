@@ -334,6 +334,22 @@ class Scorer:
         return ((),) * len(tensor.shape) if found is None and not tensor.is_result else found
 
 
+def begin_current(
+    program: Program, placement: AxisPlacement, stage: CompileStage | None, workers: Workers
+) -> Callable[[], StepCost | None]:
+    """Lets a worker begin the cost of a program as it is; returns a function that waits for it."""
+    try:
+        pending = Evaluator(Study(program), placement, stage, workers).begin({})
+    except ShardyError:
+        return lambda: None
+
+    def current() -> StepCost | None:
+        found = pending.result()
+        return found if isinstance(found, StepCost) else None
+
+    return current
+
+
 def _has_ended(before: Sequence[PendingTask[Evaluated]], helps: Callable[[StepCost], bool]) -> bool:
     """True if a task before has found a cost after which the others are not asked for."""
     return any(isinstance(each.found, StepCost) and helps(each.found) for each in before)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import field, replace
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from math import inf
 from typing import cast
@@ -31,8 +31,6 @@ from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.source import position_of
 from shardy_py.search.assignment.integer_program import has_highs
 from shardy_py.search.evaluating import ready
-from shardy_py.search.studies import Study
-from shardy_py.search.study import StepCost
 from shardy_py.search.suggest import (
     Budget,
     Choice,
@@ -52,12 +50,12 @@ from shardy_py.search.suggest_coarse import Solved, solved, solved_alike
 from shardy_py.search.suggest_code import own_code, own_constraints
 from shardy_py.search.suggest_compiling import judged, require_compiler
 from shardy_py.search.suggest_explaining import change_text, explained
-from shardy_py.search.suggest_scoring import Scorer
+from shardy_py.search.suggest_scoring import Scorer, begin_current
 from shardy_py.search.workers import PendingTask, Workers, workers_of
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
 from shardy_py.xla.gspmd.understanding import require_reportable
-from shardy_py.xla.targets.stage import CompileStage, stage_of, stage_words
+from shardy_py.xla.targets.stage import stage_of, stage_words
 
 Keep = ValueKey | Iterable[ValueKey] | Mapping[ValueKey, ShardingLike]
 """A value or several whose annotations stay, or their shardings by value."""
@@ -120,7 +118,6 @@ def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], wanted: Wan
     python = wanted.compile if isinstance(wanted.compile, str) else None
     compiling = require_compiler(stage, tried[0], python) if wanted.compile else None
     source, kept = _kept(program, name, own or tried[0], wanted.keep)
-    current = cache(partial(_current, program, placement, stage))
     with (
         progress(wanted.tries + len(tried), shown=wanted.shows_progress) as begin,
         workers_of(wanted.executor, wanted.workers) as workers,
@@ -135,14 +132,13 @@ def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], wanted: Wan
             if any(name not in known for each in constraints for name, _ in each.values):
                 scorers.append(made(own, constraints=constraints, stage=stage, workers=workers))
         searched = _Search(scorers, memory, wanted, workers)
+        current = None if own is None else begin_current(program, placement, stage, workers)
         stopped = searched.run()
         by_key = {(scorer.mesh, scorer.constraints): scorer for scorer in scorers}
         try:
             for scorer in scorers:
                 scorer.exact_ahead(scorer.named)
             _shown(by_key, memory)
-            if not workers.are_none and own is not None:
-                current()  # while they evaluate
             plans = _settled(by_key, memory)
             named = [plan for scorer in scorers for plan in scorer.settled_schemes()]
         except KeyboardInterrupt:
@@ -151,6 +147,7 @@ def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], wanted: Wan
                 scorer.drop_inexact()
             plans = _settled(by_key, memory)
             named = [plan for scorer in scorers for plan in scorer.settled_schemes()]
+        current_cost = None if current is None else current()
     if not plans:
         raise ShardyError(
             "no choice of shardings can be scored: XLA's collectives of the program cannot be planned"
@@ -166,7 +163,7 @@ def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], wanted: Wan
         plans,
         tuple(named),
         _absent(scorers),
-        None if own is None else current(),
+        current_cost,
         None if own is None else own_code(program, own),
         sum(scorer.tried for scorer in scorers),
         stopped,
@@ -377,10 +374,3 @@ def _mesh_of(program: Program) -> tuple[str, Mesh | None]:
             where=None if second is None else position_of(second.location),
         )
     return next(iter(found.items()), ("mesh", None))
-
-
-def _current(program: Program, placement: AxisPlacement, stage: CompileStage | None) -> StepCost | None:
-    try:
-        return Study(program).step({}, placement, stage=stage)
-    except ShardyError:
-        return None

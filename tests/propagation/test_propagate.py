@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from shardy_py.ops import Role
+from shardy_py.propagation.fixpoint import Propagator
 from shardy_py.propagation.flat import FlatProgram, GroupMember, Liveness, ReturnedValue, StepKind
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, held_back, propagate, released
 from shardy_py.propagation.step import Step
+from shardy_py.propagation.step_tables import Round
 from shardy_py.sharding import Mesh, TensorSharding
 from tests.propagation.notation import ADD, DOT, MESHES, changes, rule, sharding, shardings, short, step
 
@@ -151,6 +154,35 @@ def test_user_priorities_hold_dimensions_back() -> None:
     start = "[{a}p1, {?}]; [{?}, {a, ?}]; -"
     assert run(start, [(EW, (1, 2, 3))], PropagationOptions())[2] == "[{?}, {a, ?}]"
     assert run(start, [(EW, (1, 2, 3))], AGGRESSIVE)[2] == "[{a, ?}, {?}]"
+
+
+class Modes(list[int]):
+    """The modes of a round; counts how often those of all steps were looked up."""
+
+    read = 0
+
+    def __getitem__(self, kind: Any) -> Any:
+        Modes.read += 1
+        return super().__getitem__(kind)
+
+
+def test_the_modes_of_steps_are_looked_up_once_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables_of_round = Propagator._tables_of_round
+    known: dict[object, Round] = {}
+
+    def counting(propagator: Propagator, *given: Any) -> Round:
+        if given not in known:
+            tables, modes = tables_of_round(propagator, *given)
+            known[given] = tables, Modes(modes)
+        return known[given]
+
+    monkeypatch.setattr(Propagator, "_tables_of_round", counting)
+    monkeypatch.setattr(Modes, "read", 0)
+    count = 9
+    steps = [(UNARY, (2 * n - 1, 2 * n)) for n in range(1, count + 1)]
+    found = run("; ".join(f"[{{a}}p{n}, {{?}}]; -" for n in range(1, count + 1)), steps, PropagationOptions())
+    assert found[1::2] == ["[{a, ?}, {?}]"] * count
+    assert Modes.read < 2 * len(known) * count  # for each of the priorities it was that often
 
 
 def test_held_back_axes_are_replicated_until_their_turn() -> None:

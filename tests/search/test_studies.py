@@ -14,6 +14,8 @@ from shardy_py import Mesh, Options, P, Program, Result, Sharding, ShardyError, 
 from shardy_py.hardware import placement_of
 from shardy_py.report.difference import Figures
 from shardy_py.search.studies import step_cost
+from shardy_py.search.study.base import Decided
+from shardy_py.search.study.making import Links, MadeVariant, Passes, made_variant
 from shardy_py.xla.spmd.program import Block
 from shardy_py.xla.spmd.step_plans import StepPlans
 from shardy_py.xla.spmd.walk import ProgramPlan, plan_program
@@ -144,6 +146,31 @@ def sent_in(plan: ProgramPlan) -> list[object]:
     ]
 
 
+def test_variants_after_others_are_those_of_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = 0
+
+    def both(passes: Passes, links: Links, decided: Decided, last: MadeVariant | None) -> MadeVariant:
+        nonlocal made
+        after, alone = (made_variant(passes, links, decided, before) for before in (last, None))
+        block, other = after.variant.block, alone.variant.block
+        assert [*map(id, block.steps)] == [*map(id, other.steps)]
+        assert (block.arguments, block.results, block.targets) == (
+            *(other.arguments, other.results, other.targets),
+        )
+        assert after.variant.numbers == alone.variant.numbers
+        assert (after.merged, after.reshards) == (alone.merged, alone.reshards)
+        made += last is not None
+        return after
+
+    monkeypatch.setattr("shardy_py.search.study.variant.made_variant", both)
+    for text in (SMALL, PRODUCTS):
+        program = Program.parse(text)
+        study = Study(program)
+        for _, edits in zip(range(40), random_edits(program, 6), strict=False):
+            study.score(edits)
+    assert made >= 60
+
+
 def test_plans_after_others_are_those_of_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     made = 0
 
@@ -244,6 +271,23 @@ FAULTY = (
     {"%nothing": P("x")},
     {"%arg0": 3},
 )
+
+
+UNREDUCED = """
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"y"}>})
+    -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"y"}>}) {
+  return %a : tensor<8xf32>
+}
+"""
+
+
+def test_shardings_of_other_programs_do_not_count() -> None:
+    program = Program.parse(SMALL)
+    assert not Study(program).score({"%arg2": P("x")}).from_scratch
+    propagate(Program.parse(UNREDUCED), progress=False)  # on an equal mesh
+    assert not Study(program).score({"%arg2": P("y")}).from_scratch
+    assert Study(Program.parse(UNREDUCED)).score().from_scratch == "values have unreduced axes"
 
 
 @pytest.mark.parametrize("edits", FAULTY)

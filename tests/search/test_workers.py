@@ -89,6 +89,13 @@ def test_a_suggestion_is_that_of_one_process(program: Program, serial: str, proc
     assert str(program.suggest(tries=24, seed=2, progress=False, executor=processes)) == serial
 
 
+def test_this_process_evaluates_nothing_meanwhile(
+    program: Program, serial: str, processes: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(Study, "step")  # here; workers have their own
+    assert str(program.suggest(tries=24, seed=2, progress=False, executor=processes)) == serial
+
+
 @pytest.mark.parametrize("workers", [1, 7])
 def test_it_does_not_depend_on_the_number_of_workers(program: Program, serial: str, workers: int) -> None:
     given = program.suggest(tries=24, seed=2, progress=False, executor=Copying(), workers=workers)

@@ -62,6 +62,8 @@ class CollectiveCosts:
         self._meshes = meshes
         self._model = model
         self._known: dict[Hashable, Cost] = {}
+        self._sums: dict[Hashable, tuple[Cost, object]] = {}
+        """By the identities of facts, which are kept with them, the costs of all-reduces."""
 
     def of(self, collective: PlannedCollective, *, scattered: bool = False) -> Cost:
         """Returns the cost of one run; scattered: of a sum of which each device keeps its part only."""
@@ -78,8 +80,14 @@ class CollectiveCosts:
         collective, step = sent.collective, sent.step
         if collective.kind != "all_reduce" or step is None or not step.results:
             return self.of(collective)
-        sharding = program.result_sharding(step)
-        return self.of(collective, scattered=is_scattered(sent, self._axes(collective), sharding))
+        sharding, group = program.result_sharding(step), collective.group
+        held = collective.held_shape, collective.element_type
+        key = step.plan_key, id(sharding), id(group), collective.group_size, *held
+        known = self._sums.get(key)
+        if known is None:
+            scattered = is_scattered(sent, self._axes(collective), sharding)
+            known = self._sums[key] = self.of(collective, scattered=scattered), (step, sharding, group)
+        return known[0]
 
     def _axes(self, collective: PlannedCollective) -> tuple[AxisSize, ...]:
         is_permute = collective.kind == "collective_permute"

@@ -170,7 +170,7 @@ class Incremental:
         return self._counterparts.get(id(self._copy.origin[value.entry.value]), ())
 
     def _sharding(self, number: int) -> Sharding | None:
-        value = self.variants.closed[number]
+        value = self.variants.shardings[number]
         if value is None:
             return None
         if number not in self._shardings:

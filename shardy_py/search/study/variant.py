@@ -7,42 +7,26 @@ and results of dots get reshards. The values of a variant are slots, and numbers
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import field
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
 
-from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ReshardOp
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.reshard import reshard_plan as plans
 from shardy_py.reshard.boundary import closed_like, evenly_divided, without_sub_axes
 from shardy_py.search.study.base import Base, Decided, Unsupported
-from shardy_py.search.study.skeleton import Around, Skeleton, StudiedOp, skeleton_of
+from shardy_py.search.study.making import Links, MadeVariant, Variant, made_variant
+from shardy_py.search.study.skeleton import Skeleton, StudiedOp, skeleton_of
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of, mesh_to_work_in, resolve
 from shardy_py.xla.spmd.planned import the_tiling
-from shardy_py.xla.spmd.program import Block, PlannedOp, TiledValue
+from shardy_py.xla.spmd.program import PlannedOp, TiledValue
 from shardy_py.xla.spmd.step_plans import StepPlans
 from shardy_py.xla.spmd.tiling import Tiling
 
-
-class Line(NamedTuple):
-    """The values of one op of a variant."""
-
-    operands: tuple[int, ...]
-    results: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """A program with decided shardings.
-
-    block: for the planner; names are values. numbers: of closed shardings, by value.
-    """
-
-    block: Block
-    numbers: Sequence[int]
+_UNREDUCED = -1
+_Line = tuple[tuple[int, ...], tuple[int, ...]]
+"""The values that an op of a variant reads, and those that it makes."""
 
 
 class Variants:
@@ -51,7 +35,7 @@ class Variants:
     def __init__(self, base: Base) -> None:
         self.base = base
         self.meshes: Mapping[str, Mesh] = base.program.meshes
-        self.closed: list[TensorSharding | None] = [None]
+        self.shardings: list[TensorSharding | None] = [None]
         """Closed shardings by number; 0: none."""
         self.plans = StepPlans()
         """The plans of steps in earlier variants."""
@@ -60,9 +44,11 @@ class Variants:
         self._tilings: dict[tuple[int, int], Tiling] = {}
         self._dots: dict[tuple[Hashable, ...], tuple[int, int] | None] = {}
         self._reshards: dict[TensorType, OpRecord] = {}
-        self.steps: dict[int, tuple[PlannedOp, Line, tuple[int, ...]]] = {}
+        self._last: MadeVariant | None = None
+        self.steps: dict[int, tuple[PlannedOp, _Line, tuple[int, ...]]] = {}
         """By the key of an op, its step and values in the last variant, and the numbers of its results."""
         self._boundary: dict[tuple[int, tuple[int | None, ...]], int] = {}
+        self._arguments: dict[tuple[int, int], TiledValue] = {}
         self._devices = max((mesh.device_count for mesh in self.meshes.values()), default=1)
 
     @cached_property
@@ -70,21 +56,41 @@ class Variants:
         """The nodes that all variants share."""
         return skeleton_of(self.base)
 
+    @cached_property
+    def links(self) -> Links:
+        """The nodes, and how they are linked."""
+        return Links(self.skeleton)
+
     def variant(self, decided: Decided) -> Variant:
         """Returns the program with these shardings.
 
         Raises:
             Unsupported: a pass would change it in a way that is not emulated here.
         """
-        return _Maker(self, decided).make()
+        self._last = made = made_variant(self, self.links, decided, self._last)
+        return made.variant
+
+    def closed(self, decided: Decided) -> list[int]:
+        """Returns the number of the closed sharding of each slot."""
+        skeleton, raw = self.skeleton, decided.numbers
+        self.closed_number(max(raw), decided)
+        numbers = [*map(self.closed_numbers.__getitem__, raw)]
+        for slot in (*skeleton.arguments, *skeleton.targets):
+            numbers[slot] = self.boundary_number(raw[slot], skeleton.types[slot], decided)
+        if _UNREDUCED in numbers:
+            raise _has_unreduced_axes()
+        return numbers
 
     def closed_number(self, number: int, values: Decided) -> int:
-        """The number of the closed form of a sharding."""
+        """The number of the closed form of a sharding; `_UNREDUCED` for one with unreduced axes.
+
+        Shardings have numbers for all programs on equal meshes, so that this program need not have it.
+        """
         known = self.closed_numbers
         while len(known) <= number:
             sharding = values.values[len(known)]
             assert sharding is not None
-            known.append(self.number(closed_like(sharding)))
+            known.append(_UNREDUCED if sharding.unreduced_axes else self.number(closed_like(sharding)))
         return known[number]
 
     def boundary_number(self, number: int, type_: TensorType | None, values: Decided) -> int:
@@ -104,16 +110,16 @@ class Variants:
         number = self._numbers.get(sharding)
         if number is None:
             if sharding.unreduced_axes:
-                raise Unsupported("values have unreduced axes")
-            number = self._numbers[sharding] = len(self.closed)
-            self.closed.append(sharding)
+                raise _has_unreduced_axes()
+            number = self._numbers[sharding] = len(self.shardings)
+            self.shardings.append(sharding)
         return number
 
     def tiling(self, number: int, rank: int) -> Tiling:
         """The tiling of a tensor with this closed sharding."""
         key = number, rank
         if key not in self._tilings:
-            sharding = self.closed[number]
+            sharding = self.shardings[number]
             mesh = None if sharding is None else mesh_of(sharding, self.meshes)
             if mesh is None or sharding is None or mesh.is_maximal or mesh.device_count != self._devices:
                 found = Tiling.replicated(rank, self._devices)
@@ -121,6 +127,16 @@ class Variants:
                 found = Tiling.of_sharding(sharding, mesh)
             self._tilings[key] = the_tiling(found)
         return self._tilings[key]
+
+    def argument(self, slot: int, number: int) -> TiledValue:
+        """The argument of a slot with this closed sharding."""
+        key = slot, number
+        known = self._arguments.get(key)
+        if known is None:
+            type_ = self.skeleton.types[slot]
+            tiling = None if type_ is None else self.tiling(number, len(type_.shape))
+            known = self._arguments[key] = TiledValue(slot, type_, tiling)
+        return known
 
     def reshard_of_dot(self, node: StudiedOp, numbers: tuple[int, ...]) -> tuple[int, int] | None:
         """The shardings in which a dot makes its result and to which that is resharded, if they differ."""
@@ -133,8 +149,8 @@ class Variants:
         rule = node.rule
         if rule is None or rule.is_custom:
             return None
-        operands = tuple([self.closed[number] for number in numbers[:-1]])
-        results = (self.closed[numbers[-1]],)
+        operands = tuple([self.shardings[number] for number in numbers[:-1]])
+        results = (self.shardings[numbers[-1]],)
         name = mesh_to_work_in(operands + results, self.meshes)
         if name is None:
             return None
@@ -150,7 +166,7 @@ class Variants:
         self,
         key: int,
         record: OpRecord,
-        line: Line,
+        line: _Line,
         types: Sequence[TensorType | None],
         numbers: tuple[int, ...],
         source: object,
@@ -168,7 +184,7 @@ class Variants:
                 for type_, number in zip(types, numbers, strict=True)
             ]
         )
-        step = PlannedOp(record, line.operands, line.results, targets, source=source)
+        step = PlannedOp(record, line[0], line[1], targets, source=source)
         self.steps[key] = step, line, numbers
         return step
 
@@ -180,111 +196,11 @@ class Variants:
         return record
 
 
-@dataclass(eq=False)
-class _Maker:
-    """Makes one variant.
-
-    same: values by those that they replace. numbers: of closed shardings, by value.
-    """
-
-    variants: Variants
-    decided: Decided
-    same: dict[int, int] = field(default_factory=dict[int, int])
-    steps: list[PlannedOp] = field(default_factory=list[PlannedOp])
-
-    def make(self) -> Variant:
-        variants, decided = self.variants, self.decided
-        skeleton = variants.skeleton
-        self.types = list(skeleton.types)
-        variants.closed_number(max(decided.numbers), decided)
-        self.numbers = [*map(variants.closed_numbers.__getitem__, decided.numbers)]
-        for slot in (*skeleton.arguments, *skeleton.targets):
-            self.numbers[slot] = variants.boundary_number(decided.numbers[slot], self.types[slot], decided)
-        merged: dict[Hashable, int] = {}
-        raw, same, numbers = decided.numbers, self.same, self.numbers
-        known_steps, add_step = variants.steps, self.steps.append
-        for index, node in enumerate(skeleton.nodes):
-            operands = node.operands
-            if same and not same.keys().isdisjoint(operands):
-                operands = tuple([same.get(value, value) for value in operands])
-            if node.is_plain:
-                # The most frequent case: an op as it was in the variant before.
-                known = known_steps.get(2 * index)
-                if known is not None:
-                    step, line, (number,) = known
-                    if number == numbers[node.results[0]] and line[0] == operands:
-                        add_step(step)
-                        continue
-            elif node.merge_key is not None:
-                (value,) = node.results
-                first = merged.setdefault((node.merge_key, operands, raw[value]), value)
-                if first != value:
-                    same[value] = first
-                    continue
-            self._add(index, node, operands)
-        arguments = tuple(
-            [TiledValue(slot, self.types[slot], self._tiling(slot)) for slot in skeleton.arguments]
-        )
-        returned = tuple([same.get(value, value) for value in skeleton.returned])
-        targets = tuple([self.numbers[slot] for slot in skeleton.targets])
-        tilings = tuple(
-            [self._tiling(v, number or self.numbers[v]) for v, number in zip(returned, targets, strict=True)]
-        )
-        return Variant(Block(arguments, tuple(self.steps), returned, tilings), self.numbers)
-
-    def _tiling(self, value: int, number: int | None = None) -> Tiling | None:
-        type_ = self.types[value]
-        number = self.numbers[value] if number is None else number
-        return None if type_ is None else self.variants.tiling(number, len(type_.shape))
-
-    def _add(self, index: int, node: StudiedOp, operands: tuple[int, ...]) -> None:
-        numbers = self.numbers
-        if node.around is Around.CONCATENATE:
-            made = numbers[node.results[0]]
-            if any(numbers[value] != made for value in operands):
-                raise Unsupported("operands of a concatenate are resharded")
-        elif node.around is Around.DOT:
-            found = self.variants.reshard_of_dot(
-                node, tuple([numbers[value] for value in (*operands, *node.results)])
-            )
-            if found is not None:
-                self._add_with_reshard(index, node, operands, found)
-                return
-        self._append(2 * index, node.record, operands, node.results, node.op)
-
-    def _add_with_reshard(
-        self, index: int, node: StudiedOp, operands: tuple[int, ...], found: tuple[int, int]
-    ) -> None:
-        """Adds a dot and the reshard of its result, which takes the place of the result."""
-        (value,) = node.results
-        new, type_ = len(self.types), self.types[value]
-        assert type_ is not None
-        self.numbers[value] = found[0]
-        self.numbers.append(found[1])
-        self.types.append(type_)
-        self.same[value] = new
-        self._append(2 * index, node.record, operands, (value,), node.op)
-        record = self.variants.reshard_record(type_)
-        self._append(2 * index + 1, record, (value,), (new,), node.op)
-
-    def _append(
-        self,
-        key: int,
-        record: OpRecord,
-        operands: tuple[int, ...],
-        results: tuple[int, ...],
-        source: object,
-    ) -> None:
-        if len(results) == 1:
-            (value,) = results
-            types, numbers = (self.types[value],), (self.numbers[value],)
-        else:
-            types = tuple([self.types[value] for value in results])
-            numbers = tuple([self.numbers[value] for value in results])
-        self.steps.append(self.variants.step(key, record, Line(operands, results), types, numbers, source))
-
-
 def _size(type_: TensorType | None) -> int:
     if type_ is None or None in type_.shape:
         return 0
     return prod(size or 0 for size in type_.shape)
+
+
+def _has_unreduced_axes() -> Unsupported:
+    return Unsupported("values have unreduced axes")

@@ -31,4 +31,4 @@ class VariantProgram(SpmdProgram):
         """The sharding of the first result of a step."""
         (value, *_) = step.results
         assert isinstance(value, int)
-        return self._variants.closed[self._variant.numbers[value]]
+        return self._variants.shardings[self._variant.numbers[value]]

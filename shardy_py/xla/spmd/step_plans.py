@@ -13,8 +13,8 @@ from shardy_py.ops import OpRecord
 from shardy_py.xla.spmd.facet import SentRow, sent_row
 from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.patterns import PatternRole
-from shardy_py.xla.spmd.planned import Planned
-from shardy_py.xla.spmd.program import Name, PlannedOp
+from shardy_py.xla.spmd.planned import Planned, tensor_held
+from shardy_py.xla.spmd.program import Name, PlannedOp, TiledValue
 
 
 @dataclass(slots=True, eq=False)
@@ -22,7 +22,8 @@ class StepPlan:
     """The plan of a step: for which of its results are used, its operands, and the results as they are held.
 
     names: of the operands that are tensors. silent: whether it sends nothing, and is not a slice that may
-    stand for others. walk: the number of the last walk that met it.
+    stand for others. is_passed: whether a walk that holds its operands as the last one did need not look
+    at it. walk: the number of the last walk that met it.
     """
 
     step: PlannedOp
@@ -32,6 +33,7 @@ class StepPlan:
     results: tuple[Planned, ...]
     held: tuple[HeldTensor, ...]
     silent: bool
+    is_passed: bool
     walk: int = -1
 
 
@@ -62,6 +64,10 @@ class StepPlans:
     known: dict[int, StepPlan] = field(default_factory=dict[int, StepPlan])
     _results: dict[int, _Results] = field(default_factory=dict[int, "_Results"])
     """By the identity of the results that equal steps share, these with what follows from them."""
+    _held: dict[int, tuple[TiledValue, HeldTensor | None]] = field(
+        default_factory=dict[int, "tuple[TiledValue, HeldTensor | None]"]
+    )
+    """By the identity of a value, which is kept, how it is held."""
     _last: list[Walked] = field(default_factory=list[Walked])
 
     def add(
@@ -82,8 +88,20 @@ class StepPlans:
             )
             held = tuple([each.held for each in results])
             known = self._results[id(results)] = results, held, silent
-        found = self.known[id(step)] = StepPlan(step, used, names, operands, *known)
+        is_passed = known[2] and not row.is_product and len(step.results) == 1
+        found = self.known[id(step)] = StepPlan(step, used, names, operands, *known, is_passed)
         return found
+
+    def held(self, value: TiledValue) -> HeldTensor | None:
+        """Returns a value of a program as it is held; None for other values than tensors."""
+        known = self._held.get(id(value))
+        if known is None:
+            held = None
+            if value.type is not None and value.tiling is not None:
+                shape = tuple([size or 0 for size in value.type.shape])
+                held = tensor_held(HeldTensor.of(shape, value.tiling, value.type.element))
+            known = self._held[id(value)] = value, held
+        return known[1]
 
     def take(self) -> Walked:
         """Returns the last walk; an empty one for all who ask before another one is over."""

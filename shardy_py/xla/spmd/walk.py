@@ -17,7 +17,7 @@ as often as they run. Not here: what each op needs (`facet.py`), programs of IR 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import count
 from operator import is_
@@ -138,10 +138,9 @@ class _Walk:
 
     def bind(self, arguments: Iterable[TiledValue]) -> None:
         for value in arguments:
-            if value.type is not None and value.tiling is not None:
-                shape = tuple(size or 0 for size in value.type.shape)
-                held = HeldTensor.of(shape, value.tiling, value.type.element)
-                self._set(value.name, tensor_held(held))
+            held = self.plans.held(value)
+            if held is not None:
+                self._set(value.name, held)
 
     def _set(self, name: Name, held: HeldTensor) -> None:
         made = self.last.made
@@ -174,7 +173,13 @@ class _Walk:
         if step is None:
             self._note_products(block, rows, live)
         plans, changed, last, number = self.plans.known, self.changed, self.last.number, self.number
-        for each, row in zip(block.steps, rows, strict=True):
+        if patterns:
+            self._meet_again(block, patterns)
+        known = map(plans.get, map(id, block.steps))
+        for each, row, plan in zip(block.steps, rows, known, strict=True):
+            if plan is not None and plan.is_passed and plan.walk == last and changed.isdisjoint(plan.names):
+                plan.walk = number  # most steps of a walk that is not the first one
+                continue
             results = each.results
             if results and live.isdisjoint(results):
                 continue
@@ -184,8 +189,7 @@ class _Walk:
             elif each.blocks:
                 self._run_blocks(each, times)
             elif each.tensors:
-                plan = plans.get(id(each))
-                is_same = plan is not None and plan.walk == last and plan.step is each
+                is_same = plan is not None and plan.walk == last
                 is_same = is_same and len(results) == 1 and (is_product_known or not row.is_product)
                 if plan is None or not is_same or not changed.isdisjoint(plan.names):
                     plan = self._step(each, row, live, plan, uses)
@@ -197,6 +201,13 @@ class _Walk:
         for index, (name, target) in enumerate(zip(block.results, block.targets, strict=True)):
             if name in self.last.made and target is not None:
                 self._reshard(name, target, step, times, index if step is None else -1)
+
+    def _meet_again(self, block: Block, patterns: Mapping[Name, Pattern]) -> None:
+        """Lets the walk look at the steps of patterns, which are not planned alone if these apply now."""
+        for step in block.steps:
+            plan = self.plans.known.get(id(step)) if step.results and step.results[0] in patterns else None
+            if plan is not None:
+                plan.walk = -1
 
     def _step(
         self, step: PlannedOp, row: SentRow, live: set[Name], plan: StepPlan | None, uses: ValueUses | None
