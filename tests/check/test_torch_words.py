@@ -10,6 +10,7 @@ from shardy_py.check.grouping import grouped
 from shardy_py.check.rule import Limits
 from shardy_py.search.advice import code_of_edits, words_of
 from shardy_py.search.advice.kinds.modules import between_modules
+from shardy_py.search.advice.torch_layers import model_of
 from shardy_py.search.advice.torch_plans import plan_of
 from shardy_py.search.advice.torch_words import code_of, styles_of, words_of_values
 from shardy_py.search.edited_sources import Sources
@@ -224,6 +225,22 @@ def test_constraints_between_products_are_styles_of_all_modules_on_the_way() -> 
     words = words_of(proposal, "torch")
     assert '"layers.*.norm", "norm": SequenceParallel()' in words
     assert words.endswith(" along tp")
+
+
+def test_features_are_followed_through_constraints() -> None:
+    """As a plan has them; also where a value is met, or repeated."""
+    plain = gated_layer()
+    gates = '%g = sdy.sharding_constraint %g0 <@mesh, [{}, {}, {"tp"}]>'
+    text = plain.replace("%g = stablehlo.dot_general", "%g0 = stablehlo.dot_general", 1).replace(
+        "  %u = ", f"  {gates} : tensor<{WIDE}xf32>\n  %u = ", 1
+    )
+    layers, expected = (
+        model_of(next(op for op in Program.parse(each).module.body.ops if op.regions)).layers
+        for each in (text, plain)
+    )
+    assert layers == expected
+    gate = layers["layers.0.mlp.gate"]
+    assert (gate.readers, gate.partners) == (("layers.0.mlp.down",), ("layers.0.mlp.up",))
 
 
 def test_styles_do_not_say_what_is_added_to_a_whole_tensor() -> None:
