@@ -256,3 +256,46 @@ def test_styles_do_not_say_what_is_added_to_a_whole_tensor() -> None:
     )
     # Norms need whole rows.
     assert plan_of(same.entry.value, sharded(3, 2, "tp")).styles == {}
+
+
+def plan_of_down(text: str) -> dict[str, str]:
+    """The styles that shard the product of rows along the sequence."""
+    (down,) = (e for e in Program.parse(text).values.of_op("dot_general") if "down" in e.location)
+    assert down.entry.value is not None
+    return plan_of(down.entry.value, sharded(3, 1, "tp")).entries
+
+
+def test_styles_are_those_beside_fully_shard() -> None:
+    """Weights are sharded along two axes, one of which is gathered where they are used."""
+    text = gated_layer()
+    gather = """%w5 = sdy.sharding_constraint %arg5 <@mesh, [{?}, {?}], replicated={"dp"}>
+      : tensor<512x2048xf32> loc("layers.0/fully_shard")
+    %d = stablehlo.dot_general %a, %w5,"""
+    fully = text.replace('[{}, {"tp"}]> } loc', "", 1).replace(
+        '<@mesh, [{}, {"tp"}]>', '<@mesh, [{"dp"}, {"tp"}]>', 1
+    )
+    fully = fully.replace("%d = stablehlo.dot_general %a, %arg5,", gather, 1)
+    assert fully != text
+    assert plan_of_down(fully) == plan_of_down(text)
+    assert plan_of_down(fully)["layers.*.mlp.down"] == "RowwiseParallel(output_layouts=Shard(1))"
+
+
+def test_layers_without_partners_take_and_return_whole_tensors() -> None:
+    """A head whose words nothing keeps apart; what a module takes besides has a layout that is not known."""
+    text = gated_layer().replace(
+        'loc("output.weight")', f'{{sdy.sharding = #sdy.sharding<@mesh, {ROWS}>}} loc("output.weight")'
+    )
+    assert (
+        plan_of_down(text)["output"] == "ColwiseParallel(input_layouts=Shard(1), output_layouts=Replicate())"
+    )
+    more = text.replace(
+        "%a = stablehlo.multiply %g, %u",
+        f'%p = stablehlo.add %g, %wide : tensor<{WIDE}xf32> loc("layers.0.mlp/add")\n'
+        "%a = stablehlo.multiply %p, %u",
+    )
+    found = plan_of_down(more.replace("%pos:", "%wide: tensor<16x2048x2048xf32>, %pos:"))
+    assert "layers.*.mlp" not in found
+    assert found["layers.*.mlp.up"].startswith("ColwiseParallel(input_layouts=Shard(1)")
+
+
+ROWS = '[{"tp"}, {}]'

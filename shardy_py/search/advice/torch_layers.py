@@ -302,7 +302,7 @@ def _followed(
     for number, (operand, mapping) in enumerate(zip(operands_of(op), rule.operands, strict=False)):
         if number != place:
             along = next((d for d, factors in enumerate(mapping) if factor in factors[:1]), -1)
-            flow.met.append((_unconstrained(operand), along, op))
+            flow.met.append((unconstrained(operand), along, op))
     for result, where in zip(op.results, kept, strict=True):
         if flow.region.setdefault(id(result), where) != where:
             flow.ends = flow.ends or _name(op)
@@ -341,12 +341,12 @@ def _before_broadcasts(value: SSAValue, dimension: int) -> tuple[SSAValue, int]:
             break
         along = places.index(dimension) if dimension in places else -1
         is_repeated = along < 0 or type_.shape[along] != result.shape[dimension]
-        value, dimension = _unconstrained(source), -1 if is_repeated else along
+        value, dimension = unconstrained(source), -1 if is_repeated else along
     return value, dimension
 
 
-def _unconstrained(value: SSAValue) -> SSAValue:
-    """The value before constraints of its sharding, as those of a plan."""
+def unconstrained(value: SSAValue) -> SSAValue:
+    """Returns the value before constraints of its sharding, as those of a plan."""
     while isinstance(op := value.owner, ShardingConstraintOp):
         value = operands_of(op)[0]
     return value
