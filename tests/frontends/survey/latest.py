@@ -70,7 +70,7 @@ ROWS: tuple[Row, ...] = (
         dim_head=8,
         heads=2,
     ),
-    row("lambda_networks.LambdaLayer", randn((2, 16, 8, 8)), dim=16, dim_out=16, n=64, dim_k=8, heads=2),
+    row("lambda_networks.LambdaLayer", randn((2, 16, 8, 8)), dim=16, dim_out=16, n=8, dim_k=8, heads=2),
     row(
         "memory_efficient_attention_pytorch.Attention",
         ROWS16,
@@ -115,15 +115,6 @@ ROWS: tuple[Row, ...] = (
     row("gated_state_spaces_pytorch.GatedExponentialSmoothingLM", TOKENS, **SMALL, heads=2, dim_mhesa=16),
     row("taylor_series_linear_attention.TaylorSeriesLinearAttn", ROWS16, dim=16, dim_head=4, heads=2),
     row(
-        "taylor_series_linear_attention.TaylorSeriesLinearAttn",
-        ROWS16,
-        dim=16,
-        dim_head=4,
-        heads=2,
-        causal=True,
-        rotary_emb=True,
-    ),
-    row(
         "taylor_series_linear_attention.ViT",
         PICTURE,
         image_size=32,
@@ -145,6 +136,7 @@ ROWS: tuple[Row, ...] = (
     row(
         "tab_transformer_pytorch.TabTransformer",
         columns,
+        mlp_act=torch.nn.ReLU(),
         categories=(4, 4),
         num_continuous=5,
         dim=8,
@@ -200,17 +192,6 @@ ROWS: tuple[Row, ...] = (
         window_sizes=(8, None),
     ),
     row("infini_transformer_pytorch.InfiniTransformer", TOKENS, **SMALL, heads=2, dim_head=8),
-    row(
-        "pytorch_pretrained_vit.ViT",
-        PICTURE,
-        patches=8,
-        dim=16,
-        ff_dim=32,
-        num_heads=2,
-        num_layers=2,
-        image_size=32,
-        num_classes=5,
-    ),
     row("torchlibrosa.Spectrogram", randn((2, 1024)), n_fft=64, hop_length=16),
     row("torchlibrosa.LogmelFilterBank", randn((2, 1, 8, 33)), n_fft=64, sr=8000, n_mels=8, fmax=4000),
     row(
@@ -224,7 +205,6 @@ ROWS: tuple[Row, ...] = (
         attn_heads=2,
         attn_dim_head=8,
     ),
-    row("mixture_of_attention.Attention", ROWS16, dim=16, heads=2, dim_head=8, causal=True),
     called("geffnet.mobilenetv3_small_100", inputs=PICTURE, num_classes=5),
     called("geffnet.mixnet_s", inputs=PICTURE, num_classes=5),
     called("geffnet.efficientnet_lite0", inputs=PICTURE, num_classes=5),
