@@ -298,4 +298,17 @@ def test_layers_without_partners_take_and_return_whole_tensors() -> None:
     assert found["layers.*.mlp.up"].startswith("ColwiseParallel(input_layouts=Shard(1)")
 
 
+def test_changes_that_styles_say_in_part_have_no_code() -> None:
+    """Code that is one module with several products, as attention of torch, reads what would be a part."""
+    text = gated_layer().replace(
+        "%x1 = stablehlo.add %emb, %d",
+        f"""%s = stablehlo.dot_general %d, %own, {DOT.format(x=T, w="512x512", y=T)}
+    loc("layers.0.attention/matmul")
+  %x1 = stablehlo.add %s, %d""",
+    )
+    text = text.replace("%pos:", '%own: tensor<512x512xf32> loc("layers.0.attention.in_proj_weight"), %pos:')
+    assert plan_of_down(gated_layer())
+    assert not plan_of_down(text)
+
+
 ROWS = '[{"tp"}, {}]'

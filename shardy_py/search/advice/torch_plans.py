@@ -168,9 +168,10 @@ def stream_of(value: SSAValue) -> Stream:
     alike = [each for each in seen.values() if each.type == value.type]
     origins = [each.owner for each in alike if isinstance(each.owner, Operation)]
     own = [op for op in origins if op not in between and not isinstance(op, ShardingConstraintOp)]
+    own = [op for op in own if not _is_of_scalar(op)]
     whole = any(isinstance(each, BlockArgument) for each in alike)
     return Stream(
-        whole or any(not path_of(op) and not _is_of_scalar(op) for op in own),
+        whole or any(not path_of(op) for op in own),
         _paths(own),
         _paths(between),
         tuple(readers),
@@ -182,7 +183,8 @@ def plan_of(value: SSAValue, sharding: TensorSharding) -> AxisPlan:
 
     Modules without a style return and take whole tensors, which others around them redistribute. `NO_PLAN`
     where styles do not say it: no term is a product of a parameter with a style, several axes shard them,
-    norms would be over a sharded dimension, or an argument is added, which torch would need sharded too.
+    norms would be over a sharded dimension, an argument is added, which torch would need sharded too, or code
+    without a weight of its own computes or reads the value, as attention that is one module.
     """
     parameters = _parameters(value)
     modules = tuple(dict.fromkeys(label.rpartition(".")[0] for label in parameters))
@@ -195,7 +197,8 @@ def plan_of(value: SSAValue, sharding: TensorSharding) -> AxisPlan:
     axis = axes.pop() if len(axes) == 1 and terms else ""
     places = _places(sharding, axis)
     norms = [p for p in stream.between if p in modules and p not in terms and not _is_read_by(readers, p)]
-    if not axis or stream.is_whole or (norms and places == [last]):
+    others = {*stream.terms, *(reader.path for reader in stream.readers)}.difference(modules)
+    if not axis or stream.is_whole or (norms if places == [last] else others):
         return NO_PLAN
     layout, rank = _shard(*places) if places else REPLICATED, last + 1
     styles = {path: ModuleStyle(own[path][1] or WHOLE_OUTPUT, outputs=layout, rank=rank) for path in terms}
