@@ -204,7 +204,7 @@ def _described(data: bytes) -> tuple[str, str]:
 
 
 def _described_archive(names: Sequence[str]) -> tuple[str, str]:
-    """What a zip archive with files of these names is, and what to do with it."""
+    """The kind of a zip archive with files of these names, and what to do with it."""
     if not names:
         return "a damaged zip archive", "copy or write it again"
     for part, what, remedy in _ARCHIVES:
