@@ -10,6 +10,11 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from shardy_py.base.errors import ShardyError
@@ -87,8 +92,28 @@ def _object(flag: str, text: str | None) -> object:
                 "", expected="a file and a name in it: plan.py:PLAN", got=f"'{text}'"
             )
         module = importlib.util.module_from_spec(spec)
-        call_of_user(f"running {file}", spec.loader.exec_module, module)
+        with _importing_beside(file):
+            call_of_user(f"running {file}", spec.loader.exec_module, module)
         if not hasattr(module, name):
-            known = [known for known in vars(module) if not known.startswith("_")]
-            raise ShardyError.unknown(f"name in {file}", name, known)
+            raise ShardyError.unknown(f"name in {file}", name, _objects_in(module))
         return getattr(module, name)
+
+
+@contextmanager
+def _importing_beside(file: str) -> Generator[None]:
+    """Within it, modules in the folder of a file are imported first, as when Python runs it."""
+    folder = os.path.dirname(os.path.abspath(file))
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # the file may have removed it
+            sys.path.remove(folder)
+
+
+def _objects_in(module: ModuleType) -> list[str]:
+    """The names of objects of a module that may be plans or shardings: no modules, classes or functions."""
+    named = vars(module).items()
+    return [
+        n for n, value in named if not n.startswith("_") and not isinstance(value, (ModuleType, Callable))
+    ]

@@ -36,14 +36,14 @@ UNCALLED = "shardy_py.uncalled"
 """The attribute of a weight with the paths of the modules around it whose forward pass is never called."""
 
 _SEPARATOR = re.compile(r"[./]")
-_PARAMETER = re.compile(r"[A-Za-z_]\w*(\.\w+)*\.(weight|bias)")
+_PARAMETER = re.compile(r"(\w+\.)+(weight|bias)")
 
 
 def is_parameter(label: str) -> bool:
     """Returns whether a name is that of a weight or bias of a module inside a model of torch.
 
-    >>> is_parameter("layers.0.up.weight"), is_parameter("params['up']"), is_parameter("weight")
-    (True, False, False)
+    >>> [is_parameter(name) for name in ("layers.0.up.weight", "0.bias", "params['up']", "weight")]
+    [True, True, False, False]
     """
     return _PARAMETER.fullmatch(label) is not None
 

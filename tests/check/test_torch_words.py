@@ -10,6 +10,7 @@ from shardy_py.check.grouping import grouped
 from shardy_py.check.rule import Limits
 from shardy_py.search.advice import code_of_edits, words_of
 from shardy_py.search.advice.kinds.modules import between_modules
+from shardy_py.search.advice.torch_layers import model_of
 from shardy_py.search.advice.torch_plans import plan_of
 from shardy_py.search.advice.torch_words import code_of, styles_of, words_of_values
 from shardy_py.search.edited_sources import Sources
@@ -226,6 +227,22 @@ def test_constraints_between_products_are_styles_of_all_modules_on_the_way() -> 
     assert words.endswith(" along tp")
 
 
+def test_features_are_followed_through_constraints() -> None:
+    """As a plan has them; also where a value is met, or repeated."""
+    plain = gated_layer()
+    gates = '%g = sdy.sharding_constraint %g0 <@mesh, [{}, {}, {"tp"}]>'
+    text = plain.replace("%g = stablehlo.dot_general", "%g0 = stablehlo.dot_general", 1).replace(
+        "  %u = ", f"  {gates} : tensor<{WIDE}xf32>\n  %u = ", 1
+    )
+    layers, expected = (
+        model_of(next(op for op in Program.parse(each).module.body.ops if op.regions)).layers
+        for each in (text, plain)
+    )
+    assert layers == expected
+    gate = layers["layers.0.mlp.gate"]
+    assert (gate.readers, gate.partners) == (("layers.0.mlp.down",), ("layers.0.mlp.up",))
+
+
 def test_styles_do_not_say_what_is_added_to_a_whole_tensor() -> None:
     program = Program.parse(gated_layer("%pos"))
     (down,) = (each for each in program.values.of_op("dot_general") if "down" in each.location)
@@ -239,3 +256,59 @@ def test_styles_do_not_say_what_is_added_to_a_whole_tensor() -> None:
     )
     # Norms need whole rows.
     assert plan_of(same.entry.value, sharded(3, 2, "tp")).styles == {}
+
+
+def plan_of_down(text: str) -> dict[str, str]:
+    """The styles that shard the product of rows along the sequence."""
+    (down,) = (e for e in Program.parse(text).values.of_op("dot_general") if "down" in e.location)
+    assert down.entry.value is not None
+    return plan_of(down.entry.value, sharded(3, 1, "tp")).entries
+
+
+def test_styles_are_those_beside_fully_shard() -> None:
+    """Weights are sharded along two axes, one of which is gathered where they are used."""
+    text = gated_layer()
+    gather = """%w5 = sdy.sharding_constraint %arg5 <@mesh, [{?}, {?}], replicated={"dp"}>
+      : tensor<512x2048xf32> loc("layers.0/fully_shard")
+    %d = stablehlo.dot_general %a, %w5,"""
+    fully = text.replace('[{}, {"tp"}]> } loc', "", 1).replace(
+        '<@mesh, [{}, {"tp"}]>', '<@mesh, [{"dp"}, {"tp"}]>', 1
+    )
+    fully = fully.replace("%d = stablehlo.dot_general %a, %arg5,", gather, 1)
+    assert fully != text
+    assert plan_of_down(fully) == plan_of_down(text)
+    assert plan_of_down(fully)["layers.*.mlp.down"] == "RowwiseParallel(output_layouts=Shard(1))"
+
+
+def test_layers_without_partners_take_and_return_whole_tensors() -> None:
+    """A head whose words nothing keeps apart; what a module takes besides has a layout that is not known."""
+    text = gated_layer().replace(
+        'loc("output.weight")', f'{{sdy.sharding = #sdy.sharding<@mesh, {ROWS}>}} loc("output.weight")'
+    )
+    assert (
+        plan_of_down(text)["output"] == "ColwiseParallel(input_layouts=Shard(1), output_layouts=Replicate())"
+    )
+    more = text.replace(
+        "%a = stablehlo.multiply %g, %u",
+        f'%p = stablehlo.add %g, %wide : tensor<{WIDE}xf32> loc("layers.0.mlp/add")\n'
+        "%a = stablehlo.multiply %p, %u",
+    )
+    found = plan_of_down(more.replace("%pos:", "%wide: tensor<16x2048x2048xf32>, %pos:"))
+    assert "layers.*.mlp" not in found
+    assert found["layers.*.mlp.up"].startswith("ColwiseParallel(input_layouts=Shard(1)")
+
+
+def test_changes_that_styles_say_in_part_have_no_code() -> None:
+    """Code that is one module with several products, as attention of torch, reads what would be a part."""
+    text = gated_layer().replace(
+        "%x1 = stablehlo.add %emb, %d",
+        f"""%s = stablehlo.dot_general %d, %own, {DOT.format(x=T, w="512x512", y=T)}
+    loc("layers.0.attention/matmul")
+  %x1 = stablehlo.add %s, %d""",
+    )
+    text = text.replace("%pos:", '%own: tensor<512x512xf32> loc("layers.0.attention.in_proj_weight"), %pos:')
+    assert plan_of_down(gated_layer())
+    assert not plan_of_down(text)
+
+
+ROWS = '[{"tp"}, {}]'

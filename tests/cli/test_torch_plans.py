@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,26 @@ def test_invalid_flags(
 def test_other_programs_have_their_own_meshes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "m.mlir", "--mesh", "dp=2") == TROUBLE
     assert "--mesh is for programs that torch.export.save wrote" in capsys.readouterr().err
+
+
+def test_plans_import_modules_of_their_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "styles.py").write_text(PLAN)
+    (folder / "other.py").write_text("import os\nfrom styles import PLAN\nFOUND = os.sep and PLAN\n")
+    before = list(sys.path)
+    mesh = ("--mesh", "dp=2,tp=4")
+    assert run(folder, "m.pt2", *mesh, "--plan", f"{folder / 'other.py'}:FOUND") == SUCCESS
+    assert sys.path == before
+    assert run(folder, "m.pt2", *mesh, "--plan", f"{folder / 'other.py'}:MISSING") == TROUBLE
+    assert "unknown name in" in (said := capsys.readouterr().err)
+    assert "expected one of 'PLAN', 'FOUND'" in said
+
+
+def test_verdicts_on_plans_of_archives(
+    folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Layers of a Sequential are modules, also behind the constraints of a plan."""
+    flags = ("--mesh", "dp=2,tp=4", "--plan", f"{folder / 'plan.py'}:PLAN")
+    assert check.main([str(folder / "m.pt2"), *flags]) == SUCCESS
+    assert "all_reduce along tp" in capsys.readouterr().out
+    assert check.main([str(folder / "m.pt2"), *flags[:2], "--no-verdict"]) == FAILURE
+    assert "pass --mesh dp=2,tp=4 and --plan plan.py:PLAN" in caplog.text

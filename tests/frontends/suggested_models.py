@@ -219,6 +219,11 @@ FLOATS = seeded(8, 32), seeded(8, 32, seed=2)
 
 SUGGESTED = {
     "MLP": Trained(MLP, seeded(8, 16), seeded(8, 16, seed=2), tries=7),
+    "sequential": Trained(
+        lambda: nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Linear(32, 16)),
+        seeded(8, 16),
+        seeded(8, 16, seed=2),
+    ),
     "tower": Trained(Tower, seeded(8, 8, words=64), seeded(8, 8, 32, seed=2)),
     "decoder": Trained(Decoder, *TEXT, entropy),
     "GPT": Trained(Transformer, seeded(8, 8, words=32), seeded(8, 8, seed=2, words=32), entropy),

@@ -51,6 +51,7 @@ def assigned(x: Any) -> Any:
 
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "classes, counted": (lambda n: F.one_hot(n, n.max() + 1), (NUMBERS,)),
+    "classes, at least": (lambda n: F.one_hot(n, max(n.max() + 1, 3)), (NUMBERS,)),
     "numbers": (cut, (X, NUMBERS)),
     "masks": (lambda x: (x[x > 0], x[x.sum(1) < 0], x[:, x[0] > 0]), (X,)),
     "assignment": (assigned, (X,)),

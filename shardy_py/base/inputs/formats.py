@@ -9,6 +9,7 @@ Not here: gzip, around any of them, and folders (`files.py`).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from io import BytesIO
 
 from shardy_py.base.bytecode import exported_module, is_bytecode
@@ -62,14 +63,12 @@ class Other:
 
 
 _DECOMPRESS = "decompress it, or compress it by gzip"
-_UNPACK = "unpack it and pass a file of it"
 _NUMBERS = "pass the program; --inputs of stablehlo-interpret takes arrays"
 OTHERS = (
     Other(b"\x28\xb5\x2f\xfd", "a file compressed by zstd", _DECOMPRESS),
     Other(b"\xfd7zXZ\x00", "a file compressed by xz", _DECOMPRESS),
     Other(b"BZh", "a file compressed by bzip2", _DECOMPRESS),
     Other(b"\x04\x22\x4d\x18", "a file compressed by lz4", _DECOMPRESS),
-    Other(_ZIP, "a zip archive", _UNPACK),
     Other(GZIP, "gzip within gzip", _DECOMPRESS),
     Other(b"\x93NUMPY", "an array of numpy", _NUMBERS),
     Other(b"\x89HDF\r\n", "a file of HDF5", "pass the program, not its weights"),
@@ -83,6 +82,14 @@ OTHERS = (
     Other(b"%PDF", "a document", "pass a program"),
 )
 """Formats that are not read, by the first bytes of a file."""
+_EXPORT = "export the model instead: torch.export.save(torch.export.export(model, args), 'model.pt2')"
+_ARCHIVES = (
+    (re.compile(r"/code/.*\.py"), "a model of TorchScript", _EXPORT),
+    (re.compile(r"/aotinductor/"), "a model that AOTInductor compiled", _EXPORT),
+    (re.compile(r"/data\.pkl"), "weights or objects that torch.save wrote", _EXPORT),
+    (re.compile(r"\.npy"), "arrays of numpy", _NUMBERS),
+)
+"""Zip archives that are not read: a part of the name of a file in them, what they are, and what to do."""
 _TENSORFLOW_LITE = Other(b"TFL3", "a model of TensorFlow Lite", "pass the StableHLO that it was made of")
 
 
@@ -182,11 +189,11 @@ def unread(data: bytes, file: str, wanted: str = "") -> ShardyError:
 def _described(data: bytes) -> tuple[str, str]:
     if data[4:8] == _TENSORFLOW_LITE.start:
         return _TENSORFLOW_LITE.what, _TENSORFLOW_LITE.remedy
+    if data.startswith(_ZIP):
+        return _described_archive(_names(data))
     for other in OTHERS:
         if data.startswith(other.start):
-            names = _names(data)[:_MOST_SHOWN] if other.start == _ZIP else []
-            listed = f" with {', '.join(name[:60] for name in names)}" if names else ""
-            return f"{other.what}{listed}", other.remedy
+            return other.what, other.remedy
     if is_message(data):
         return "a protocol buffer without an HLO module", "pass *.hlo.pb, or HLO text"
     try:
@@ -194,3 +201,14 @@ def _described(data: bytes) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         return f"invalid UTF-8 at byte {error.start}", ""
     return "text", ""
+
+
+def _described_archive(names: Sequence[str]) -> tuple[str, str]:
+    """The kind of a zip archive with files of these names, and what to do with it."""
+    if not names:
+        return "a damaged zip archive", "copy or write it again"
+    for part, what, remedy in _ARCHIVES:
+        if any(map(part.search, names)):
+            return what, remedy
+    listed = ", ".join(name[:60] for name in names[:_MOST_SHOWN])
+    return f"a zip archive with {listed}", "unpack it and pass a file of it"

@@ -6,10 +6,12 @@ programs as StableHLO (`export.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
-from logging import CRITICAL, getLogger
+from logging import LogRecord, getLogger
 from zipfile import BadZipFile, ZipFile
 
 from xdsl.dialects.builtin import ModuleOp
@@ -17,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.api import Mesh, Program
 from shardy_py.base.errors import ShardyError, WholeFile, located
 from shardy_py.base.inputs.formats import FORMATS, TORCH_EXPORT
-from shardy_py.frontends.torch.calls import without_own_warnings
+from shardy_py.frontends.torch.calls import short_text, without_own_warnings
 from shardy_py.frontends.torch.programs import from_exported
 
 LARGEST = 1 << 36
@@ -25,6 +27,17 @@ LARGEST = 1 << 36
 _MOST_RATIO = 100
 """An archive whose files are larger than this many times itself, and than `_SMALL`, is not opened."""
 _SMALL = 1 << 28
+_REMEDIES = (
+    (
+        "failed to resolve .* to an operator",
+        "import what registers the op: --load ops.py, in Python before Program.load; register_aten lowers it",
+    ),
+    (
+        "schema version",
+        "export it again by the torch that is installed here, or install the one that saved it",
+    ),
+)
+"""Remedies by what torch says of an archive."""
 
 
 def torch_module(data: bytes, file: str) -> ModuleOp:
@@ -61,17 +74,41 @@ def _exported(data: bytes) -> object:
         remedy = "pip install torch, or save the program as text: print(Program.from_torch(...))"
         what = "what torch.export saves is read by torch, which is not installed"
         raise ShardyError.unsupported(what, remedy=remedy) from None
-    logger = getLogger("torch.export")  # logs tracebacks of damaged archives
-    level = logger.level
-    logger.setLevel(CRITICAL)
-    try:
-        with without_own_warnings():
+    with without_own_warnings(), _logged("torch.export") as logged:
+        try:
             return export.load(BytesIO(data))
-    except Exception as error:  # what torch raises for damaged archives is of any class
-        got = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
-        raise ShardyError.unexpected("", expected=FORMATS[TORCH_EXPORT], got=got) from None
+        except Exception as error:  # what torch raises for damaged archives is of any class
+            # Sentences behind the first are advice, which does not fit here.
+            got = short_text(_first_cause(logged[-1] if logged else error)).partition(". ")[0]
+            remedy = next((remedy for pattern, remedy in _REMEDIES if re.search(pattern, got)), "")
+            expected = FORMATS[TORCH_EXPORT]
+            raise ShardyError.unexpected("", expected=expected, got=got, remedy=remedy) from None
+
+
+@contextmanager
+def _logged(name: str) -> Generator[list[BaseException]]:
+    """Within it, the exceptions that a logger reports are in the list, and not written.
+
+    torch logs why it does not read an archive, and raises an error that refers to the log.
+    """
+    logger, found = getLogger(name), list[BaseException]()
+
+    def keep(record: LogRecord) -> bool:
+        if record.exc_info and record.exc_info[1] is not None:
+            found.append(record.exc_info[1])
+        return False
+
+    logger.addFilter(keep)
+    try:
+        yield found
     finally:
-        logger.setLevel(level)
+        logger.removeFilter(keep)
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 def _check_size(data: bytes) -> None:

@@ -304,7 +304,7 @@ def _decomposed_whole(exported: TorchProgram) -> TorchProgram:
     updating = {node.target for node in all_nodes(exported) if updates_statistics(node)}
     kept = {op for op in decompositions if keeps_whole(str(op))} - updating
     table = {op: function for op, function in decompositions.items() if op not in kept}
-    exported = _without_guards(exported)
+    exported = _plain_copy(exported)
     try:
         with right_decompositions():
             exported = exported.run_decompositions(table)
@@ -325,11 +325,26 @@ def _decomposed_whole(exported: TorchProgram) -> TorchProgram:
     return exported
 
 
-def _without_guards(exported: TorchProgram) -> TorchProgram:
-    """The program without torch's checks of its inputs: sizes are fixed, and bases of views are lost here."""
+def _plain_copy(exported: TorchProgram) -> TorchProgram:
+    """The program without torch's checks of its inputs: sizes are fixed, and bases of views are lost here.
+
+    Weights on the device `meta` have storages of their own: torch loads all of an archive with one, and takes
+    them for views of each other.
+    """
     program = shallow_copy(exported)
     vars(program).update({"_guards_code": []} if hasattr(exported, "_guards_code") else {})
+    weights = exported.state_dict
+    made = {id(each): _without_data(each) for each in weights.values() if each.device.type == "meta"}
+    vars(program)["_state_dict"] = {name: made.get(id(each), each) for name, each in weights.items()}
     return program
+
+
+def _without_data(tensor: TorchTensor) -> object:
+    """A tensor or parameter of the same type on the device `meta`."""
+    torch = torch_module("torch")
+    made = torch.empty_like(tensor, requires_grad=False)
+    is_parameter = isinstance(tensor, torch.nn.Parameter)
+    return torch.nn.Parameter(made, requires_grad=tensor.requires_grad) if is_parameter else made
 
 
 def all_nodes(exported: Exported) -> Iterator[FxNode]:

@@ -19,6 +19,7 @@ from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_sequence
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
+from shardy_py.frontends.torch.scalars import extremes_are_tensors
 from shardy_py.frontends.torch.substitutes import bincount, substitutes
 from shardy_py.frontends.torch.traced import Traced
 
@@ -72,7 +73,8 @@ class ExampleValues:
                 self._reads.append(_Read(name, _SIZED[name].size(found, *args, **keywords)))
             return found
 
-        with torch_module("torch").random.fork_rng(devices=()), _intercepting(read), substitutes():
+        random = torch_module("torch").random.fork_rng(devices=())
+        with random, _intercepting(read), substitutes(), extremes_are_tensors():
             yield
 
     @contextmanager
@@ -92,7 +94,7 @@ class ExampleValues:
             value = left.pop().value
             return value if sized is None else sized.static(value, *args, **keywords)
 
-        with _intercepting(read):
+        with _intercepting(read), extremes_are_tensors():
             yield
         if left:
             raise _differs("ends", left[-1].name)

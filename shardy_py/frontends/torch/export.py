@@ -116,12 +116,16 @@ def _check_inputs(exported: Exported) -> None:
 
 
 def tied_names(exported: Exported) -> tuple[tuple[str, ...], ...]:
-    """The full names of parameters and buffers that share a tensor."""
+    """The full names of parameters and buffers that share a tensor.
+
+    On the device `meta` they are one object: storages are shared by all that an archive holds.
+    """
     names_by_tensor: dict[object, list[str]] = {}
     targets = {spec.target for spec in exported.graph_signature.input_specs}
     for name, tensor in exported.state_dict.items():
         if name in targets:
-            place = (tensor.untyped_storage()._cdata, tensor.storage_offset())
+            is_meta = tensor.device.type == "meta"
+            place = id(tensor) if is_meta else (tensor.untyped_storage()._cdata, tensor.storage_offset())
             key = (place, tensor.dtype, tuple(tensor.shape), tensor.stride())
             names_by_tensor.setdefault(key, []).append(name)
     return tuple(tuple(names) for names in names_by_tensor.values() if len(names) > 1)

@@ -123,6 +123,19 @@ def _each(name: str, args: Arguments, keywords: Keywords) -> object:
 
 
 @contextmanager
+def extremes_are_tensors() -> Generator[None]:
+    """Within it, Python's `max` and `min` of tensors are tensors everywhere, as torch exports them."""
+    before = {name: getattr(builtins, name) for name in _BUILTINS}
+    try:
+        for name, function in _BUILTINS.items():
+            setattr(builtins, name, function)
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(builtins, name, function)
+
+
+@contextmanager
 def _python_functions(modules: Iterable[ModuleType]) -> Generator[None]:
     """Functions of Python that compare or convert numbers take tensors in these modules."""
     replaced: list[tuple[ModuleType, str, object]] = []

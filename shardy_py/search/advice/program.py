@@ -21,7 +21,8 @@ from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.explain import Side
 from shardy_py.report.verdict import family_name
 from shardy_py.search.advice.sites import Sites
-from shardy_py.search.advice.torch_layers import TorchLayer, model_of
+from shardy_py.search.advice.torch_held import layers_in
+from shardy_py.search.advice.torch_layers import TorchLayer
 from shardy_py.search.advice.variants import Shape, fits
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 
@@ -61,7 +62,7 @@ class AdvisedProgram:
     def torch_layers(self) -> Mapping[str, TorchLayer]:
         """The layers of a model of PyTorch, by path."""
         function = next((entry.op for entry in self.boundary if entry.role == "argument"), None)
-        return {} if function is None else model_of(function).layers
+        return {} if function is None else layers_in(function)
 
     @cached_property
     def batches(self) -> tuple[Batch, ...]:

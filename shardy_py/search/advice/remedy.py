@@ -195,16 +195,19 @@ NO_ADVICE = Advice((), 0)
 
 
 def code_of_edits(edits: Sequence[Edit], layers: Mapping[str, TorchLayer]) -> tuple[str, ...]:
-    """Returns lines of torch to paste for edits: calls, and placements by name. layers: of the model."""
+    """Returns lines of torch to paste for edits: calls, and placements by name. layers: of the model.
+
+    None for constraints of which styles say only some.
+    """
     lines, plans = list[str](), list[AxisPlan]()
     for edit in edits:
         if edit.sharding is None or edit.is_implied:
             continue
         if edit.kind != "constraint":
             lines.append(code_of(edit.values, edit.sharding, edit.mesh(), layers))
-        elif edit.plan.styles:
+        else:
             plans.append(edit.plan)
-    return (*lines, *code_of_plans(plans))
+    return (*lines, *(code_of_plans(plans) if all(plan.styles for plan in plans) else ()))
 
 
 def words_of(edits: Sequence[Edit], language: Language) -> str:

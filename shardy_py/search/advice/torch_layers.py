@@ -45,7 +45,7 @@ from shardy_py.sharding.rule import FactorType
 
 _MATRIX = 2
 _WEIGHT, _BIAS = "weight", "bias"
-_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
+_NAME = re.compile(r"\w+(\.\w+)+")
 """The name of a parameter or buffer of a module."""
 
 
@@ -267,15 +267,19 @@ def _flow(path: str, ops: list[Operation], layers: Mapping[str, int]) -> _Flow:
         value = left.pop()
         for op, place in forward_uses(value):
             if _path(op) != path:
-                left += _followed(flow, op, place, layers)
+                left += _followed(flow, op, place, flow.region[id(value)], layers)
     return flow
 
 
-def _followed(flow: _Flow, op: Operation, place: int, layers: Mapping[str, int]) -> Iterator[SSAValue]:
-    """The results of an op on the features that have them too; notes what is met, and what ends the way."""
+def _followed(
+    flow: _Flow, op: Operation, place: int, dimension: int, layers: Mapping[str, int]
+) -> Iterator[SSAValue]:
+    """The results of an op on the features that have them too; notes what is met, and what ends the way.
+
+    dimension: that of the features in the operand.
+    """
     rule = _rule(op)
     own = None if rule is None else rule.operands[place]
-    dimension = flow.region[id(operands_of(op)[place])]
     if rule is None or own is None or not own[dimension]:
         flow.ends = flow.ends or _name(op)
         return
@@ -298,7 +302,7 @@ def _followed(flow: _Flow, op: Operation, place: int, layers: Mapping[str, int])
     for number, (operand, mapping) in enumerate(zip(operands_of(op), rule.operands, strict=False)):
         if number != place:
             along = next((d for d, factors in enumerate(mapping) if factor in factors[:1]), -1)
-            flow.met.append((operand, along, op))
+            flow.met.append((unconstrained(operand), along, op))
     for result, where in zip(op.results, kept, strict=True):
         if flow.region.setdefault(id(result), where) != where:
             flow.ends = flow.ends or _name(op)
@@ -337,8 +341,15 @@ def _before_broadcasts(value: SSAValue, dimension: int) -> tuple[SSAValue, int]:
             break
         along = places.index(dimension) if dimension in places else -1
         is_repeated = along < 0 or type_.shape[along] != result.shape[dimension]
-        value, dimension = source, -1 if is_repeated else along
+        value, dimension = unconstrained(source), -1 if is_repeated else along
     return value, dimension
+
+
+def unconstrained(value: SSAValue) -> SSAValue:
+    """Returns the value before constraints of its sharding, as those of a plan."""
+    while isinstance(op := value.owner, ShardingConstraintOp):
+        value = operands_of(op)[0]
+    return value
 
 
 def _is_of_op(value: SSAValue, op: Operation) -> bool:

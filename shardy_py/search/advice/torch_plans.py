@@ -26,15 +26,18 @@ from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
 from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConstantOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.location_names import name_in
-from shardy_py.mlir.module_paths import is_in, is_parameter, outer_name
+from shardy_py.mlir.module_paths import inputs_of, is_in, is_parameter, ops_by_module, outer_name
 from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.symbols import Symbols, module_of
 from shardy_py.mlir.text.dense import is_splat
 from shardy_py.mlir.value_shardings import sharding_of
 from shardy_py.ops import TABLE, Family
 from shardy_py.report.verdict import family_name
-from shardy_py.search.advice.torch_layers import forward_uses
-from shardy_py.search.advice.torch_words import COLUMNS, styles_of_parameter
+from shardy_py.search.advice.torch_held import gathered_axes, held_along, layers_in
+from shardy_py.search.advice.torch_layers import forward_uses, unconstrained
+from shardy_py.search.advice.torch_words import COLUMNS, ROWS, styles_of_parameter
 from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.meshes import mesh_of
 
 REPLICATED = "Replicate()"
 SEQUENCE, WHOLE_INPUT, WHOLE_OUTPUT = "SequenceParallel()", "PrepareModuleInput()", "PrepareModuleOutput()"
@@ -49,6 +52,7 @@ class ModuleStyle:
 
     inputs, outputs: their layouts; "" where nothing says them. rank: of both. sequence: the dimension of
     `SequenceParallel`. is_local: whether the module takes a plain tensor, as its own parameters are.
+    is_distributed: whether it returns a tensor of DTensor, for code that asks for the size of the whole.
     """
 
     name: str
@@ -57,6 +61,7 @@ class ModuleStyle:
     rank: int = 0
     sequence: int = 1
     is_local: bool = False
+    is_distributed: bool = False
 
     def __str__(self) -> str:
         name = self.name.removesuffix("()")
@@ -71,6 +76,7 @@ class ModuleStyle:
         texts = [f"{key}={layout}" for key, layout, its in names if layout not in ("", its)]
         if self.sequence != 1:
             texts.append(f"sequence_dim={self.sequence}")
+        texts += ["use_local_output=False"] if self.is_distributed else []
         return f"{name}({', '.join(texts)})"
 
     def merged(self, other: ModuleStyle) -> ModuleStyle:
@@ -162,9 +168,10 @@ def stream_of(value: SSAValue) -> Stream:
     alike = [each for each in seen.values() if each.type == value.type]
     origins = [each.owner for each in alike if isinstance(each.owner, Operation)]
     own = [op for op in origins if op not in between and not isinstance(op, ShardingConstraintOp)]
+    own = [op for op in own if not _is_of_scalar(op)]
     whole = any(isinstance(each, BlockArgument) for each in alike)
     return Stream(
-        whole or any(not path_of(op) and not _is_of_scalar(op) for op in own),
+        whole or any(not path_of(op) for op in own),
         _paths(own),
         _paths(between),
         tuple(readers),
@@ -176,7 +183,8 @@ def plan_of(value: SSAValue, sharding: TensorSharding) -> AxisPlan:
 
     Modules without a style return and take whole tensors, which others around them redistribute. `NO_PLAN`
     where styles do not say it: no term is a product of a parameter with a style, several axes shard them,
-    norms would be over a sharded dimension, or an argument is added, which torch would need sharded too.
+    norms would be over a sharded dimension, an argument is added, which torch would need sharded too, or code
+    without a weight of its own computes or reads the value, as attention that is one module.
     """
     parameters = _parameters(value)
     modules = tuple(dict.fromkeys(label.rpartition(".")[0] for label in parameters))
@@ -189,12 +197,13 @@ def plan_of(value: SSAValue, sharding: TensorSharding) -> AxisPlan:
     axis = axes.pop() if len(axes) == 1 and terms else ""
     places = _places(sharding, axis)
     norms = [p for p in stream.between if p in modules and p not in terms and not _is_read_by(readers, p)]
-    if not axis or stream.is_whole or (norms and places == [last]):
+    others = {*stream.terms, *(reader.path for reader in stream.readers)}.difference(modules)
+    if not axis or stream.is_whole or (norms if places == [last] else others):
         return NO_PLAN
     layout, rank = _shard(*places) if places else REPLICATED, last + 1
     styles = {path: ModuleStyle(own[path][1] or WHOLE_OUTPUT, outputs=layout, rank=rank) for path in terms}
     styles |= {path: ModuleStyle(SEQUENCE, sequence=d) for path in norms for d in places}
-    shared = _shared(readers, stream.terms) if layout != _shard(last) else {}
+    shared = _shared(value, readers) if layout != _shard(last) else {}
     styles |= {path: ModuleStyle(WHOLE_INPUT, inputs=layout, rank=rank) for path in shared.values()}
     for path in dict.fromkeys(each.path for each in readers):
         given = REPLICATED if path in shared else layout
@@ -203,18 +212,41 @@ def plan_of(value: SSAValue, sharding: TensorSharding) -> AxisPlan:
         styles[path] = styles.get(path, reader).merged(reader)
     constrained = _layouts(value, axis)
     styles = {path: style.merged(constrained.get(path, style)) for path, style in styles.items()}
-    return AxisPlan(axis, styles, modules)
+    return AxisPlan(axis, _fitting(styles, value, axis, sharding), modules)
+
+
+def _fitting(
+    styles: Mapping[str, ModuleStyle], value: SSAValue, axis: str, sharding: TensorSharding
+) -> dict[str, ModuleStyle]:
+    """The styles with layouts of the whole where the code beside a layer does not keep its features apart."""
+    function = _function_of(value)
+    if function is None:
+        return dict(styles)
+    mesh = mesh_of(sharding, Symbols(module_of(function)).meshes())
+    layers = layers_in(function)
+    held = held_along(function.body.block, axis, mesh.sizes[axis], layers)
+    found = dict(styles)
+    for path, style in styles.items():
+        if path in layers and style.name in (COLUMNS, ROWS):
+            whole = "" if path in held.kept else REPLICATED
+            inputs, outputs = ("", whole) if style.name == COLUMNS else (whole, "")
+            fitting = style.merged(ModuleStyle("", inputs, outputs))
+            found[path] = replace(fitting, is_distributed=path in held.distributed)
+    return found
 
 
 def _is_read_by(readers: Iterable[StreamReader], path: str) -> bool:
     return any(reader.path == path for reader in readers)
 
 
-def _shared(readers: Iterable[StreamReader], terms: Iterable[str]) -> dict[str, str]:
+def _shared(value: SSAValue, readers: Iterable[StreamReader]) -> dict[str, str]:
     """The module around those that read one value, by the path of each: it gathers the value once for all.
 
-    The innermost module with all of them, to which the value comes from outside, and that has no term.
+    The innermost module with all of them, to which the value comes from outside, as nothing else does: a
+    style must have layouts of all inputs, whose order a program does not have.
     """
+    function = _function_of(value)
+    inside_of = ops_by_module(() if function is None else function.walk())
     by_value: dict[int, list[StreamReader]] = {}
     for reader in readers:
         by_value.setdefault(reader.value, []).append(reader)
@@ -224,9 +256,20 @@ def _shared(readers: Iterable[StreamReader], terms: Iterable[str]) -> dict[str, 
         alike = takewhile(lambda each: len(set(each)) == 1, zip(*parts, strict=False))
         around = ".".join(each[0] for each in alike)
         is_inside = is_in(f"{group[0].origin}/", around)
-        if around and len({reader.path for reader in group}) > 1 and not is_inside:
+        is_several = len({reader.path for reader in group}) > 1
+        if around and is_several and not is_inside and _takes_one(inside_of.get(around, ()), around):
             found |= {reader.path: around for reader in group}
     return found
+
+
+def _takes_one(ops: Iterable[Operation], path: str) -> bool:
+    """Returns whether the ops of a module read one value of others, besides its parameters."""
+    origins = map(unconstrained, inputs_of(ops, path))
+    return len({id(value) for value in origins if not _is_parameter_in(value, path)}) == 1
+
+
+def _is_parameter_in(value: SSAValue, path: str) -> bool:
+    return isinstance(value, BlockArgument) and name_in(value.location).startswith(f"{path}.")
 
 
 def merged_plans(plans: Iterable[AxisPlan]) -> tuple[AxisPlan, ...]:
@@ -294,7 +337,9 @@ def _style_of(parameters: Mapping[str, BlockArgument], path: str) -> tuple[str, 
     if weight is None or sharding is None:
         return "", ""
     styles = styles_of_parameter(f"{path}.weight", weight, sharding)
-    return next(iter(styles.items())) if len(styles) == 1 else ("", "")
+    gathered = gathered_axes(weight)
+    own = [(axis, style) for axis, style in styles.items() if axis not in gathered]
+    return own[0] if len(own) == 1 else ("", "")
 
 
 def _layouts(value: SSAValue, axis: str) -> dict[str, ModuleStyle]:

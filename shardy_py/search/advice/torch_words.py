@@ -15,19 +15,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import prod
 
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.location_names import name_in
-from shardy_py.mlir.module_paths import BACKWARD, GATHERS, is_parameter, outer_name
+from shardy_py.mlir.module_paths import is_parameter
 from shardy_py.mlir.record import record_of
-from shardy_py.mlir.value_shardings import sharding_of
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.ops import TABLE, Family
 from shardy_py.propagation.rules import derive_rule
 from shardy_py.report.verdict import family_name
-from shardy_py.search.advice.torch_layers import TorchLayer, forward_uses, styled, takes_styles
+from shardy_py.search.advice.torch_held import held_along, is_gather
+from shardy_py.search.advice.torch_layers import TorchLayer, forward_uses, takes_styles
 from shardy_py.sharding import Mesh, TensorSharding
 
 _MATRIX = 2
@@ -139,18 +138,13 @@ def _plan_of(
     block = value.owner if isinstance(value, BlockArgument) else None
     if not isinstance(block, Block) or not layers.keys() >= {*paths}:
         return {}
-    is_row_of = dict.fromkeys(paths, is_row)
-    for argument in block.args:
-        path, _, kind = name_in(argument.location).rpartition(".")
-        dimension = _dimension_along(sharding_of(argument), axis)
-        if kind == "weight" and path in layers and dimension is not None:
-            is_row_of.setdefault(path, dimension == layers[path].row_dimension)
-    held = [path for path in layers if path in is_row_of]
-    columns = [path for path in held if not is_row_of[path]]
-    found = styled(columns, [path for path in held if is_row_of[path]], layers, mesh.sizes[axis])
+    found = held_along(block, axis, mesh.sizes[axis], layers, dict.fromkeys(paths, is_row))
     given = {path for path in paths if path in found.kept}
+    held = {*found.columns, *found.rows}
     near = [
-        path for path in held if path in paths or (path in found.kept and found.is_met(path, given, layers))
+        path
+        for path in layers
+        if path in held and (path in paths or (path in found.kept and found.is_met(path, given, layers)))
     ]
     return _by_pattern({path: found.text(path) for path in near}, layers)
 
@@ -170,25 +164,14 @@ def _family(path: str) -> str:
     return family_name(f"{path}.weight").removesuffix(".weight")
 
 
-def _dimension_along(sharding: TensorSharding | None, axis: str) -> int | None:
-    dimensions = () if sharding is None else sharding.dimensions
-    return next((d for d, each in enumerate(dimensions) if axis in {a.name for a in each.axes}), None)
-
-
 def _left_out(entry: ValueEntry, sharding: TensorSharding) -> list[str]:
     """The axes of `fully_shard` along which a parameter would not be sharded any more."""
     before = entry.sharding
-    if entry.value is None or before is None or not any(map(_is_gather, entry.value.uses)):
+    if entry.value is None or before is None or not any(map(is_gather, entry.value.uses)):
         return []
     kept = {axis.name for dimension in sharding.dimensions for axis in dimension.axes}
     axes = (axis.name for dimension in before.dimensions for axis in dimension.axes)
     return [axis for axis in axes if axis not in kept]
-
-
-def _is_gather(use: Use) -> bool:
-    name = outer_name(use.operation).removesuffix(BACKWARD)
-    is_placed = isinstance(use.operation, ShardingConstraintOp | ReshardOp)
-    return is_placed and name.rpartition("/")[2] == GATHERS
 
 
 def _dimension_of_rows(weight: SSAValue) -> int | None:

@@ -28,8 +28,8 @@ from shardy_py.search.suggest.code import Code, Row, by_path, spec_text
 from shardy_py.search.suggest.schemes import Spec
 
 _WEIGHT = ".weight"
-_TORCH_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*\.weight")
-_PARAMETER = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
+_TORCH_NAME = re.compile(r"(\w+\.)+weight")
+_PARAMETER = re.compile(r"\w+(\.\w+)*")
 _WHOLE = "whole"
 """An axis of one device, along which weights are sharded that are whole."""
 _MOST_LISTED = 8

@@ -76,7 +76,7 @@ def test_computations_without_the_header_of_a_module() -> None:
 @pytest.mark.parametrize("other", OTHERS, ids=lambda other: other.what)
 def test_what_is_not_read_is_named(other: object) -> None:
     start, what, remedy = (getattr(other, name) for name in ("start", "what", "remedy"))
-    data = archive(weights=b"0") if what == "a zip archive" else start + b"\xff\xfe"
+    data = start + b"\xff\xfe"
     if what == "gzip within gzip":
         data = gzip.compress(gzip.compress(b"module {}"))
     with pytest.raises(ShardyError) as caught:
@@ -84,6 +84,27 @@ def test_what_is_not_read_is_named(other: object) -> None:
     message = caught.value.first.message
     assert f"got {what}" in message
     assert message.endswith(remedy)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["notes"], "got a zip archive with notes; unpack it and pass a file of it"),
+        (["m/code/__torch__/f.py", "m/data.pkl"], "got a model of TorchScript; export the model instead"),
+        (
+            ["m/data.pkl", "m/data/0"],
+            "got weights or objects that torch.save wrote; export the model instead",
+        ),
+        (["m/data/aotinductor/m/w.so"], "got a model that AOTInductor compiled; export the model instead"),
+        (["x.npy"], "got arrays of numpy; pass the program"),
+    ],
+)
+def test_zip_archives_are_named_by_their_files(names: list[str], words: str) -> None:
+    data = archive(**dict.fromkeys(names, b"0" * 99))
+    with pytest.raises(ShardyError, match=words):
+        source_of(data, "x")
+    with pytest.raises(ShardyError, match="got a damaged zip archive; copy or write it again"):
+        source_of(data[:60], "x")
 
 
 @pytest.mark.parametrize(

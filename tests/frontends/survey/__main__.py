@@ -28,6 +28,7 @@ from tests.frontends.survey import (
     generators,
     hugging_face,
     images,
+    latest,
     mixtures,
     others,
     packages,
@@ -52,6 +53,7 @@ ROWS = (
     *packages.ROWS,
     *further.ROWS,
     *others.ROWS,
+    *latest.ROWS,
 )
 
 

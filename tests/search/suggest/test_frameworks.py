@@ -80,6 +80,14 @@ fully_shard(model, mesh=mesh["data"])"""
     assert "use_local_output" not in text
 
 
+def test_calls_of_torch_name_modules_by_number() -> None:
+    rows = (row("0.weight", ("model",), ()), row("2.weight", (), ("model",)))
+    layers = {"0": TorchLayer("0", 1, ("2",), parts=16), "2": TorchLayer("2", 1, ends="nothing reads it")}
+    text = "\n".join(torch_lines(Code(MESH, rows, ()), [], TorchModel(layers)))
+    assert "'0': ColwiseParallel(),  # 8x8xf32" in text
+    assert "'2': RowwiseParallel(),  # 8x8xf32" in text
+
+
 @pytest.mark.parametrize(
     ("paths", "blocks"),
     [

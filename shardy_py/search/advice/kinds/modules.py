@@ -21,6 +21,7 @@ from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.search.advice.program import AdvisedProgram, shape_of
 from shardy_py.search.advice.remedy import Edit, Proposal
+from shardy_py.search.advice.torch_layers import unconstrained
 from shardy_py.search.advice.torch_plans import path_of, pattern_of, stream_of
 from shardy_py.search.advice.variants import fits
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
@@ -93,10 +94,9 @@ def _edits(
         edits += _kept(program, module.input_gradients, module.inputs, names)
         readers |= {reader.path for reader in stream_of(first).readers}
     for module in others:
-        kept = [*_kept(program, module.outputs, module.outputs, names, is_said=True)]
-        edits += kept
+        edits += _kept(program, module.outputs, module.outputs, names, is_said=True)
         if not readers.isdisjoint(module.paths):
-            edits += [] if kept else _kept(program, module.inputs, module.inputs, ())
+            edits += _kept(program, module.inputs, module.inputs, ())
             back = module.input_gradients
             sharding = _sharded(program, back[0], names, dimension) if back else None
             edits += [] if sharding is None else [Edit("constraint", back, sharding, is_implied=True)]
@@ -154,7 +154,7 @@ def _module(program: AdvisedProgram, path: str, ops: Sequence[Operation]) -> _Mo
     outputs = outputs_of(forward, path)
     if len(products) != 1 or len(outputs) != 1:
         return None
-    read = operands_of(products[0])[0]
+    read = unconstrained(operands_of(products[0])[0])
     backward = [op for op in ops if is_backward(op)]
 
     def entries(values: Iterable[SSAValue]) -> tuple[ValueEntry, ...]:
