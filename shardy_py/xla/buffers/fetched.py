@@ -44,7 +44,7 @@ def with_fetches(
     updated = {made for name, made in taken.items() if name is not None and _has_elements(block, made)} & own
     sizes, memory = block.sizes, VectorMemory(room, len(events))
     made = {*in_vmem(events, sizes, block.in_vmem.made, memory)} if block.in_vmem.made else set[Name]()
-    carried = {} if block.is_entry or not block.setting.sends_apart else taken
+    carried = dict[Name | None, Name]() if block.is_entry or not block.setting.sends_apart else taken
     reads = _fetched_reads(block, events, room, made, carried)
     before = _fetches(reads, sizes, memory)
     sizes |= dict.fromkeys(made, 0)

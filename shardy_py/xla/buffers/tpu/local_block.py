@@ -144,8 +144,10 @@ class _Computation:
         else:
             results = tuple(elements.get(i, ("unused", number, i)) for i in range(count))
             made = tuple(
-                builder.types[name] if isinstance(name, int) else self._unused(node, i, local_type(*type_))
-                for i, (name, *type_) in enumerate(
+                builder.types[name]
+                if isinstance(name, int)
+                else self._unused(node, i, local_type(type_, target))
+                for i, (name, type_, target) in enumerate(
                     zip(results, step.record.results, step.targets, strict=False)
                 )
             )
