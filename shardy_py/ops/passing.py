@@ -1,7 +1,8 @@
 """Ops that structure a program: control flow, calls, tuples, tokens, barriers, forwarding of operands.
 
 Most have no maps: the columns `control`, `storage` and `is_wire` describe what flows through them. Maps of
-forwarding ops, and of ops that only HLO has (named "hlo.OPCODE"), serve analyses only.
+forwarding ops, of ops that only HLO has (named "hlo.OPCODE"), and of constants that partitioning adds, serve
+analyses only.
 
 A bitcast of HLO keeps the order of elements in memory. With layouts (`operand_layout`, `result_layout`: the
 dimensions, minor to major) it is a transpose to the order in memory, a reshape, and a transpose back:
@@ -109,6 +110,8 @@ ROWS = (
     OpSpec("hlo.stochastic-convert", pointwise, arity=2),
     *(OpSpec(f"hlo.{name}", no_operands) for name in HLO_SOURCES),
     *(OpSpec(f"hlo.{name}") for name in HLO_UNSTATED),
+    # A constant with an entry for each device: the offsets of its part.
+    OpSpec("hlo.table", no_operands),
     OpSpec("hlo.bitcast", bitcast),
     OpSpec("hlo.add-dependency", first_only, is_wire=True),
     OpSpec("hlo.domain", first_only, arity=1),

@@ -186,6 +186,7 @@ _ALL = (
 _HLO = {
     "hlo.bitcast": op("hlo.bitcast", (A,), (t(8, 4),), operand_layout=(1, 0), result_layout=(0, 1)),
     "hlo.add-dependency": op("hlo.add-dependency", (A, None), (A,)),
+    "hlo.table": op("hlo.table", (), (A,)),
     "hlo.domain": op("hlo.domain", (A,), (A,)),
     "hlo.opt-barrier": op("hlo.opt-barrier", (A, B), (A, B)),
     **{f"hlo.{name}": op(f"hlo.{name}", (A,), (A,)) for name in ("copy", "stochastic-convert")},

@@ -35,7 +35,8 @@ class Assignment:
     that an event runs, one after the other. until: the number of the event up to which what a collective
     receives is needed, at least. together: for what is received by one op with others, that op.
     receives_apart: whether what is received is never in the memory of results, as on TPUs: a result that is
-    received is copied. place: the bytes of which the places of buffers are multiples.
+    received is copied. is_wrapped: whether an event is in a computation of its own, whose memory XLA
+    chooses behind that of the one around it. place: the bytes of which the places of buffers are multiples.
     """
 
     events: Sequence[Event]
@@ -48,6 +49,7 @@ class Assignment:
     until: Callable[[PlannedCollective], int] = lambda sent: -1
     together: Callable[[Event], Hashable] = lambda event: None
     receives_apart: bool = False
+    is_wrapped: Callable[[Event], bool] = lambda event: False
     place: int = 1
 
     def temporaries(self) -> tuple[int, tuple[Buffer, ...]]:
@@ -139,8 +141,11 @@ class _Holding:
         """
         block = _Block(of, start, self._blocks)
         self._blocks += 1
-        first, self._count = self._count, self._count + len(of.events)
+        first, self._count = self._count, self._count + 2 * len(of.events)
         orders = _post_order(of.events, of.results)
+        for number, event in enumerate(of.events):
+            if of.is_wrapped(event):
+                orders[number] += len(orders)
         if start == 0 and before < 0:
             _order_results(of, slots, orders)
         roots = dict(zip(of.results[::-1], slots[::-1], strict=False)) if slots else {}
@@ -227,7 +232,7 @@ def _order_results(of: Assignment, slots: Sequence[HeldMemory], orders: Sequence
             read[name] = min(order, read.get(name, order))
     for position, (name, slot) in enumerate(zip(of.results, slots, strict=False)):
         carried = of.carried[position] if position < len(of.carried) else None
-        slot.order = made.get(name, len(orders)) if carried is None else read.get(carried, -1)
+        slot.order = made.get(name, 2 * len(orders)) if carried is None else read.get(carried, -1)
 
 
 def _post_order(events: Sequence[Event], results: Sequence[Name]) -> list[int]:

@@ -45,6 +45,12 @@ _PLACE = 256
 _IN_PLACE = ("all_reduce", SortOp.name)
 """Kinds of ops that are not fused, and write over their operands."""
 
+_WRAPPED = frozenset(("all_to_all", "reduce_scatter"))
+"""Kinds of collectives that no op of HLO starts: the async-start of each runs a computation of its own.
+
+Source: openxla/xla, xla/hlo/transforms/collectives/async_collective_creator.cc.
+"""
+
 
 @dataclass
 class GpuComputation:
@@ -248,7 +254,9 @@ class GpuComputation:
             events = with_copies(events, copies)
         ordered = self._ordered(events)
         return Assignment(
-            ordered, self.sizes, results, memory, carried, self.alias, self._inner, place=_PLACE
+            *(ordered, self.sizes, results, memory, carried, self.alias, self._inner),
+            is_wrapped=self._is_wrapped,
+            place=_PLACE,
         )
 
     def _ordered(self, events: Sequence[Event]) -> list[Event]:
@@ -260,6 +268,11 @@ class GpuComputation:
         return [
             self._ended(ordered[number]) if is_end else ordered[number] for number, is_end in beside(timed)
         ]
+
+    def _is_wrapped(self, event: Event) -> bool:
+        (number, *_) = (*event.makes, None)
+        transfer = self.graph.transfer(number) if isinstance(number, int) else None
+        return transfer is not None and transfer.kind in _WRAPPED
 
     def _timed(self, event: Event) -> Timed:
         """The event with the times that XLA expects."""
