@@ -39,8 +39,8 @@ class HeldMemory:
 
     order: the place of the first of them in the program. event: what makes them. is_shared: whether its
     values are in one memory in any case, as those that a loop carries. is_part: whether an op makes it with
-    others: then XLA's heap puts nothing over it. is_apart: whether it is never that of a result, and nothing
-    is written over it.
+    others, or a bitcast of it is read: then XLA's heap puts nothing over it. is_apart: whether it is never
+    that of a result, and nothing is written over it.
     """
 
     size: int

@@ -28,8 +28,8 @@ class Event(NamedTuple):
     reads, makes: names of stored values. kind: sums of equal kind may be combined. sums: their collectives.
     over: what is read in whose memory the result may be, or each of several results; is_update: whether it is
     in that memory in any case, which is copied before if need be. is_part: whether what it makes is in a
-    tuple with others, as what several results are in any case. over_each: as over, for each of several
-    results.
+    tuple with others, as what several results are in any case, or is read as a bitcast. over_each: as over,
+    for each of several results.
     """
 
     step: Any

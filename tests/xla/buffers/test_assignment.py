@@ -114,3 +114,29 @@ def test_a_loop_does_not_write_over_what_it_still_carries(target: str) -> None:
     estimate = propagate(Program.parse(_STACKED)).memory(target, partitioner="xla").estimate
     assert estimate.aliased == 8 * 65536 * 4
     assert 8 * 65536 * 4 <= estimate.temporaries < 1.3 * 8 * 65536 * 4
+
+
+def test_what_computations_of_their_own_receive_is_placed_behind_the_others() -> None:
+    """A sort between two exchanges has the memory of the result, in which the first exchange is not."""
+    events = [
+        Event("receive", ("x",), ("a",), is_part=True),
+        Event("pieces", ("a",), ("b",)),
+        Event("sort", ("b",), ("c", "places"), over_each=(("b",), ())),
+        Event("pieces", ("c",), ("d",)),
+        Event("receive", ("d",), ("r",), is_part=True),
+    ]
+    one = assigned(events, ("r",), (KIB,))
+    assert one.temporaries()[0] == 2 * KIB
+    one.is_wrapped = lambda event: event.step == "receive"
+    assert one.temporaries()[0] == KIB
+
+
+def test_what_is_read_as_a_bitcast_is_not_written_over() -> None:
+    events = [
+        Event("pieces", ("x",), ("a",), is_part=True),
+        Event("sort", ("a",), ("b", "places"), over_each=(("a",), ())),
+        Event("first", ("b",), ("r",)),
+    ]
+    assert assigned(events, ("r",), (1,), sizes={"r": 1}).temporaries()[0] == 3 * KIB
+    events[0] = events[0]._replace(is_part=False)
+    assert assigned(events, ("r",), (1,), sizes={"r": 1}).temporaries()[0] == 2 * KIB

@@ -104,7 +104,8 @@ class GpuComputation:
                 reads, over = tuple(kernel.reads), tuple(direct_reads(graph, kernel))
                 if graph.row(number).is_in_place and graph.reads[number]:
                     over = (graph.reads[number][0], *over)
-                found.append(Event(graph.step(number), reads, (number,), over=over))
+                is_behind = graph.nodes[number] is None  # of what reads it: a bitcast is between them
+                found.append(Event(graph.step(number), reads, (number,), over=over, is_part=is_behind))
             elif kernel is None and (not graph.row(number).is_fused or graph.types[number] is None):
                 found.append(self._other(number, elements.get(number, [])))
         if len(together) < len(kernels):

@@ -181,3 +181,19 @@ def test_what_two_sums_of_columns_read_is_made_once() -> None:
       return %1, %2 : tensor<64xf32>, tensor<64xf32>
     }"""
     assert temporaries(text) == 128 * 64 * 4
+
+
+def test_a_sort_between_exchanges_has_the_memory_of_the_result() -> None:
+    """XLA:GPU has one more array beside the result: what is received, the places, and what is sent in turn."""
+    text = """sdy.mesh @m = <["x"=4, "y"=2]>
+    func.func @main(%a: tensor<256x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>})
+        -> (tensor<256x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) {
+      %0 = "stablehlo.sort"(%a) <{dimension = 1 : i64, is_stable = true}> ({
+      ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+        %c = stablehlo.compare LT, %l, %r, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      }) : (tensor<256x64xf32>) -> tensor<256x64xf32>
+      return %0 : tensor<256x64xf32>
+    }"""
+    program = propagate(Program.parse(text, as_compiled=True))
+    assert program.memory("h100").estimate.temporaries == 8192
