@@ -184,7 +184,7 @@ def test_what_two_sums_of_columns_read_is_made_once() -> None:
 
 
 def test_a_sort_between_exchanges_has_the_memory_of_the_result() -> None:
-    """XLA:GPU has one more array beside the result: what is received, the places, and what is sent in turn."""
+    """XLA:GPU has one more array beside the result: what is received, places, and what is sent, in turn."""
     text = """sdy.mesh @m = <["x"=4, "y"=2]>
     func.func @main(%a: tensor<256x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>})
         -> (tensor<256x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) {
