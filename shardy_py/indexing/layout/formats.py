@@ -26,7 +26,7 @@ from shardy_py.indexing.layout.values import ArrayShape, BufferShape, Layout, Sh
 Target = Literal["tpu", "linear"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 
-_SUBLANES, _LANES, _WORD_BITS = 8, 128, 32
+SUBLANES, LANES, WORD_BITS = 8, 128, 32
 """A TPU's vector register: rows, words in a row, bits of a word."""
 
 
@@ -74,19 +74,19 @@ def _tpu_tiles(dimensions: tuple[int, ...], bits: int) -> tuple[Tile, ...]:
     second minor"), then `(n,1)` for the n elements that share a word. One dimension: its rows of 128 are the
     second-minor dimension. No dimension: one row of words.
     """
-    packing = max(1, _WORD_BITS // bits)
+    packing = max(1, WORD_BITS // bits)
     if not dimensions:
-        return (Tile((packing * _LANES,)),)
+        return (Tile((packing * LANES,)),)
     packed = (Tile((packing, 1)),) if packing > 1 else ()
     if len(dimensions) == 1:
-        rows = _tile_rows(-(-dimensions[0] // _LANES), packing, (1, 2, 4))
-        return (Tile((rows * _LANES,)), *((Tile((_LANES,)), *packed) if packed else ()))
-    return (Tile((_tile_rows(dimensions[-2], packing, (2, 4)), _LANES)), *packed)
+        rows = _tile_rows(-(-dimensions[0] // LANES), packing, (1, 2, 4))
+        return (Tile((rows * LANES,)), *((Tile((LANES,)), *packed) if packed else ()))
+    return (Tile((_tile_rows(dimensions[-2], packing, (2, 4)), LANES)), *packed)
 
 
 def _tile_rows(rows: int, packing: int, small: tuple[int, ...]) -> int:
     """The smallest of `small` that holds `rows`, else a register's rows; whole words in any case."""
-    return max(packing, next((size for size in small if rows <= size), _SUBLANES))
+    return max(packing, next((size for size in small if rows <= size), SUBLANES))
 
 
 def element_bits(shape: ArrayShape) -> int:

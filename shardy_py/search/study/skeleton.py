@@ -41,7 +41,6 @@ class StudiedOp:
 
     operands, results: slots. storage: how it uses memory. merge_key: equal for constants and broadcasts of
     scalars that are merged if their operands and shardings are equal; None for other ops. rule: of dots.
-    is_plain: whether it has one result, around which nothing is inserted or merged.
     """
 
     op: Operation
@@ -52,7 +51,6 @@ class StudiedOp:
     merge_key: Hashable = None
     around: Around = Around.NONE
     rule: ShardingRule | None = None
-    is_plain: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +120,7 @@ class _Reader:
         elif isinstance(op, ConcatenateOp):
             around = Around.CONCATENATE
         key = _merge_key(op)
-        is_plain = len(results) == 1 and around is Around.NONE and key is None
-        return StudiedOp(op, record, operands, results, TABLE[name].storage, key, around, rule, is_plain)
+        return StudiedOp(op, record, operands, results, TABLE[name].storage, key, around, rule)
 
 
 def _merge_key(op: Operation) -> Hashable:

@@ -44,12 +44,7 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
             events += _events(block, step, group)
         else:
             events.append(_alone(block, step, group))
-        is_update = block.setting.sends_apart and TABLE[step.record.name].storage is Storage.IN_PLACE
-        if (
-            is_update
-            and _has_elements(block, step.operands[0])
-            and block.stored_name(step.operands[0]) in group.needs
-        ):
+        if block.setting.sends_apart and _is_in_place(block, step, group):
             updated.update(step.results)
     events += (Event(None, (name,), (copy,)) for name, copy in block.returned.items())
     if block.setting.fused_in_vmem:
@@ -69,6 +64,13 @@ def _alone(block: StoredBlock, step: PlannedOp, group: FusedStep) -> Event:
         each = tuple(map(block.stored_name, step.operands))
         return Event(step, reads, block.makes(step), over=each, is_update=True)
     return Event(step, reads, block.makes(step), over=over, is_update=kind.is_in_place)
+
+
+def _is_in_place(block: StoredBlock, step: PlannedOp, group: FusedStep) -> bool:
+    """True for an op that updates a value of several elements in its memory."""
+    if TABLE[step.record.name].storage is not Storage.IN_PLACE:
+        return False
+    return _has_elements(block, step.operands[0]) and block.stored_name(step.operands[0]) in group.needs
 
 
 def _has_elements(block: StoredBlock, name: Name) -> bool:

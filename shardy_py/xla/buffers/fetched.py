@@ -28,7 +28,7 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
-FETCHED_KINDS = ("all_gather", "collective_permute")
+_FETCHED_KINDS = ("all_gather", "collective_permute")
 _FETCHED, _WRITTEN = "fetched", "written"
 
 
@@ -137,7 +137,7 @@ def _fetched_reads(
     time = CopyTime()
     for number, event in enumerate(events):
         is_read_there = event.sums or (
-            block.setting.sends_apart and event.sent is not None and event.sent.kind in FETCHED_KINDS
+            block.setting.sends_apart and event.sent is not None and event.sent.kind in _FETCHED_KINDS
         )
         if event.sent is not None and event.sent.kind == "all_gather" and not is_read_there:
             sent[id(event.step)].update(event.reads)

@@ -13,11 +13,10 @@ from math import prod
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type, layout_bytes
-from shardy_py.indexing.layout.formats import Target
+from shardy_py.indexing.layout.formats import LANES, WORD_BITS, Target
 from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.tiling import Tiling
 
-_WORD, _LANES = 32, 128
 TILED = 2
 """The dimensions of a tile on a TPU."""
 ELEMENT_BYTES = 512
@@ -96,6 +95,6 @@ def tiled_bytes(element: str, sizes: tuple[int, ...]) -> int:
     >>> tiled_bytes("f32", (5, 1, 128)), tiled_bytes("bf16", (1, 128))
     (2560, 512)
     """
-    if len(sizes) >= TILED and sizes[-TILED] == 1 and element_type(element).bits == _WORD:
-        return prod(sizes[:-1]) * -(-sizes[-1] // _LANES) * _LANES * _WORD // 8
+    if len(sizes) >= TILED and sizes[-TILED] == 1 and element_type(element).bits == WORD_BITS:
+        return prod(sizes[:-1]) * -(-sizes[-1] // LANES) * LANES * WORD_BITS // 8
     return layout_bytes(element, sizes).padded

@@ -15,16 +15,13 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
+from shardy_py.indexing.layout.formats import LANES, SUBLANES
 from shardy_py.ops import OpRecord
 from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, ScatterDimensions
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.local_sizes import tiled_bytes
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
-
-_LANES = 128
-_ROWS = 8
-"""The rows of a tile: batches of fewer take parts of a spatial dimension, as many as there are rows."""
 
 
 class TileOrder(NamedTuple):
@@ -62,7 +59,7 @@ def needed_orders(
 def sorted_order(shape: tuple[int, ...], dimension: int) -> TileOrder:
     """Returns the order in which a value is sorted along a dimension."""
     others = [d for d in reversed(range(len(shape))) if d != dimension]
-    is_in_lanes = shape[dimension] % _LANES == 0 and shape[others[0]] % _LANES != 0
+    is_in_lanes = shape[dimension] % LANES == 0 and shape[others[0]] % LANES != 0
     minor = (dimension, others[0]) if is_in_lanes else (others[0], dimension)
     return TileOrder((*minor, *others[1:]), shape)
 
@@ -111,7 +108,7 @@ def _spread(
     """The order of a result of which each batch has parts. spread: the dimension of these, and their size."""
     batch, feature, spatial = ends
     sizes = [*made]
-    sizes[batch] *= _ROWS
+    sizes[batch] *= SUBLANES
     sizes[spread[0]] = spread[1]
     pairs = (feature, batch), (batch, feature)
     orders = [TileOrder((*pair, *reversed(spatial)), tuple(sizes)) for pair in pairs]
@@ -123,11 +120,11 @@ def _image(
 ) -> TileOrder:
     """The order of an image: batch and features are in tiles, of which the lanes take what pads less."""
     sizes = [*shape]
-    if spatial and shape[batch] < _ROWS:
+    if spatial and shape[batch] < SUBLANES:
         split = max(spatial, key=lambda d: (shape[d], d))
-        if shape[split] >= _ROWS:
-            sizes[batch] *= _ROWS
-            sizes[split] = -(-(shape[split] + window - 1) // _ROWS)
+        if shape[split] >= SUBLANES:
+            sizes[batch] *= SUBLANES
+            sizes[split] = -(-(shape[split] + window - 1) // SUBLANES)
     rest = tuple(reversed(spatial))
     orders = [TileOrder((*pair, *rest), tuple(sizes)) for pair in ((feature, batch), (batch, feature))]
     return min(orders, key=lambda order: order.size(element))

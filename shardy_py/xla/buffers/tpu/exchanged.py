@@ -20,10 +20,10 @@ from math import prod
 from typing import NamedTuple
 
 from shardy_py.indexing.layout import element_type
+from shardy_py.indexing.layout.formats import LANES, WORD_BITS
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.local_sizes import least_padded, measured
 
-_LANES = 128
 _PADDING = 1.5
 """How much larger pieces may be in tiles than their elements, so that they are sent in tiles."""
 
@@ -38,7 +38,7 @@ class OrderChange(Enum):
 
 
 class ExchangeInPieces(NamedTuple):
-    """An exchange: the dimension that is cut into a piece for each device, and the one that grows."""
+    """An exchange: the dimension that is split into a piece for each device, and the one that is gathered."""
 
     cut: int
     grown: int
@@ -59,7 +59,7 @@ def sent_as(type_: TensorType, exchange: ExchangeInPieces) -> Iterator[tuple[Ord
     """Yields how a value is changed before it is exchanged, and what is made of it each time."""
     pieces = _Pieces(type_, exchange)
     if pieces.minor == exchange.cut:
-        if pieces.shape[exchange.cut] % _LANES:
+        if pieces.shape[exchange.cut] % LANES:
             yield OrderChange.RESHAPE, pieces.split
         yield OrderChange.TRANSPOSE, pieces.type
         yield OrderChange.TRANSPOSE, pieces.type
@@ -78,7 +78,7 @@ def received_as(
     """
     pieces = _Pieces(type_, exchange)
     if pieces.are_flat:
-        if element_type(type_.element).bits == _WORD:
+        if element_type(type_.element).bits == WORD_BITS:
             yield OrderChange.COPY, pieces.flat
         yield OrderChange.RESHAPE, pieces.type
     grown, minor = exchange.grown, least_padded(made)[-1]
@@ -89,9 +89,6 @@ def received_as(
         yield OrderChange.JOIN, made
     elif minor == grown or any(size != 1 for size in pieces.shape[:grown]):
         yield OrderChange.TRANSPOSE, made
-
-
-_WORD = 32
 
 
 class _Pieces:
@@ -105,5 +102,5 @@ class _Pieces:
         self.split = TensorType((*sizes[:cut], count, *self.shape[cut:]), type_.element)
         self.type = TensorType((count, *self.shape), type_.element)
         self.flat = TensorType((count * prod(self.shape),), type_.element)
-        is_long = prod(self.shape) >= _LANES
+        is_long = prod(self.shape) >= LANES
         self.are_flat = is_long and measured(self.type, "tpu") >= _PADDING * measured(self.flat, "tpu")

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 
 from shardy_py.base.records import dataclass
+from shardy_py.indexing.layout.formats import SUBLANES
 from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.tpu.records import PLACED, Records, elements_of, step_of
 from shardy_py.xla.buffers.tpu.spread_images import (
-    ROWS,
     Spreading,
     SpreadStep,
     spread_of,
@@ -66,7 +66,7 @@ class Images:
             yield step_of(self._changed(type_, each), (before,), (name,), own.source)
             type_ = each.type
         attributes = {**record.attributes, "spread": (spread.made, spread.made_part)}
-        self._spread[own.results[0]] = spread.made_part * ROWS, together(record, made, spread)
+        self._spread[own.results[0]] = spread.made_part * SUBLANES, together(record, made, spread)
         spread_record = OpRecord(record.name, (type_, *record.operands[1:]), record.results, attributes)
         yield replace(own, record=spread_record, operands=(name, *own.operands[1:]))
 

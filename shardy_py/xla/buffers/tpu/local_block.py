@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
+from itertools import chain, repeat
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import AddOp, ConcatenateOp, DynamicSliceOp, ReshapeOp
@@ -86,8 +87,7 @@ class _Builder:
 
     def read(self, inputs: Iterable[int], like: Types) -> Types:
         """The types of inputs, with the ranks that an op of the program has them in."""
-        padded = (*like, *(None for _ in range(len(tuple(inputs)))))
-        pairs = zip(inputs, padded, strict=False)
+        pairs = zip(inputs, chain(like, repeat(None)), strict=False)
         return tuple([_of_rank(self.types.get(number), given) for number, given in pairs])
 
 

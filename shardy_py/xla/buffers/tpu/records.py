@@ -22,7 +22,7 @@ from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.parts import shape_of
 
 COPIED: Final = "hlo.copy"
-"""A value in memory of its own, fused like an elementwise op."""
+"""A copy, in memory of its own."""
 LOOK_UP: Final = "hlo.look-up"
 """One element of a table of offsets."""
 OFFSETS: Final = "hlo.table"
@@ -36,7 +36,7 @@ ELEMENT: Final = TensorType((1,), "i32")
 OFFSET: Final = TensorType((), "i32")
 """The types of what is looked up, and of how an op reads it."""
 NOTHING: Final[Name] = ("none",)
-"""The name of what is no tensor, and comes from nowhere."""
+"""The name of a value that is not a tensor and that no step makes."""
 
 Types = tuple[TensorType | None, ...]
 _NO_ATTRIBUTES: Mapping[str, object] = MappingProxyType({})

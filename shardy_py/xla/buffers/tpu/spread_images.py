@@ -17,12 +17,10 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
+from shardy_py.indexing.layout.formats import SUBLANES
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, windows_of
 from shardy_py.xla.buffers.local_sizes import tiled_bytes
-
-ROWS = 8
-"""The rows of a tile: the parts of a spatial dimension."""
 
 
 class SpreadStep(Enum):
@@ -61,16 +59,16 @@ def spread_of(
     images, kernel, made: the shapes on a device. whole: of all parts, if others have spread them.
     """
     numbers = ConvolutionDimensions.of(record.attributes)
-    if not numbers.spatial or images[numbers.batch] >= ROWS:
+    if not numbers.spatial or images[numbers.batch] >= SUBLANES:
         return None
     split = max(numbers.spatial, key=lambda d: (images[d], d))
     place = numbers.spatial.index(split)
     window = windows_of(record.attributes, numbers.window(kernel))[place]
     result = numbers.result_spatial[place]
-    if images[split] < ROWS or window.base_dilation != 1:
+    if images[split] < SUBLANES or window.base_dilation != 1:
         return None
-    part = -(-made[result] // ROWS) * window.stride
-    while part * ROWS < (images[split] if whole else window.padded(images[split])):
+    part = -(-made[result] // SUBLANES) * window.stride
+    while part * SUBLANES < (images[split] if whole else window.padded(images[split])):
         part += window.stride
     border = window.dilated_size - 1
     if not 0 < border <= part:
@@ -83,7 +81,7 @@ def spread_steps(record: OpRecord, type_: TensorType, spread: Spread, whole: int
     numbers = ConvolutionDimensions.of(record.attributes)
     sizes = [size or 0 for size in type_.shape]
     split, (part, border) = spread.split, spread[1:3]
-    order = _least(type_, "bf16", split, ROWS * part, (numbers.batch, numbers.feature, numbers.spatial))
+    order = _least(type_, "bf16", split, SUBLANES * part, (numbers.batch, numbers.feature, numbers.spatial))
     minor = order.minor_to_major
 
     def along(step: SpreadStep, size: int, minor: tuple[int, ...]) -> Spreading:
@@ -96,14 +94,14 @@ def spread_steps(record: OpRecord, type_: TensorType, spread: Spread, whole: int
             yield along(SpreadStep.ALONE, whole, minor)
         elif not has_features_in_lanes:
             yield along(SpreadStep.FUSED, sizes[split], minor)
-        if (whole or sizes[split]) != (sizes[split] if whole else ROWS * part):
-            yield along(SpreadStep.ALONE, sizes[split] if whole else ROWS * part, minor)
-        yield along(SpreadStep.ALONE, border * (ROWS - 1), minor)
-    yield along(SpreadStep.FUSED, ROWS * (part + border), minor)
-    yield along(SpreadStep.FUSED, ROWS * (part + border), minor)
+        if (whole or sizes[split]) != (sizes[split] if whole else SUBLANES * part):
+            yield along(SpreadStep.ALONE, sizes[split] if whole else SUBLANES * part, minor)
+        yield along(SpreadStep.ALONE, border * (SUBLANES - 1), minor)
+    yield along(SpreadStep.FUSED, SUBLANES * (part + border), minor)
+    yield along(SpreadStep.FUSED, SUBLANES * (part + border), minor)
     if not has_features_in_lanes:
         shape = list(sizes)
-        shape[numbers.batch] *= ROWS
+        shape[numbers.batch] *= SUBLANES
         shape[split] = part + border
         rest = tuple(reversed([d for d in range(len(sizes)) if d not in (numbers.feature, numbers.batch)]))
         made = TensorType(tuple(shape), "bf16")
@@ -115,7 +113,7 @@ def together(record: OpRecord, made: TensorType, spread: Spread) -> Spreading:
     """Returns the result of a convolution with its parts one behind the other."""
     numbers = ConvolutionDimensions.of(record.attributes)
     roles = numbers.result_batch, numbers.result_feature, numbers.result_spatial
-    return _least(made, made.element, spread.made, spread.made_part * ROWS, roles)
+    return _least(made, made.element, spread.made, spread.made_part * SUBLANES, roles)
 
 
 def _least(
