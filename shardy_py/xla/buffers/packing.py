@@ -37,7 +37,7 @@ def packed(held: Sequence[HeldMemory], unit: int = 1) -> tuple[int, tuple[Buffer
     XLA takes the better of two orders: the largest first, and those that are needed longest first.
     """
     needed = [each for each in held if each.size]
-    moment, _ = _most_alive([(p.start, p.end, each.size) for each in needed for p in each.periods])
+    moment, _ = _most_alive([(*span, each.size) for each in needed for span in _spans(each)])
     alive = [each for each in needed if any(p.start <= moment <= p.end for p in each.periods)]
     lengths = _lengths(needed)
 
@@ -47,7 +47,14 @@ def packed(held: Sequence[HeldMemory], unit: int = 1) -> tuple[int, tuple[Buffer
     def by_time(each: HeldMemory) -> tuple[int, int, int]:
         return -lengths[id(each)], -each.size, each.order
 
-    total = min(_placed(sorted(needed, key=key), unit) for key in (by_size, by_time))
+    def by_start(each: HeldMemory) -> tuple[int, int]:
+        first = min(each.periods)
+        return first.start, first.end
+
+    if unit > 1:
+        total = _placed(sorted(needed, key=by_start), unit)
+    else:
+        total = min(_placed(sorted(needed, key=key), unit) for key in (by_size, by_time))
     return total, tuple(Buffer(each.size, each.step) for each in alive)
 
 
@@ -135,6 +142,20 @@ def _most_alive(periods: Iterable[tuple[int, int, int]]) -> tuple[int, int]:
         if held > peak:
             peak, at = held, moment
     return at, peak
+
+
+def _spans(held: HeldMemory) -> list[tuple[int, int]]:
+    """The first and last moments between which memory is needed without a break.
+
+    A value written over another is in its memory at the moment at which that is read last.
+    """
+    found: list[tuple[int, int]] = []
+    for start, end in sorted((period.start, period.end) for period in held.periods):
+        if found and start <= found[-1][1]:
+            start, last = found.pop()
+            end = max(end, last)
+        found.append((start, end))
+    return found
 
 
 def _changes(periods: Iterable[tuple[int, int, int]]) -> dict[int, int]:
