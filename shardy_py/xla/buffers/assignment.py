@@ -16,7 +16,7 @@ from functools import cached_property
 from shardy_py.base.records import dataclass
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.held import HeldMemory, Period, ResultMemory
-from shardy_py.xla.buffers.packing import Buffer, have_places, packed, summed
+from shardy_py.xla.buffers.packing import Buffer, have_places, packed, packed_in_order, summed
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name
@@ -67,7 +67,8 @@ class Assignment:
                 left.append(each)
             else:
                 inside |= dict.fromkeys((period.name for period in each.periods), slot)
-        return packed(_written_over(left), self.place)
+        place = packed_in_order if self.receives_apart else packed
+        return place(_written_over(left), self.place)
 
     def held(self) -> tuple[list[HeldMemory], list[HeldMemory]]:
         """The memory of results, and of values that are not in it: each of its own so far."""
@@ -153,7 +154,7 @@ class _Holding:
         for name, made, slot in zip(of.carried, of.results, slots, strict=False):
             if name is not None:
                 until = block.end if name == made else block.last.get(name, before)
-                slot.periods.append(Period(before, until, (block.number, name)))
+                slot.periods.append(Period(before, until, (block.number, name), is_carried=True))
                 holders[name] = slot
         together: dict[Hashable, int] = {}
         for number, event in enumerate(of.events):
@@ -201,7 +202,8 @@ class _Holding:
                 _enter_loop(held, (block.number, taken), block.starts[number])
             # Names of another computation may be the same.
             names = tuple((block.number, name) for name in over)
-            held.periods.append(Period(since, finish, (block.number, made), names, made))
+            is_carried = bool(block.starts[number]) and event.is_update
+            held.periods.append(Period(since, finish, (block.number, made), names, made, is_carried))
             slot = roots.get(made)
             if slot is not None and held.is_apart:
                 slot.periods.append(Period(block.end, block.end))

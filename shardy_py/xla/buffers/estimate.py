@@ -153,9 +153,6 @@ def _estimated(
     else:
         assignment = stored.assignment(results, names)
     held, alive = assignment.temporaries()
-    if chip is not None and chip.compiler == "tpu":
-        # XLA:TPU counts what is free between buffers when most is alive beside the whole.
-        held += max(0, held - sum(each.size for each in alive))
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
     entries, symbol = program.values.boundaries, function_name(function)
     live: list[LiveTensor] = []

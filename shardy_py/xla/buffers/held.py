@@ -23,7 +23,7 @@ class Period(NamedTuple):
     """The time of a value in memory, from an event to another.
 
     name: of the value. over: the values that it may be written over, of those needed up to its start.
-    value: its name in its computation.
+    value: its name in its computation. is_carried: whether a loop carries it, or returns it at its end.
     """
 
     start: int
@@ -31,6 +31,7 @@ class Period(NamedTuple):
     name: Name = None
     over: tuple[Name, ...] = ()
     value: Name = None
+    is_carried: bool = False
 
 
 @dataclass(eq=False)

@@ -1,7 +1,9 @@
 """Places buffers in memory, each where it fits, as XLA's heap simulator does.
 
-Source: openxla/xla, `GlobalDecreasingSizeBestFitHeap` in xla/service/heap_simulator. Not here: which values
-have buffers (`assignment.py`), and what is in the memory of results (`held.py`).
+On TPUs, buffers get places in the order of the program, as memory space assignment goes through it; elsewhere
+the largest first. Source: openxla/xla, `GlobalDecreasingSizeBestFitHeap` in xla/service/heap_simulator; TPUs:
+the places in the buffer assignments of XLA:TPU for 418 programs. Not here: which values have buffers
+(`assignment.py`), and what is in the memory of results (`held.py`).
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ def packed(held: Sequence[HeldMemory], unit: int = 1) -> tuple[int, tuple[Buffer
     XLA takes the better of two orders: the largest first, and those that are needed longest first.
     """
     needed = [each for each in held if each.size]
-    moment, _ = _most_alive([(*span, each.size) for each in needed for span in _spans(each)])
+    moment, _ = _most_alive([(p.start, p.end, each.size) for each in needed for p in each.periods])
     alive = [each for each in needed if any(p.start <= moment <= p.end for p in each.periods)]
     lengths = _lengths(needed)
 
@@ -47,15 +49,41 @@ def packed(held: Sequence[HeldMemory], unit: int = 1) -> tuple[int, tuple[Buffer
     def by_time(each: HeldMemory) -> tuple[int, int, int]:
         return -lengths[id(each)], -each.size, each.order
 
-    def by_start(each: HeldMemory) -> tuple[int, int]:
-        first = min(each.periods)
-        return first.start, first.end
-
-    if unit > 1:
-        total = _placed(sorted(needed, key=by_start), unit)
-    else:
-        total = min(_placed(sorted(needed, key=key), unit) for key in (by_size, by_time))
+    total = min(_placed(sorted(needed, key=key), unit) for key in (by_size, by_time))
     return total, tuple(Buffer(each.size, each.step) for each in alive)
+
+
+def packed_in_order(held: Sequence[HeldMemory], unit: int) -> tuple[int, tuple[Buffer, ...]]:
+    """The bytes of memory beside that of results on a TPU, and what is alive when most is.
+
+    XLA:TPU counts beside the whole what is free in it when most is alive, and there the values that loops
+    start with and make, but not those that loops carry from one to the other.
+    """
+    needed = [each for each in held if each.size]
+    moment, _ = _most_alive([(p.start, p.end, each.size) for each in needed for p in each.periods])
+    alive = [each for each in needed if any(p.start <= moment <= p.end for p in each.periods)]
+    total = _placed(sorted(needed, key=_first), unit)
+    _, most = _most_alive([(*span, each.size) for each in needed for span in _spans(each)])
+    return total + max(0, total - most), tuple(Buffer(each.size, each.step) for each in alive)
+
+
+def _first(held: HeldMemory) -> tuple[int, int]:
+    """When memory is needed first, and until when then."""
+    return min((period.start, period.end) for period in held.periods)
+
+
+def _spans(held: HeldMemory) -> list[tuple[int, int]]:
+    """From when until when memory is needed without a break, but for what loops carry.
+
+    A value written over another is in its memory at the moment at which that is read last.
+    """
+    found: list[tuple[int, int]] = []
+    for start, end in sorted((p.start, p.end) for p in held.periods if not p.is_carried):
+        if found and start <= found[-1][1]:
+            start, last = found.pop()
+            end = max(end, last)
+        found.append((start, end))
+    return found
 
 
 def summed(held: Sequence[HeldMemory], slots: Sequence[HeldMemory]) -> tuple[int, tuple[Buffer, ...]]:
@@ -142,20 +170,6 @@ def _most_alive(periods: Iterable[tuple[int, int, int]]) -> tuple[int, int]:
         if held > peak:
             peak, at = held, moment
     return at, peak
-
-
-def _spans(held: HeldMemory) -> list[tuple[int, int]]:
-    """The first and last moments between which memory is needed without a break.
-
-    A value written over another is in its memory at the moment at which that is read last.
-    """
-    found: list[tuple[int, int]] = []
-    for start, end in sorted((period.start, period.end) for period in held.periods):
-        if found and start <= found[-1][1]:
-            start, last = found.pop()
-            end = max(end, last)
-        found.append((start, end))
-    return found
 
 
 def _changes(periods: Iterable[tuple[int, int, int]]) -> dict[int, int]:

@@ -185,3 +185,27 @@ def _is_element(event: Event, types: Mapping[Name, TensorType]) -> bool:
     """True if all that an event makes is one element."""
     made = [types.get(name) for name in event.makes]
     return bool(made) and all(type_ is not None and {*type_.shape} <= {1} for type_ in made)
+
+
+def topological(events: Sequence[Event]) -> list[Event] | None:
+    makers = {name: number for number, event in enumerate(events) for name in event.makes}
+    reads = [[*dict.fromkeys(makers[n] for n in event.reads if n in makers)] for event in events]
+    order: list[Event] = []
+    state = bytearray(len(events))
+    for end in range(len(events)):
+        left = [end]
+        while left:
+            number = left[-1]
+            if state[number] == 0:
+                state[number] = 1
+                for each in reversed(reads[number]):
+                    if state[each] == 1:
+                        return None
+                    if state[each] == 0:
+                        left.append(each)
+                continue
+            left.pop()
+            if state[number] == 1:
+                state[number] = 2
+                order.append(events[number])
+    return order

@@ -328,6 +328,14 @@ class StoredBlock:
             return breadth_first_combined(events)
         if not self.setting.on_tpu:
             return least_memory(events, self.sizes)
+        if self.setting.fused_in_vmem:
+            from shardy_py.xla.buffers.gpu.order import in_least_memory
+            from shardy_py.xla.buffers.events import with_joined_sums
+            from shardy_py.xla.buffers.schedule import topological
+            found = topological(with_joined_sums(events, self.joined)) or events
+            from shardy_py.xla.buffers.schedule import _is_element
+            elements = {n for n, event in enumerate(found) if _is_element(event, self.types)}
+            return in_least_memory(found, self.sizes, self.results, elements)
         return with_joined_sums_in_order(events, self.joined, self.sizes, self.types)
 
     def _needed(self) -> tuple[set[Name], list[PlannedOp]]:

@@ -22,10 +22,11 @@ _NUMBER = 8
 """The most bytes of a single number."""
 
 
-def in_least_memory(events: Sequence[Event], sizes: Mapping[Name, int], kept: Sequence[Name]) -> list[Event]:
+def in_least_memory(events: Sequence[Event], sizes: Mapping[Name, int], kept: Sequence[Name], elements=None) -> list[Event]:
     """Returns events in an order that needs little memory. kept: the values that are returned."""
     graph = _Graph(events, sizes, kept)
-    orders = graph.by_bytes_freed(), graph.by_users(), [*range(len(events))]
+    graph.elements = elements
+    orders = graph.by_bytes_freed(), graph.by_users(), [*range(len(events))] if elements is None else graph.post_order()
     best = min(orders, key=graph.peak)
     return [events[number] for number in best]
 
@@ -66,7 +67,7 @@ class _Graph:
         keys: list[tuple[int, int, int]] = [(0, 0, 0)] * len(self.events)
 
         def key(number: int) -> tuple[int, int, int]:
-            if 0 < self.made[number] <= _NUMBER:  # numbers first
+            if (0 < self.made[number] <= _NUMBER if self.elements is None else number in self.elements):  # numbers first
                 return -(2**62), 0, -added
             freed = sum([self.sizes[name] for name in self.values[number] if uses[name] == 1])
             return self.made[number] - freed, -len(self.users[number]), -added
@@ -134,6 +135,24 @@ class _Graph:
                         key=ranks.__getitem__,
                         reverse=True,
                     )
+                    continue
+                left.pop()
+                if state[number] == 1:
+                    state[number] = 2
+                    order.append(number)
+        return order
+
+    def post_order(self) -> list[int]:
+        count = len(self.events)
+        order: list[int] = []
+        state = bytearray(count)
+        for end in (number for number in range(count) if not self.users[number]):
+            left = [end]
+            while left:
+                number = left[-1]
+                if state[number] == 0:
+                    state[number] = 1
+                    left += [each for each in reversed(self.reads[number]) if not state[each]]
                     continue
                 left.pop()
                 if state[number] == 1:
