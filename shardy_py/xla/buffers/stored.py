@@ -86,6 +86,7 @@ class StoredBlock:
     """Steps whose operands are in other orders; kept, since names of values have their identities."""
     _known_reads: dict[int, Sequence[Name]] = field(default_factory=dict[int, "Sequence[Name]"], init=False)
     """By the identity of a step the stored names of what it reads."""
+    _regions: dict[int, list[Assignment]] = field(default_factory=dict[int, "list[Assignment]"], init=False)
     _insides: dict[int, StoredBlock] = field(default_factory=dict[int, "StoredBlock"], init=False)
     """The regions of steps, by their identities."""
     _program: HostProgram | None = field(default=None, init=False)
@@ -335,7 +336,11 @@ class StoredBlock:
             found = topological(with_joined_sums(events, self.joined)) or events
             from shardy_py.xla.buffers.schedule import _is_element
             elements = {n for n, event in enumerate(found) if _is_element(event, self.types)}
-            return in_least_memory(found, self.sizes, self.results, elements)
+            inside = {
+                n: max((_peak(each) for each in self._inner(event)), default=0)
+                for n, event in enumerate(found) if event.step is not None and event.step.blocks
+            }
+            return in_least_memory(found, self.sizes, self.results, elements, inside)
         return with_joined_sums_in_order(events, self.joined, self.sizes, self.types)
 
     def _needed(self) -> tuple[set[Name], list[PlannedOp]]:
@@ -378,7 +383,10 @@ class StoredBlock:
         step = event.step
         if step is None or not step.blocks or event.sent is not None:
             return []
-        return [self._region(step, inner) for inner in step.blocks]
+        known = self._regions.get(id(step))
+        if known is None:
+            known = self._regions[id(step)] = [self._region(step, inner) for inner in step.blocks]
+        return known
 
     def inside(self, inner: Block) -> StoredBlock:
         """A region of a step of the block, with what is known of the values from outside that it reads."""
@@ -406,3 +414,17 @@ class StoredBlock:
         returns = [] if is_condition else [self.sizes[name] for name in step.results]
         carried = [value.name for value in inner.arguments] if is_loop else []
         return self.inside(inner).assignment(returns, carried)
+
+
+def _peak(of: Assignment) -> int:
+    last = {}
+    for number, event in enumerate(of.events):
+        last |= dict.fromkeys(event.reads, number)
+    made = {name for event in of.events for name in event.makes}
+    alive = peak = 0
+    for number, event in enumerate(of.events):
+        alive += sum(of.sizes.get(name, 0) for name in event.makes)
+        inner = max((_peak(each) for each in of.regions[number]), default=0)
+        peak = max(peak, alive + inner)
+        alive -= sum(of.sizes.get(name, 0) for name in {*event.reads, *event.makes} if name in made and last.get(name, number) == number and name not in of.results)
+    return peak

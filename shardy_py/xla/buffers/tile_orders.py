@@ -104,7 +104,7 @@ class _TileOrders:
             (self.stored_name(step.operands[operand]), order)
             for step in steps
             for operand, order in needed.get(id(step), {}).items()
-            if operand >= 0 and not self._is_rounded(step, self.stored_name(step.operands[operand]))
+            if operand >= 0
         }
         known: _Orders = dict.fromkeys(arguments)
         for step in steps:

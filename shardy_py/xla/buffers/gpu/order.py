@@ -22,10 +22,11 @@ _NUMBER = 8
 """The most bytes of a single number."""
 
 
-def in_least_memory(events: Sequence[Event], sizes: Mapping[Name, int], kept: Sequence[Name], elements=None) -> list[Event]:
+def in_least_memory(events: Sequence[Event], sizes: Mapping[Name, int], kept: Sequence[Name], elements=None, inside={}) -> list[Event]:
     """Returns events in an order that needs little memory. kept: the values that are returned."""
     graph = _Graph(events, sizes, kept)
     graph.elements = elements
+    graph.inside = inside
     orders = graph.by_bytes_freed(), graph.by_users(), [*range(len(events))] if elements is None else graph.post_order()
     best = min(orders, key=graph.peak)
     return [events[number] for number in best]
@@ -174,6 +175,6 @@ class _Graph:
             over = [self.sizes[name] for name in dying if name in free]
             shared = sum(size for size in [self.sizes[n] for n in event.makes] if size in over and size)
             alive += self.made[number]
-            peak = max(peak, alive - min(shared, freed))
+            peak = max(peak, alive - min(shared, freed) + self.inside.get(number, 0))
             alive -= freed + sum([self.sizes[n] for n in event.makes if n not in last and n not in self.kept])
         return peak
