@@ -105,3 +105,22 @@ def with_copies_for_loops(
             event = event._replace(reads=(*event.reads, *copies), over=tuple(over))
         found.append(event)
     return found
+
+
+def with_copies_for_updates(
+    events: Sequence[Event], sizes: dict[Name, int], own: Collection[Name], arguments: Collection[Name]
+) -> list[Event]:
+    last: dict[Name, int] = {}
+    for number, event in enumerate(events):
+        last |= dict.fromkeys(event.reads, number)
+    found: list[Event] = []
+    for number, event in enumerate(events):
+        if event.is_update and event.step is not None and event.sent is None and not event.sums and event.over and not event.step.blocks and len(event.makes) == 1:
+            name = event.over[0]
+            if name in arguments and name not in own and sizes.get(name) == sizes.get(event.makes[0]):
+                copy = ("copy", name, number)
+                sizes[copy] = sizes[name]
+                found.append(Event(None, (name,), (copy,)))
+                event = event.renamed(lambda each: copy if each == name else each)
+        found.append(event)
+    return found

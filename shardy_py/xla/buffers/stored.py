@@ -260,6 +260,9 @@ class StoredBlock:
             events, members = self.scheduled()
             if self.setting.fused_in_vmem:
                 events = with_fusions(self, events, members)
+                if self.is_entry:
+                    from shardy_py.xla.buffers.carried import with_copies_for_updates
+                    events = with_copies_for_updates(events, self.sizes, {*carried}, {v.name for v in self.block.arguments})
         events = self._ordered(events)
         taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}
         copies = copied(events, taken)
