@@ -1,4 +1,4 @@
-"""Copies of arguments whose memory a result takes: donated ones, and those that a loop carries.
+"""Copies of arguments whose memory a result takes: donated ones, those that a loop carries, and updated ones.
 
 A result can be written over an argument if all that reads the argument has run before, whatever the order.
 If an op that reads it does not come before the result in the graph, the argument is copied first, and the
@@ -58,16 +58,15 @@ def _before(ends: Sequence[int], events: Sequence[Event], makers: Mapping[Name, 
     return found
 
 
-def copy_of(name: Name) -> Name:
-    """The copy of an argument."""
-    return ("copy", name)
+def with_copies(events: Sequence[Event], sizes: dict[Name, int], names: Collection[Name]) -> list[Event]:
+    """The events with copies of these arguments first, which are read instead.
 
-
-def with_copies(events: Sequence[Event], names: Mapping[Name, object]) -> list[Event]:
-    """The events with copies of these arguments first, which are read instead."""
-    copies = {name: copy_of(name) for name in names}
+    sizes: of values; receives those of copies.
+    """
+    copies: dict[Name, Name] = {name: ("copy", name) for name in names}
+    sizes |= {copy: sizes[name] for name, copy in copies.items()}
     made = [Event(None, (name,), (copy,)) for name, copy in copies.items()]
-    return [*made, *(each.renamed(lambda name: copies.get(name, name)) for each in events)]
+    return [*made, *(_reading(each, copies) for each in events)]
 
 
 def with_copies_for_loops(
@@ -108,19 +107,29 @@ def with_copies_for_loops(
 
 
 def with_copies_for_updates(
-    events: Sequence[Event], sizes: dict[Name, int], own: Collection[Name], arguments: Collection[Name]
+    events: Sequence[Event], sizes: dict[Name, int], arguments: Collection[Name]
 ) -> list[Event]:
-    last: dict[Name, int] = {}
-    for number, event in enumerate(events):
-        last |= dict.fromkeys(event.reads, number)
+    """Returns events with copies of arguments that ops update in place.
+
+    sizes: of values; receives those of copies. arguments: those whose memory no result takes.
+    """
     found: list[Event] = []
     for number, event in enumerate(events):
-        if event.is_update and event.step is not None and event.sent is None and not event.sums and event.over and not event.step.blocks and len(event.makes) == 1:
-            name = event.over[0]
-            if name in arguments and name not in own and sizes.get(name) == sizes.get(event.makes[0]):
-                copy = ("copy", name, number)
-                sizes[copy] = sizes[name]
-                found.append(Event(None, (name,), (copy,)))
-                event = event.renamed(lambda each: copy if each == name else each)
+        name = event.over[0] if event.over else None
+        if _updates_one(event) and name in arguments:
+            copy = ("copy", name, number)
+            sizes[copy] = sizes[name]
+            found.append(Event(None, (name,), (copy,)))
+            event = _reading(event, {name: copy})
         found.append(event)
     return found
+
+
+def _updates_one(event: Event) -> bool:
+    """True for an op without regions that updates a value in its memory."""
+    is_op = event.step is not None and not event.step.blocks and event.sent is None and not event.sums
+    return is_op and event.is_update and len(event.makes) == 1
+
+
+def _reading(event: Event, copies: Mapping[Name, Name]) -> Event:
+    return event.renamed(lambda name: copies.get(name, name))

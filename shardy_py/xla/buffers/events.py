@@ -16,7 +16,7 @@ from shardy_py.ops import TABLE, Control, Storage, TensorType
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.fusion import FusedStep
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES, measured, measured_part
-from shardy_py.xla.buffers.schedule import Event, least_memory
+from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
@@ -202,18 +202,6 @@ def with_joined_sums(events: Sequence[Event], joined: Mapping[int, int]) -> list
     last = {id(group[-1]): group for group in groups.values()}
     inner = {id(event) for group in groups.values() for event in group} - last.keys()
     return [_one(last.get(id(event), [event])) for event in events if id(event) not in inner]
-
-
-def with_joined_sums_in_order(
-    events: Sequence[Event],
-    joined: Mapping[int, int],
-    sizes: Mapping[Name, int],
-    types: Mapping[Name, TensorType],
-) -> list[Event]:
-    """Returns events in the order of TPUs with sums as `with_joined_sums`; apart if these need each other."""
-    found = with_joined_sums(events, joined)
-    order = least_memory(found, sizes, types)
-    return order if len(order) == len(found) else least_memory(events, sizes, types)
 
 
 def _one(group: Sequence[Event]) -> Event:

@@ -150,7 +150,7 @@ def least_memory(
         for name in names:
             users[name].add(number)
 
-    elements = {number for number, event in enumerate(events) if types and _is_element(event, types)}
+    elements = {number for number, event in enumerate(events) if types and makes_elements(event, types)}
 
     def priority(number: int) -> tuple[float, int]:
         if number in elements:
@@ -181,15 +181,16 @@ def least_memory(
     return order
 
 
-def _is_element(event: Event, types: Mapping[Name, TensorType]) -> bool:
-    """True if all that an event makes is one element."""
+def makes_elements(event: Event, types: Mapping[Name, TensorType]) -> bool:
+    """Returns whether all that an event makes is one element each. types: of values."""
     made = [types.get(name) for name in event.makes]
     return bool(made) and all(type_ is not None and {*type_.shape} <= {1} for type_ in made)
 
 
-def topological(events: Sequence[Event]) -> list[Event] | None:
-    makers = {name: number for number, event in enumerate(events) for name in event.makes}
-    reads = [[*dict.fromkeys(makers[n] for n in event.reads if n in makers)] for event in events]
+def ordered_by_reads(events: Sequence[Event]) -> list[Event] | None:
+    """Returns events each after those that make what it reads; None if some need each other."""
+    makers = makers_of(events)
+    reads = [[*dict.fromkeys(makers[name] for name in event.reads if name in makers)] for event in events]
     order: list[Event] = []
     state = bytearray(len(events))
     for end in range(len(events)):
@@ -198,14 +199,18 @@ def topological(events: Sequence[Event]) -> list[Event] | None:
             number = left[-1]
             if state[number] == 0:
                 state[number] = 1
-                for each in reversed(reads[number]):
-                    if state[each] == 1:
-                        return None
-                    if state[each] == 0:
-                        left.append(each)
+                if any(state[each] == 1 for each in reads[number]):
+                    return None
+                left += [each for each in reversed(reads[number]) if not state[each]]
                 continue
             left.pop()
             if state[number] == 1:
                 state[number] = 2
                 order.append(events[number])
     return order
+
+
+def makers_of(events: Sequence[Event]) -> dict[Name, int]:
+    """Returns the number of the event that makes each value: the first one, if some make it again."""
+    last = len(events) - 1
+    return {name: last - number for number, event in enumerate(reversed(events)) for name in event.makes}

@@ -17,8 +17,8 @@ from shardy_py.ops import TABLE, Control, TensorType
 from shardy_py.xla.buffers.as_made import MadeResults
 from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.canonical import canonical, is_narrowed_after, note_added
-from shardy_py.xla.buffers.carried import copied, copy_of, with_copies, with_copies_for_loops
-from shardy_py.xla.buffers.events import events_of, with_joined_sums_in_order
+from shardy_py.xla.buffers.carried import copied, with_copies, with_copies_for_loops, with_copies_for_updates
+from shardy_py.xla.buffers.events import events_of
 from shardy_py.xla.buffers.fetched import with_fetches
 from shardy_py.xla.buffers.fusion import Fusion
 from shardy_py.xla.buffers.host import host_events
@@ -237,16 +237,8 @@ class StoredBlock:
         """The fusion of the steps that are needed, on chips."""
         steps = [*reversed(self._needed()[1])]
         sent, reads = [*map(self.sent_for, steps)], [*map(self._reads, steps)]
-        return Fusion(
-            steps,
-            self.sizes,
-            sent,
-            [*self.results, *self.returned],
-            self.kinds,
-            reads,
-            self.setting.on_tpu,
-            self.types,
-        )
+        kept = [*self.results, *self.returned]
+        return Fusion(*(steps, self.sizes, sent, kept, self.kinds, reads, self.setting.on_tpu, self.types))
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.
@@ -259,22 +251,20 @@ class StoredBlock:
         else:
             events, members = self.scheduled()
             if self.setting.fused_in_vmem:
+                given = {value.name for value in self.block.arguments if self.is_entry}
                 events = with_fusions(self, events, members)
-                if self.is_entry:
-                    from shardy_py.xla.buffers.carried import with_copies_for_updates
-                    events = with_copies_for_updates(events, self.sizes, {*carried}, {v.name for v in self.block.arguments})
+                events = with_copies_for_updates(events, self.sizes, given.difference(carried))
         events = self._ordered(events)
         taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}
         copies = copied(events, taken)
         if copies:
-            events = self._ordered(with_copies(events, copies))
-            self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
+            events = self._ordered(with_copies(events, self.sizes, copies))
         if room := self.setting.fused_in_vmem:
             events = with_fetches(self, events, room, taken)
         numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
         numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
         return Assignment(
-            *(events, self.sizes, self.results, results, carried, self.alias, self._inner),
+            *(events, self.sizes, self.results, results, carried, self.alias, self.regions),
             lambda sent: numbers.get(self.again.get(sent.key, 0), -1),
             lambda event: self.joined.get(id(event.sent)),
             receives_apart=self.setting.on_tpu,
@@ -332,19 +322,9 @@ class StoredBlock:
             return breadth_first_combined(events)
         if not self.setting.on_tpu:
             return least_memory(events, self.sizes)
-        if self.setting.fused_in_vmem:
-            from shardy_py.xla.buffers.gpu.order import in_least_memory
-            from shardy_py.xla.buffers.events import with_joined_sums
-            from shardy_py.xla.buffers.schedule import topological
-            found = topological(with_joined_sums(events, self.joined)) or events
-            from shardy_py.xla.buffers.schedule import _is_element
-            elements = {n for n, event in enumerate(found) if _is_element(event, self.types)}
-            inside = {
-                n: max((_peak(each) for each in self._inner(event)), default=0)
-                for n, event in enumerate(found) if event.step is not None and event.step.blocks
-            }
-            return in_least_memory(found, self.sizes, self.results, elements, inside)
-        return with_joined_sums_in_order(events, self.joined, self.sizes, self.types)
+        from shardy_py.xla.buffers.tpu.order import in_tpu_order  # modules that other targets do not need
+
+        return in_tpu_order(self, events)
 
     def _needed(self) -> tuple[set[Name], list[PlannedOp]]:
         """The values that something needs, and the steps that make them or have effects, last ones first."""
@@ -381,7 +361,7 @@ class StoredBlock:
                     yield self._passed[name]
                 name = self.alias[name]
 
-    def _inner(self, event: Event) -> list[Assignment]:
+    def regions(self, event: Event) -> list[Assignment]:
         """The regions of an event, which run one after the other."""
         step = event.step
         if step is None or not step.blocks or event.sent is not None:
@@ -417,17 +397,3 @@ class StoredBlock:
         returns = [] if is_condition else [self.sizes[name] for name in step.results]
         carried = [value.name for value in inner.arguments] if is_loop else []
         return self.inside(inner).assignment(returns, carried)
-
-
-def _peak(of: Assignment) -> int:
-    last = {}
-    for number, event in enumerate(of.events):
-        last |= dict.fromkeys(event.reads, number)
-    made = {name for event in of.events for name in event.makes}
-    alive = peak = 0
-    for number, event in enumerate(of.events):
-        alive += sum(of.sizes.get(name, 0) for name in event.makes)
-        inner = max((_peak(each) for each in of.regions[number]), default=0)
-        peak = max(peak, alive + inner)
-        alive -= sum(of.sizes.get(name, 0) for name in {*event.reads, *event.makes} if name in made and last.get(name, number) == number and name not in of.results)
-    return peak

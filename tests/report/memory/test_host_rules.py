@@ -27,7 +27,7 @@ def test_a_donated_argument_is_copied_if_something_may_read_it_after_the_update(
     update = Event("update", reads, ("n",), over=reads if in_place else ())
     events = [Event("gradient", ("w", "x"), ("g",)), update]
     assert [*copied(events, {"w": "n"})] == copies
-    (first, *others) = with_copies(events, copied(events, {"w": "n"}))
+    (first, *others) = with_copies(events, {"w": 64}, copied(events, {"w": "n"}))
     assert (first.reads == ("w",)) == bool(copies)
     assert all(("w" in event.reads) != bool(copies) for event in others)
 

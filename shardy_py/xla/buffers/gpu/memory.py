@@ -14,7 +14,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import SortOp
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.xla.buffers.assignment import Assignment
-from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
+from shardy_py.xla.buffers.carried import copied, with_copies
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, collective_time, product_time
 from shardy_py.xla.buffers.gpu.expanded import is_sorted_selection
@@ -32,9 +32,9 @@ from shardy_py.xla.buffers.gpu.joined import in_order, is_taken_apart, joined, s
 from shardy_py.xla.buffers.gpu.kernels import Kernel, KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
 from shardy_py.xla.buffers.gpu.lowering import lowered
-from shardy_py.xla.buffers.gpu.order import in_least_memory
 from shardy_py.xla.buffers.gpu.products import with_products
 from shardy_py.xla.buffers.gpu.siblings import KernelGroups
+from shardy_py.xla.buffers.memory_order import in_least_memory
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.combining import CombinerLimits, combined
@@ -42,6 +42,8 @@ from shardy_py.xla.targets.model import DeviceBody, DeviceNode
 
 _PLACE = 256
 """The bytes of which places of buffers are multiples."""
+_NUMBER = 8
+"""The most bytes of a single number."""
 _IN_PLACE = ("all_reduce", SortOp.name)
 """Kinds of ops that are not fused, and write over their operands."""
 
@@ -251,8 +253,7 @@ class GpuComputation:
         taken = {n: made for n, made in zip(carried, results, strict=False) if n is not None and n != made}
         copies = copied(events, taken)
         if copies:
-            self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
-            events = with_copies(events, copies)
+            events = with_copies(events, self.sizes, copies)
         ordered = self._ordered(events)
         return Assignment(
             *(ordered, self.sizes, results, memory, carried, self.alias, self._inner),
@@ -262,13 +263,16 @@ class GpuComputation:
 
     def _ordered(self, events: Sequence[Event]) -> list[Event]:
         kept = [self.stored(each) for each in self.graph.results]
-        ordered = in_least_memory(events, self.sizes, kept)
+        ordered = in_least_memory(events, self.sizes, kept, self._makes_number)
         timed = [self._timed(event) for event in ordered]
         if not any(each.latency for each in timed):
             return ordered
         return [
             self._ended(ordered[number]) if is_end else ordered[number] for number, is_end in beside(timed)
         ]
+
+    def _makes_number(self, event: Event) -> bool:
+        return 0 < sum([self.sizes.get(name, 0) for name in event.makes]) <= _NUMBER
 
     def _is_wrapped(self, event: Event) -> bool:
         (number, *_) = (*event.makes, None)

@@ -6,7 +6,7 @@ import pytest
 
 from shardy_py.api import Program, propagate
 from shardy_py.xla.buffers.gpu.joined import joined, written_apart
-from shardy_py.xla.buffers.gpu.order import in_least_memory
+from shardy_py.xla.buffers.memory_order import in_least_memory
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 
@@ -102,7 +102,7 @@ def test_what_frees_memory_runs_before_what_needs_more() -> None:
         Event("use", ("a",), ("u",)),
         Event("end", ("u", "b"), ("r",)),
     ]
-    order = in_least_memory(events, {"a": 64, "u": 16, "b": 32, "r": 16}, ("r",))
+    order = in_least_memory(events, {"a": 64, "u": 16, "b": 32, "r": 16}, ("r",), lambda event: False)
     assert [event.step for event in order] == ["large", "use", "other", "end"]
 
 

@@ -1,34 +1,43 @@
-"""The order in which a GPU runs kernels: of three, the one that needs least memory.
+"""The order in which XLA runs ops on GPUs and TPUs: of three, the one that needs least memory.
 
 The first takes what frees most bytes of what is ready; the second goes to the operands that have most users
-behind them first; the third is the program's. Source: openxla/xla,
-xla/hlo/transforms/simplifiers/hlo_memory_scheduler.cc. Not here: how collectives are moved to run beside
-kernels.
+behind them first; the third takes operands in their order. Source: openxla/xla,
+xla/hlo/transforms/simplifiers/hlo_memory_scheduler.cc. On TPUs it is the order of XLA's HLO, or close to it,
+in two of three programs. Not here: how collectives are moved to run beside kernels (`gpu/latency.py`).
 
 >>> events = [Event("large", (), ("a",)), Event("small", ("a",), ("b",)), Event("last", ("b",), ("c",))]
->>> [event.step for event in in_least_memory(events, {"a": 8, "b": 1, "c": 1}, ("c",))]
+>>> found = in_least_memory(events, {"a": 8, "b": 1, "c": 1}, ("c",), lambda event: False)
+>>> [event.step for event in found]
 ['large', 'small', 'last']
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.schedule import Event, makers_of
 from shardy_py.xla.spmd.program import Name
 
-_NUMBER = 8
-"""The most bytes of a single number."""
 
+def in_least_memory(
+    events: Sequence[Event],
+    sizes: Mapping[Name, int],
+    kept: Sequence[Name],
+    is_number: Callable[[Event], bool],
+    inside: Callable[[Event], int] = lambda event: 0,
+) -> list[Event]:
+    """Returns events in an order that needs little memory.
 
-def in_least_memory(events: Sequence[Event], sizes: Mapping[Name, int], kept: Sequence[Name], elements=None, inside={}) -> list[Event]:
-    """Returns events in an order that needs little memory. kept: the values that are returned."""
+    events: each after those that make what it reads. sizes: bytes of what they make. kept: the values that
+    are returned. is_number: whether an event makes single numbers, which run first. inside: the bytes that
+    are alive at most in what an event runs, as the body of a loop.
+    """
     graph = _Graph(events, sizes, kept)
-    graph.elements = elements
-    graph.inside = inside
-    orders = graph.by_bytes_freed(), graph.by_users(), [*range(len(events))] if elements is None else graph.post_order()
-    best = min(orders, key=graph.peak)
+    numbers = frozenset([number for number, event in enumerate(events) if is_number(event)])
+    within = {n: inside(event) for n, event in enumerate(events) if event.step is not None}
+    orders = graph.by_bytes_freed(numbers), graph.by_users(), graph.by_operands()
+    best = min(orders, key=lambda order: graph.peak(order, within))
     return [events[number] for number in best]
 
 
@@ -40,7 +49,7 @@ class _Graph:
 
     def __init__(self, events: Sequence[Event], sizes: Mapping[Name, int], kept: Sequence[Name]) -> None:
         self.events, self.kept = events, set(kept)
-        makers = {name: number for number, event in enumerate(events) for name in event.makes}
+        makers = makers_of(events)
         self.values = [[name for name in dict.fromkeys(event.reads) if name in makers] for event in events]
         self.reads = [[*dict.fromkeys(makers[name] for name in names)] for names in self.values]
         self.users: list[list[int]] = [[] for _ in events]
@@ -54,7 +63,7 @@ class _Graph:
         self.sizes = {name: sizes.get(name, 0) for name in makers}
         self.made = [sum([self.sizes[name] for name in event.makes]) for event in events]
 
-    def by_bytes_freed(self) -> list[int]:
+    def by_bytes_freed(self, numbers: Collection[int]) -> list[int]:
         """The order of XLA's list scheduler; of equals, what became ready last goes first."""
         uses: dict[Name, int] = dict.fromkeys(self.sizes, 0)
         for names in self.values:
@@ -68,7 +77,7 @@ class _Graph:
         keys: list[tuple[int, int, int]] = [(0, 0, 0)] * len(self.events)
 
         def key(number: int) -> tuple[int, int, int]:
-            if (0 < self.made[number] <= _NUMBER if self.elements is None else number in self.elements):  # numbers first
+            if number in numbers:
                 return -(2**62), 0, -added
             freed = sum([self.sizes[name] for name in self.values[number] if uses[name] == 1])
             return self.made[number] - freed, -len(self.users[number]), -added
@@ -123,19 +132,25 @@ class _Graph:
             behind.append((min(users, count), min(size, total)))
         ranks = [(-users, -size, number) for number, (users, size) in enumerate(behind)]
         ends = [number for number in range(count) if not self.users[number]]
+        reads = [sorted(each, key=ranks.__getitem__) for each in self.reads]
+        return self._walked(sorted(ends, key=ranks.__getitem__), reads)
+
+    def by_operands(self) -> list[int]:
+        """The order of a depth-first walk from the results, to operands in their order."""
+        ends = [number for number in range(len(self.events)) if not self.users[number]]
+        return self._walked(ends, self.reads)
+
+    def _walked(self, ends: Sequence[int], reads: Sequence[Sequence[int]]) -> list[int]:
+        """The order of a depth-first walk from these events, each after what it reads."""
         order: list[int] = []
-        state = bytearray(count)
-        for end in sorted(ends, key=ranks.__getitem__):
+        state = bytearray(len(self.events))
+        for end in ends:
             left = [end]
             while left:
                 number = left[-1]
                 if state[number] == 0:
                     state[number] = 1
-                    left += sorted(
-                        (each for each in self.reads[number] if not state[each]),
-                        key=ranks.__getitem__,
-                        reverse=True,
-                    )
+                    left += [each for each in reversed(reads[number]) if not state[each]]
                     continue
                 left.pop()
                 if state[number] == 1:
@@ -143,26 +158,8 @@ class _Graph:
                     order.append(number)
         return order
 
-    def post_order(self) -> list[int]:
-        count = len(self.events)
-        order: list[int] = []
-        state = bytearray(count)
-        for end in (number for number in range(count) if not self.users[number]):
-            left = [end]
-            while left:
-                number = left[-1]
-                if state[number] == 0:
-                    state[number] = 1
-                    left += [each for each in reversed(self.reads[number]) if not state[each]]
-                    continue
-                left.pop()
-                if state[number] == 1:
-                    state[number] = 2
-                    order.append(number)
-        return order
-
-    def peak(self, order: Sequence[int]) -> int:
-        """The most bytes that are alive at once."""
+    def peak(self, order: Sequence[int], inside: Mapping[int, int]) -> int:
+        """The most bytes that are alive at once. inside: in what each event runs."""
         last: dict[Name, int] = {}
         for number in order:
             last |= dict.fromkeys(self.values[number], number)
@@ -175,6 +172,6 @@ class _Graph:
             over = [self.sizes[name] for name in dying if name in free]
             shared = sum(size for size in [self.sizes[n] for n in event.makes] if size in over and size)
             alive += self.made[number]
-            peak = max(peak, alive - min(shared, freed) + self.inside.get(number, 0))
+            peak = max(peak, alive - min(shared, freed) + inside.get(number, 0))
             alive -= freed + sum([self.sizes[n] for n in event.makes if n not in last and n not in self.kept])
         return peak

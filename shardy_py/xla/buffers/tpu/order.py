@@ -1,0 +1,51 @@
+"""The order in which a TPU runs the events of a block, with sums as they are combined.
+
+On v5p it is that of `memory_order.py`. On v5e and v6e, where nearly all values are in VMEM, what frees most
+bytes runs first, which keeps single elements in the memory of results, as XLA does (`beside_vmem.py`).
+Not here: which sums are combined (`xla/targets/`), what is fetched meanwhile (`fetched.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shardy_py.xla.buffers.assignment import Assignment
+from shardy_py.xla.buffers.events import with_joined_sums
+from shardy_py.xla.buffers.memory_order import in_least_memory
+from shardy_py.xla.buffers.schedule import Event, least_memory, makes_elements, ordered_by_reads
+from shardy_py.xla.spmd.program import Name
+
+if TYPE_CHECKING:
+    from shardy_py.xla.buffers.stored import StoredBlock
+
+
+def in_tpu_order(block: StoredBlock, events: Sequence[Event]) -> list[Event]:
+    """Returns the events of a block in the order of TPUs; combined sums apart if these need each other."""
+    joined = with_joined_sums(events, block.joined)
+    found = ordered_by_reads(joined)
+    if not block.setting.fused_in_vmem:
+        return least_memory(events if found is None else joined, block.sizes, block.types)
+    if found is None:
+        found = ordered_by_reads(events) or [*events]
+    return in_least_memory(
+        *(found, block.sizes, block.results),
+        lambda event: makes_elements(event, block.types),
+        lambda event: max(map(_most_alive, block.regions(event)), default=0),
+    )
+
+
+def _most_alive(region: Assignment) -> int:
+    """The most bytes of values that are alive at once in what an event runs."""
+    events, sizes = region.events, region.sizes
+    last: dict[Name, int] = {}
+    for number, event in enumerate(events):
+        last |= dict.fromkeys((*event.reads, *event.makes), number)
+    last = {name: last[name] for event in events for name in event.makes if name not in region.results}
+    alive = most = 0
+    for number, event in enumerate(events):
+        alive += sum([sizes.get(name, 0) for name in event.makes])
+        most = max(most, alive + max(map(_most_alive, region.regions[number]), default=0))
+        dying = [name for name in {*event.reads, *event.makes} if last.get(name) == number]
+        alive -= sum([sizes.get(name, 0) for name in dying])
+    return most
