@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from shardy_py import Program, propagate
@@ -10,6 +12,7 @@ from shardy_py.xla.buffers.held import HeldMemory, Period
 from shardy_py.xla.buffers.memory_order import in_least_memory
 from shardy_py.xla.buffers.packing import packed, packed_in_order
 from shardy_py.xla.buffers.schedule import Event, ordered_by_reads
+from shardy_py.xla.spmd.program import Name
 
 _UNIT = 16 << 10
 
@@ -50,10 +53,10 @@ _GATHERS = [
     Event("scores", ("qq", "kk"), ("s",)),
     Event("end", ("s", "v"), ("r",)),
 ]
-_BYTES = {"q": 4, "k": 4, "v": 4, "qq": 16, "kk": 16, "s": 64, "r": 8}
+_BYTES: dict[Name, int] = {"q": 4, "k": 4, "v": 4, "qq": 16, "kk": 16, "s": 64, "r": 8}
 
 
-def _order(inside: int = 0) -> list[str]:
+def _order(inside: int = 0) -> list[Any]:
     events = in_least_memory(
         *(_GATHERS, _BYTES, ("r",)),
         lambda event: False,
@@ -84,7 +87,7 @@ def test_events_that_need_each_other_have_no_order() -> None:
 
 
 def test_arguments_are_copied_before_they_are_updated() -> None:
-    sizes = {"cache": 64, "part": 8, "new": 64}
+    sizes: dict[Name, int] = {"cache": 64, "part": 8, "new": 64}
     update = Event(_Step(), ("cache", "part"), ("new",), over=("cache", "part"), is_update=True)
     copy, updated = with_copies_for_updates([update], sizes, {"cache", "part"})
     assert copy.reads == ("cache",)
@@ -100,7 +103,7 @@ class _Step:
 
 
 def test_products_of_growing_sizes_leave_memory_free() -> None:
-    # XLA:TPU (v5p) says 268,533,664 bytes: 224 MiB, of which 32 MiB are free when most is alive, counted twice.
+    # XLA:TPU (v5p) says 268,533,664: 224 MiB, of which 32 MiB are free when most is alive, and count twice.
     sizes = (4096, 1024), (1024, 4096), (4096, 8192), (8192, 16384), (16384, 256)
     types = [f"tensor<{rows}x{columns}xbf16>" for rows, columns in sizes]
     lines, left = list[str](), "%0"
