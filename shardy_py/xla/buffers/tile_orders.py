@@ -200,9 +200,10 @@ class _TileOrders:
         given = self._shape((*step.operands, *step.results)[source])
         if shape is None or given is None or len(given) != len(order.sizes):
             return None
-        if shape == given and TABLE[step.record.name].elementwise(step.record):
+        row = TABLE[step.record.name]
+        if shape == given and (row.elementwise(step.record) or row.collective is not None):
             return order
-        if TABLE[step.record.name].collective is not None:
+        if row.collective is not None:
             return TileOrder(order.minor_to_major, shape) if len(shape) == len(given) else None
         rule = rule_of(step.record)
         if rule is None:
