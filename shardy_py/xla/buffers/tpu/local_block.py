@@ -9,6 +9,7 @@ Not here: the program of a device (`xla/targets/`), which values are stored (`xl
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from itertools import chain, repeat
@@ -32,6 +33,7 @@ from shardy_py.xla.buffers.tpu.records import (
     step_of,
 )
 from shardy_py.xla.buffers.tpu.sends import Sends
+from shardy_py.xla.buffers.tpu.sunk import with_own_constants
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -74,16 +76,31 @@ class _Builder:
     devices: int
     types: dict[int, TensorType | None] = field(default_factory=dict[int, "TensorType | None"])
     loops: dict[int, PlannedOp] = field(default_factory=dict[int, PlannedOp])
+    around: ChainMap[int, DeviceNode] = field(default_factory=ChainMap[int, DeviceNode])
+    """The nodes of the computations around the one whose block is made."""
 
     def block(self, body: DeviceBody) -> Block:
         """The block of a computation."""
+        around, self.around = self.around, self.around.new_child(dict(body.nodes))
         self.types |= {number: node.type for number, node in body.nodes.items()}
         arguments = [TiledValue(number, self.types[number], None) for number in body.arguments]
         offsets = Offsets(self.records, self.devices)
         computation = _Computation(self, body, offsets, _elements(body))
         steps = tuple([step for number in body.order for step in computation.steps(number)])
+        self.around = around
+        if around:
+            steps = with_own_constants(steps, around, self._is_sent, self._made)
         results = tuple(map(named, body.results))
         return Block((*arguments, TiledValue(NOTHING, None, None)), steps, results, (None,) * len(results))
+
+    def _is_sent(self, step: PlannedOp) -> bool:
+        return id(step) in self.sends.sent
+
+    def _made(self, node: DeviceNode, step: PlannedOp, name: Name) -> PlannedOp:
+        """The step of a node with one result, under another name."""
+        reads = self.read(node.inputs, step.record.operands)
+        record = self.records.like(step.record, reads, (node.type,))
+        return step_of(record, tuple(map(named, node.inputs)), (name,), step.source)
 
     def read(self, inputs: Iterable[int], like: Types) -> Types:
         """The types of inputs, with the ranks that an op of the program has them in."""
