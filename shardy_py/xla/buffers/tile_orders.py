@@ -51,12 +51,17 @@ def note_orders(block: StoredBlock) -> Copies:
         if name in fixed or not (least := sizes.get(name)):
             continue
         sizes[name] = order.size(block.types[name].element)
-        if name in block.results and sizes[name] != least:
+        if name in block.results and (sizes[name] != least or not _has_least(order, block.types[name])):
             block.returned[name] = copy = ("returned", name)
             sizes[copy] = least
     block.results = [block.returned.get(name, name) for name in block.results]
     sizes.update(found.copied)
     return found.copies
+
+
+def _has_least(order: TileOrder, type_: TensorType) -> bool:
+    """True if the dimensions in tiles are those in the order with the least padding."""
+    return {*order.minor_to_major[:2]} == {*least_padded(type_)[-2:]}
 
 
 def spreads_product(block: StoredBlock, step: PlannedOp) -> bool:
