@@ -93,6 +93,8 @@ def _images(
     numbers = ConvolutionDimensions.of(record.attributes)
     window = max((operands[1][d] for d in numbers.kernel_spatial), default=1)
     element = record.results[0].element if record.results[0] is not None else "f32"
+    if "spread" in record.attributes:
+        window = 0
     yield 0, _image(operands[0], numbers.batch, numbers.feature, numbers.spatial, window, element)
     ends = numbers.result_batch, numbers.result_feature, numbers.result_spatial
     spread = integers(record.attributes, "spread")
@@ -120,7 +122,7 @@ def _image(
 ) -> TileOrder:
     """The order of an image: batch and features are in tiles, of which the lanes take what pads less."""
     sizes = [*shape]
-    if spatial and shape[batch] < SUBLANES:
+    if window and spatial and shape[batch] < SUBLANES:
         split = max(spatial, key=lambda d: (shape[d], d))
         if shape[split] >= SUBLANES:
             sizes[batch] *= SUBLANES

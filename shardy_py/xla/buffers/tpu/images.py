@@ -59,7 +59,8 @@ class Images:
         whole = self._spread[name][0] if name in self._spread else 0
         spread = spread_of(record, shape_of(images), shape_of(kernel), shape_of(made), whole)
         if spread is None:
-            yield own
+            attributes = {**record.attributes, "spread": ()}
+            yield replace(own, record=replace(record, attributes=attributes))
             return
         for number, each in enumerate(spread_steps(record, images, spread, whole)):
             before, name = name, (own.results[0], "spread", number)
