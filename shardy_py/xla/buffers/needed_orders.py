@@ -95,6 +95,8 @@ def _images(
     element = record.results[0].element if record.results[0] is not None else "f32"
     if "spread" in record.attributes:
         window = 0
+        kernel = numbers.in_feature, numbers.out_feature, numbers.kernel_spatial
+        yield 1, _image(operands[1], *kernel, window, element)
     yield 0, _image(operands[0], numbers.batch, numbers.feature, numbers.spatial, window, element)
     ends = numbers.result_batch, numbers.result_feature, numbers.result_spatial
     spread = integers(record.attributes, "spread")

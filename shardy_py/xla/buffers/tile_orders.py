@@ -227,6 +227,7 @@ class _TileOrders:
         is_sorted = STORED.of(step.record.name).tiled is Tiled.SORTED
         if order.size(type_.element) != self._size(stored, type_) or (is_sorted and is_turned):
             is_rounded = self.keeps_pieces and stored not in self.exact and self._is_rounded(step, stored)
+            is_rounded |= self.keeps_pieces and type_.element == "f32" and _rounds_images(step.record)
             self._note_copy(step, stored, order, "bf16" if is_rounded else type_.element)
 
     def _copy_part(self, step: PlannedOp) -> None:
@@ -258,6 +259,12 @@ class _TileOrders:
             return False
         types = self.types.get(stored), self.types.get(step.results[0])
         return [type_ and type_.element for type_ in types] == ["f32", "bf16"]
+
+
+def _rounds_images(record: OpRecord) -> bool:
+    """True for a convolution that reads f32 as bf16: at default precision."""
+    is_exact = "HIGH" in str(record.attributes.get("precision_config"))
+    return STORED.of(record.name).tiled is Tiled.IMAGES and not is_exact
 
 
 def _is_piece(step: PlannedOp) -> bool:
