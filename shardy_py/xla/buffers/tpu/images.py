@@ -10,6 +10,7 @@ from dataclasses import field, replace
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.formats import SUBLANES
+from shardy_py.mlir.dialects.stablehlo import SelectOp
 from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.tpu.records import PLACED, Records, elements_of, step_of
@@ -59,9 +60,18 @@ class Images:
         whole = self._spread[name][0] if name in self._spread else 0
         spread = spread_of(record, shape_of(images), shape_of(kernel), shape_of(made), whole)
         if spread is None:
-            attributes = {**record.attributes, "spread": ()}
-            yield replace(own, record=replace(record, attributes=attributes))
+            *before, last = self._put_together(own, "bf16")
+            yield from before
+            attributes = {**last.record.attributes, "spread": ()}
+            yield replace(last, record=replace(last.record, attributes=attributes))
             return
+        if whole > (type_.shape[spread.split] or 0):
+            masked, type_ = (name, "masked"), TensorType(type_.shape, "bf16")
+            if masked not in self._spread:
+                self._spread[masked] = self._spread[name]
+                record_ = self.records.of(SelectOp.name, (images,), (type_,))
+                yield step_of(record_, (name,), (masked,), own.source)
+            name = masked
         for number, each in enumerate(spread_steps(record, images, spread, whole)):
             before, name = name, (own.results[0], "spread", number)
             yield step_of(self._changed(type_, each), (before,), (name,), own.source)
@@ -99,8 +109,11 @@ class Images:
             return True
         return all(name in self._spread or name in self._equal for name in step.operands)
 
-    def _put_together(self, own: PlannedOp) -> Iterator[PlannedOp]:
-        """A step, behind those that put the parts of what it reads one behind the other."""
+    def _put_together(self, own: PlannedOp, element: str = "") -> Iterator[PlannedOp]:
+        """A step, behind those that put the parts of what it reads one behind the other.
+
+        element: the type that it reads; "": that of the values.
+        """
         is_elementwise = TABLE[own.record.name].elementwise(own.record)
         if (
             own.blocks
@@ -114,12 +127,19 @@ class Images:
             if name not in self._spread or type_ is None:
                 continue
             value = self._spread[name][1]
-            if value.type.shape == type_.shape:
+            if value.type.shape == type_.shape and not element:
                 continue  # nothing was padded
-            operands[number] = made = ("together", name)
+            operands[number] = made = ("together", name, element)
             if made not in self._together:
                 self._together.add(made)
-                whole = TensorType(value.type.shape, type_.element)
+                whole = TensorType(value.type.shape, element or type_.element)
                 record = self.records.of(PLACED, (type_,), (whole,), minor_to_major=value.minor_to_major)
-                yield step_of(record, (name,), (made,), own.source)
+                if not element or whole.shape == type_.shape:
+                    yield step_of(record, (name,), (made,), own.source)
+                    continue
+                padded = ("padded", name, element)
+                yield step_of(record, (name,), (padded,), own.source)
+                part = TensorType(type_.shape, whole.element)
+                record = self.records.of(PLACED, (whole,), (part,), minor_to_major=value.minor_to_major)
+                yield step_of(record, (padded,), (made,), own.source)
         yield replace(own, operands=tuple(operands))
