@@ -10,7 +10,7 @@ from dataclasses import field, replace
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.formats import SUBLANES
-from shardy_py.mlir.dialects.stablehlo import SelectOp
+from shardy_py.mlir.dialects.stablehlo import SelectOp, SliceOp
 from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.tpu.records import PLACED, Records, elements_of, step_of
@@ -49,6 +49,17 @@ class Images:
         yield from before
         self._note(last)
         yield last
+
+    def returned(self, name: Name, type_: TensorType | None) -> Iterator[PlannedOp]:
+        """Yields the steps that put the parts of a result of the program together, if it is spread."""
+        if name in self._spread and type_ is not None:
+            value = self._spread[name][1]
+            whole = TensorType(value.type.shape, type_.element)
+            record = self.records.of(PLACED, (type_,), (whole,), minor_to_major=value.minor_to_major)
+            yield step_of(record, (name,), (("whole", name),), None)
+            ends = {"start_indices": (0,) * type_.rank, "limit_indices": type_.shape, "strides": (1,) * type_.rank}
+            part = self.records.of(SliceOp.name, (whole,), (type_,), **ends)
+            yield step_of(part, (("whole", name),), (("returned", name),), None)
 
     def _convolution(self, own: PlannedOp) -> Iterator[PlannedOp]:
         record = own.record

@@ -81,9 +81,14 @@ class _Builder:
         arguments = [TiledValue(number, self.types[number], None) for number in body.arguments]
         offsets = Offsets(self.records, self.devices)
         computation = _Computation(self, body, offsets, _elements(body))
-        steps = tuple([step for number in body.order for step in computation.steps(number)])
-        results = tuple(map(named, body.results))
-        return Block((*arguments, TiledValue(NOTHING, None, None)), steps, results, (None,) * len(results))
+        steps = [step for number in body.order for step in computation.steps(number)]
+        results: list[Name] = []
+        for name in map(named, body.results):
+            together = [*self.images.returned(name, self.types.get(name))]
+            steps += together
+            results.append(together[-1].results[0] if together else name)
+        given = (*arguments, TiledValue(NOTHING, None, None))
+        return Block(given, tuple(steps), tuple(results), (None,) * len(results))
 
     def read(self, inputs: Iterable[int], like: Types) -> Types:
         """The types of inputs, with the ranks that an op of the program has them in."""
