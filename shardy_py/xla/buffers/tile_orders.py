@@ -180,7 +180,10 @@ class _TileOrders:
             return None
         whole = known.get(self.stored_name(step.operands[0]))
         minor_to_major = tuple(reversed(least_padded(source))) if whole is None else whole.minor_to_major
-        order = TileOrder(minor_to_major, tuple(size or 0 for size in made.shape))
+        held = source.shape if whole is None else whole.sizes
+        pairs = zip(held, source.shape, made.shape, strict=True)
+        sizes = [(held if given == own else own) or 0 for held, given, own in pairs]
+        order = TileOrder(minor_to_major, tuple(sizes))
         return None if order.size(made.element) == measured(made, "tpu") else order
 
     def _backward(

@@ -113,6 +113,9 @@ class Images:
             found = {self._spread[each] for each in step.operands if each in self._spread}
             if len(found) == 1:
                 self._spread[step.results[0]] = found.pop()
+        elif step.operands and step.operands[0] in self._spread and _keeps_images(step.record):
+            whole, value = self._spread[step.operands[0]]
+            self._spread[step.results[0]] = whole, _of_features(value, step.record)
 
     def _are_alike(self, step: PlannedOp) -> bool:
         """True if all that an elementwise op reads is spread, or equal in all parts; or nothing is spread."""
@@ -130,6 +133,7 @@ class Images:
             own.blocks
             or self._spread.keys().isdisjoint(own.operands)
             or (is_elementwise and self._are_alike(own))
+            or _keeps_images(own.record)
         ):
             yield own
             return
@@ -154,3 +158,18 @@ class Images:
                 record = self.records.of(PLACED, (whole,), (part,), minor_to_major=value.minor_to_major)
                 yield step_of(record, (padded,), (made,), own.source)
         yield replace(own, operands=tuple(operands))
+
+
+def _keeps_images(record: OpRecord) -> bool:
+    """True for a slice of features, the last dimension."""
+    if COMPILED.of(record.name).form is not NodeForm.SLICE or len(record.operands) != 1:
+        return False
+    given, made = record.operands[0], record.results[0]
+    return given is not None and made is not None and given.shape[:-1] == made.shape[:-1]
+
+
+def _of_features(value: Spreading, record: OpRecord) -> Spreading:
+    """The parts of a slice of features one behind the other. value: those of what it is of."""
+    made = record.results[0]
+    shape = (*value.type.shape[:-1], *(() if made is None else made.shape[-1:]))
+    return value._replace(type=replace(value.type, shape=shape))
