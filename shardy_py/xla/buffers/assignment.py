@@ -37,6 +37,7 @@ class Assignment:
     receives_apart: whether what is received is never in the memory of results, as on TPUs: a result that is
     received is copied. is_wrapped: whether an event is in a computation of its own, whose memory XLA
     chooses behind that of the one around it. place: the bytes of which the places of buffers are multiples.
+    places_in_order: whether buffers get their places in the order in which they are needed.
     """
 
     events: Sequence[Event]
@@ -51,6 +52,7 @@ class Assignment:
     receives_apart: bool = False
     is_wrapped: Callable[[Event], bool] = lambda event: False
     place: int = 1
+    places_in_order: bool = False
 
     def temporaries(self) -> tuple[int, tuple[Buffer, ...]]:
         """The bytes of values beyond arguments and results, and what is alive when most is."""
@@ -67,7 +69,7 @@ class Assignment:
                 left.append(each)
             else:
                 inside |= dict.fromkeys((period.name for period in each.periods), slot)
-        return packed(_written_over(left), self.place)
+        return packed(_written_over(left), self.place, in_order=self.places_in_order)
 
     def held(self) -> tuple[list[HeldMemory], list[HeldMemory]]:
         """The memory of results, and of values that are not in it: each of its own so far."""

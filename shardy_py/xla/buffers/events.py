@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, Control, Storage, TensorType
+from shardy_py.xla.buffers.event_graph import or_depth_first
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.fusion import FusedStep
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES, measured, measured_part
@@ -209,11 +210,18 @@ def with_joined_sums_in_order(
     joined: Mapping[int, int],
     sizes: Mapping[Name, int],
     types: Mapping[Name, TensorType],
-) -> list[Event]:
-    """Returns events in the order of TPUs with sums as `with_joined_sums`; apart if these need each other."""
+    kept: Sequence[Name] | None = None,
+) -> Sequence[Event]:
+    """Returns events in the order of TPUs with sums as `with_joined_sums`; apart if these need each other.
+
+    kept: the values that are returned; None where only one order is tried.
+    """
     found = with_joined_sums(events, joined)
     order = least_memory(found, sizes, types)
-    return order if len(order) == len(found) else least_memory(events, sizes, types)
+    if len(order) < len(found):
+        found = events
+        order = least_memory(events, sizes, types)
+    return order if kept is None else or_depth_first(found, order, sizes, kept)
 
 
 def _one(group: Sequence[Event]) -> Event:

