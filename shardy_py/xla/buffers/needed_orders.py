@@ -65,9 +65,11 @@ def sorted_order(shape: tuple[int, ...], dimension: int) -> TileOrder:
 
 
 def _majored(shape: tuple[int, ...], major: tuple[int, ...]) -> TileOrder:
-    """The order with some dimensions before the others, which are row-major."""
+    """The order with some dimensions before the others, which are row-major; first those of one element."""
     others = [d for d in range(len(shape)) if d not in major]
-    return TileOrder((*reversed(others), *sorted(major, reverse=True)), shape)
+    kept = [d for d in others if shape[d] != 1]
+    single = [d for d in others if shape[d] == 1] if kept else []
+    return TileOrder((*reversed(kept or others), *sorted(major, reverse=True), *single), shape)
 
 
 def _rows(
