@@ -16,12 +16,14 @@ from math import prod
 from typing import NamedTuple
 
 from shardy_py.indexing.layout.formats import LANES, SUBLANES
-from shardy_py.ops import OpRecord
+from shardy_py.ops import CALL, OpRecord
+from shardy_py.ops.custom_calls import MATRIX
 from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, ScatterDimensions
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.local_sizes import tiled_bytes
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.parts import shape_of
 
 
 class TileOrder(NamedTuple):
@@ -36,7 +38,7 @@ class TileOrder(NamedTuple):
 
 
 Needed = tuple[int, TileOrder]
-"""An operand of an op, -1 for its result, with the order that the op has it in."""
+"""An operand of an op, -1 for its result, -2 for the second one and so on, with the order that it has there."""
 
 
 def needed_orders(
@@ -50,10 +52,21 @@ def needed_orders(
         yield from _rows(record, shapes, made)
     elif tiled is Tiled.IMAGES:
         yield from _images(record, shapes, made)
+    elif record.name == CALL:
+        yield from _row_major(record, shapes)
     elif tiled is Tiled.SORTED and len(made) > 1:
         order = sorted_order(made, integer(record.attributes, "dimension", 0))
         yield -1, order
         yield from ((i, order) for i, shape in enumerate(shapes) if shape == made)
+
+
+def _row_major(record: OpRecord, shapes: Sequence[tuple[int, ...]]) -> Iterator[Needed]:
+    """The orders of a call, which are row-major; of kernels that know batches any."""
+    if record.attributes.get("call_target_name") in MATRIX:
+        return
+    made = [() if type_ is None else shape_of(type_) for type_ in record.results]
+    for number, shape in (*enumerate(shapes), *((-1 - i, shape) for i, shape in enumerate(made))):
+        yield number, _majored(shape, ())
 
 
 def sorted_order(shape: tuple[int, ...], dimension: int) -> TileOrder:

@@ -17,7 +17,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from shardy_py.base.records import dataclass
-from shardy_py.ops import TABLE, Family, OpRecord, TensorType
+from shardy_py.ops import CALL, TABLE, Family, OpRecord, TensorType
 from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorMapping
 from shardy_py.xla.buffers.facet import STORED, Tiled
@@ -132,7 +132,10 @@ class _TileOrders:
         is_sorted = tiled is Tiled.SORTED and self.keeps_pieces
         if tiled is Tiled.SORTED and not is_sorted:
             return
-        if len(step.results) != 1 and not is_sorted:
+        is_call = self.keeps_pieces and step.record.name == CALL
+        if step.record.name == CALL and not is_call:
+            return
+        if len(step.results) != 1 and not (is_sorted or is_call):
             return
         made = self._shape(step.results[0])
         operands = [shape for name in step.operands if (shape := self._shape(name)) is not None]
@@ -146,7 +149,7 @@ class _TileOrders:
     def _forward(self, step: PlannedOp, known: _Orders, needed: Mapping[int, TileOrder]) -> None:
         """Notes the order of what a step makes, by that of what it reads."""
         if needed:
-            known.update(dict.fromkeys(step.results, needed[-1]))
+            known.update({name: needed.get(-1 - i, needed[-1]) for i, name in enumerate(step.results)})
             return
         if STORED.of(step.record.name).is_product:
             known[step.results[0]] = None
