@@ -10,12 +10,12 @@ Not here: the program of a device (`xla/targets/`), which values are stored (`xl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import chain, repeat
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import AddOp, ConcatenateOp, DynamicSliceOp, ReshapeOp
-from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops import CALL, OpRecord, TensorType
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.tpu.expanded import Expanded
@@ -96,6 +96,14 @@ class _Builder:
         return tuple([_of_rank(self.types.get(number), given) for number, given in pairs])
 
 
+def _is_computed_whole(own: PlannedOp, step: PlannedOp) -> bool:
+    """True for a call of whole operands of whose results devices keep parts. own: on a device."""
+    if step.record.name != CALL or own.blocks or not own.operands:
+        return False
+    pairs = zip(own.record.operands, step.record.operands, strict=False)
+    return all(one == other for one, other in pairs) and own.record.results != step.record.results
+
+
 def _devices(body: DeviceBody) -> int:
     """The number of devices, as tilings have it; 0 if nothing is tiled."""
     steps = (node.step for node in body.nodes.values() if node.step is not None)
@@ -133,7 +141,11 @@ class _Computation:
         elif node.role is NodeRole.OP and node.step is None:
             yield self._joined(number, node)
         elif node.role is NodeRole.OP and node.step is not None:
-            for step in builder.images.steps(self._op(number, node, node.step)):
+            own = self._op(number, node, node.step)
+            if _is_computed_whole(own, node.step):
+                yield from self._parts_of_whole(own, node.step)
+                return
+            for step in builder.images.steps(own):
                 for each in builder.expanded.steps(step):
                     yield from self._counted(each, node.step)
 
@@ -162,6 +174,23 @@ class _Computation:
         if blocks:
             builder.loops[number] = own
         return own
+
+    def _parts_of_whole(self, own: PlannedOp, step: PlannedOp) -> Iterator[PlannedOp]:
+        """A call that each device computes as a whole, with the parts of its results that a device keeps."""
+        records = self.builder.records
+        record = records.like(step.record, own.record.operands, step.record.results)
+        names: tuple[Name, ...] = tuple(("whole", name) for name in own.results)
+        yield replace(own, record=record, results=names)
+        types = zip(step.record.results, own.record.results, step.targets, strict=True)
+        for whole, name, (held, made, tiling) in zip(names, own.results, types, strict=True):
+            found: list[Name] = []
+            if held is not None and made is not None and tiling is not None:
+                for d, (old, new) in enumerate(zip(held.shape, made.shape, strict=False)):
+                    if old != new:
+                        yield from self.offsets.of_tile(tiling, d, new or 0, own.source)
+                        found.append(self.offsets.tile(tiling, d, new or 0))
+            part = self._slice((held, *(OFFSET for _ in found)), made)
+            yield step_of(part, (whole, *found), (name,), own.source)
 
     def _unused(self, node: DeviceNode, index: int, type_: TensorType | None) -> TensorType | None:
         """The type of a result that nothing reads: rounded, if a loop carries it so."""
