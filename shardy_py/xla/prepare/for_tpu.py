@@ -26,7 +26,7 @@ from shardy_py.xla.prepare.equal_ops import EqualOps
 from shardy_py.xla.prepare.fold import fold_each
 from shardy_py.xla.prepare.folding import Splats
 from shardy_py.xla.prepare.folds import FOLDS
-from shardy_py.xla.prepare.linear_algebra import expanded_eigh
+from shardy_py.xla.prepare.linear_algebra import expanded_call
 from shardy_py.xla.prepare.revisits import Changes
 from shardy_py.xla.prepare.selection_sorts import sorted_selection
 from shardy_py.xla.prepare.sunk_forms import SunkForms
@@ -37,7 +37,7 @@ _ROUNDS = 8
 _FOLDS = {name: (*FOLDS.get(name, ()), *TPU_FOLDS.get(name, ())) for name in {*FOLDS, *TPU_FOLDS}}
 _EXPANSIONS: Mapping[str, Callable[[Operation], Sequence[SSAValue] | None]] = {
     TopKOp.name: sorted_selection,
-    CustomCallOp.name: expanded_eigh,
+    CustomCallOp.name: expanded_call,
 }
 """What makes the results of ops with several of them by others; None if nothing does."""
 

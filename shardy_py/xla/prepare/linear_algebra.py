@@ -3,22 +3,23 @@
     triangular_solve(a, b)  ->  dot(invert(triangle of a), b)
     cholesky(a)             ->  select(is any NaN, NaN, factor(a))
     eigh(a)                 ->  sort(eigenvalues, eigenvectors), of a kernel of the four quarters of a
+    lu(a)                   ->  a kernel, whose permutation is that of places
 
 The kernels are custom calls, of which only those of eigenvalues know no batches of a device. Source:
 openxla/xla, xla/service/triangular_solve_expander.cc and cholesky_expander.cc; from the HLO of 9 programs
-that XLA:TPU compiled. Not here: matrices of several blocks, for which it makes loops, LU and QR.
+that XLA:TPU compiled. Not here: matrices of several blocks, for which it makes loops, QR.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i1, i32
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.mlir.dialects.stablehlo.structs import DotDimensionNumbers
+from shardy_py.mlir.dialects.stablehlo.structs import DotDimensionNumbers, GatherDimensionNumbers
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, resized, shape_of
@@ -28,6 +29,7 @@ from shardy_py.xla.prepare import folding
 _BLOCK: Final = 128
 """The rows of a matrix that a kernel takes."""
 _EIGH: Final = "Eigh"
+_LU: Final = "LuDecomposition"
 
 
 def fold_triangular_solve(op: Operation, splats: folding.Splats) -> SSAValue | None:
@@ -74,13 +76,34 @@ def fold_cholesky(op: Operation, splats: folding.Splats) -> SSAValue | None:
     return build.select(spread, build.broadcast(nan, sizes), factor)
 
 
-def expanded_eigh(op: Operation) -> Sequence[SSAValue] | None:
-    """Returns the eigenvectors and eigenvalues of symmetric matrices; None if others make them."""
-    if plain(op.properties["call_target_name"]) != _EIGH or len(op.results) != 2:
-        return None
-    (matrix,) = operands_of(op)
+def expanded_call(op: Operation) -> Sequence[SSAValue] | None:
+    """Returns the results of a call as XLA:TPU makes them of a kernel; None of other calls."""
+    expanded = _CALLS.get((str(plain(op.properties["call_target_name"])), len(op.results)))
+    operands = operands_of(op)
+    return expanded(op, operands[0]) if expanded and len(operands) == 1 and _is_block(operands[0]) else None
+
+
+def _lu(op: Operation, matrix: SSAValue) -> Sequence[SSAValue]:
+    """The factors of matrices, their pivots, and their permutations."""
+    build, types = StablehloBuilder(before=op), [result.type for result in op.results]
+    factors, pivots, order = _called(build, f"{_LU}Block", (matrix,), types)
+    sizes = shape_of(order)
+    batch = tuple(range(len(sizes) - 1))
+    numbers = GatherDimensionNumbers(
+        *((), (len(batch),), batch, batch, (len(batch),)), index_vector_dim=len(sizes)
+    )
+    places = build.one(
+        *("gather", (build.iota(sizes, len(batch), i32), build.reshape(order, (*sizes, 1))), order.type),
+        dimension_numbers=numbers,
+        slice_sizes=(1,) * len(sizes),
+    )
+    return [factors, pivots, places]
+
+
+def _eigh(op: Operation, matrix: SSAValue) -> Sequence[SSAValue] | None:
+    """The eigenvectors and eigenvalues of symmetric matrices; None of an odd size."""
     sizes = shape_of(matrix)
-    if not _is_block(matrix) or sizes[-1] % 2:
+    if sizes[-1] % 2:
         return None
     build, batch, size = StablehloBuilder(before=op), len(sizes) - 2, sizes[-1]
     order = (*range(batch), batch + 1, batch)
@@ -145,3 +168,10 @@ def _reduced(
     type_ = resized(value, (*sizes[:dimension], *sizes[dimension + 1 :]))
     region = build.combining_region(name, element)
     return build.insert("reduce", (value, initial), (type_,), (region,), dimensions=(dimension,)).results[0]
+
+
+_CALLS: Mapping[tuple[str, int], Callable[[Operation, SSAValue], Sequence[SSAValue] | None]] = {
+    (_EIGH, 2): _eigh,
+    (_LU, 3): _lu,
+}
+"""What expands a call, by its target and the number of its results."""
