@@ -17,7 +17,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from shardy_py.base.records import dataclass
-from shardy_py.ops import CALL, TABLE, Family, OpRecord, TensorType
+from shardy_py.ops import CALL, TABLE, Family, OpRecord, Role, TensorType
 from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorMapping
 from shardy_py.xla.buffers.facet import STORED, Tiled
@@ -174,6 +174,8 @@ class _TileOrders:
                     self.exact.update(self.stored_name(step.operands[i]) for i in others)
                 known[step.results[0]] = order
                 return
+        if order is None and TABLE[step.record.name].role is Role.BROADCAST:
+            return  # elements of one value repeated may be in any order
         known[step.results[0]] = None if any(each is None for _, each in given) else order
 
     def _of_piece(self, step: PlannedOp, known: _Orders) -> TileOrder | None:
