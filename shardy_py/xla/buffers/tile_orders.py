@@ -93,6 +93,8 @@ class _TileOrders:
     copied: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
     needed: set[tuple[Name, TileOrder]] = field(default_factory=set[tuple[Name, TileOrder]], init=False)
     """The values that ops need in an order."""
+    images: set[Name] = field(default_factory=set[Name], init=False)
+    """The results of convolutions, and what elementwise ops make of them in their orders."""
     exact: set[Name] = field(default_factory=set[Name], init=False)
     """The values of whose copies elementwise steps read all bits."""
     wanted: dict[int, dict[int, TileOrder]] = field(
@@ -149,6 +151,8 @@ class _TileOrders:
     def _forward(self, step: PlannedOp, known: _Orders, needed: Mapping[int, TileOrder]) -> None:
         """Notes the order of what a step makes, by that of what it reads."""
         if needed:
+            if STORED.of(step.record.name).tiled is Tiled.IMAGES:
+                self.images.update(step.results)
             known.update({name: needed.get(-1 - i, needed[-1]) for i, name in enumerate(step.results)})
             return
         if STORED.of(step.record.name).is_product:
@@ -168,7 +172,12 @@ class _TileOrders:
                 order = self._mapped(step, each, i, -1)
         if self.keeps_pieces and order is not None and TABLE[step.record.name].elementwise(step.record):
             others = [i for i, each in given if each is None]
-            if all((self.stored_name(step.operands[i]), order) in self.needed for i in others):
+            is_of_image = any(name in self.images for i, name in read if known.get(name) is not None)
+            if is_of_image:
+                self.images.add(step.results[0])
+            if is_of_image or all(
+                (self.stored_name(step.operands[i]), order) in self.needed for i in others
+            ):
                 if others:
                     self.wanted[id(step)] = dict.fromkeys(others, order)
                     self.exact.update(self.stored_name(step.operands[i]) for i in others)
