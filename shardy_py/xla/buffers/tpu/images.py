@@ -142,8 +142,6 @@ class Images:
             if name not in self._spread or type_ is None:
                 continue
             value = self._spread[name][1]
-            if value.type.shape == type_.shape and not element:
-                continue  # nothing was padded
             operands[number] = made = ("together", name, element)
             if made not in self._together:
                 self._together.add(made)
