@@ -5,7 +5,7 @@ Not here: how they are spread (`spread_images.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 
 from shardy_py.base.records import dataclass
@@ -50,16 +50,22 @@ class Images:
         self._note(last)
         yield last
 
-    def returned(self, name: Name, type_: TensorType | None) -> Iterator[PlannedOp]:
-        """Yields the steps that put the parts of a result of the program together, if it is spread."""
-        if name in self._spread and type_ is not None:
-            value = self._spread[name][1]
-            whole = TensorType(value.type.shape, type_.element)
-            record = self.records.of(PLACED, (type_,), (whole,), minor_to_major=value.minor_to_major)
-            yield step_of(record, (name,), (("whole", name),), None)
-            ends = {"start_indices": (0,) * type_.rank, "limit_indices": type_.shape, "strides": (1,) * type_.rank}
-            part = self.records.of(SliceOp.name, (whole,), (type_,), **ends)
-            yield step_of(part, (("whole", name),), (("returned", name),), None)
+    def whole(self, name: Name, type_: TensorType | None) -> tuple[Name, Sequence[PlannedOp]]:
+        """Returns a value with its parts put together if it is spread, and the steps for that, if any."""
+        if name not in self._spread or type_ is None:
+            return name, ()
+        made: Name = ("whole", name)
+        if made in self._together:
+            return made, ()
+        self._together.add(made)
+        value = self._spread[name][1]
+        whole = TensorType(value.type.shape, type_.element)
+        record = self.records.of(PLACED, (type_,), (whole,), minor_to_major=value.minor_to_major)
+        zeros, ones = (0,) * type_.rank, (1,) * type_.rank
+        ends = {"start_indices": zeros, "limit_indices": type_.shape, "strides": ones}
+        part = self.records.of(SliceOp.name, (whole,), (type_,), **ends)
+        padded: Name = ("padded", name)
+        return made, (step_of(record, (name,), (padded,), None), step_of(part, (padded,), (made,), None))
 
     def _convolution(self, own: PlannedOp) -> Iterator[PlannedOp]:
         record = own.record
@@ -150,7 +156,7 @@ class Images:
                 if not element or whole.shape == type_.shape:
                     yield step_of(record, (name,), (made,), own.source)
                     continue
-                padded = ("padded", name, element)
+                padded: Name = ("padded", name, element)
                 yield step_of(record, (name,), (padded,), own.source)
                 part = TensorType(type_.shape, whole.element)
                 record = self.records.of(PLACED, (whole,), (part,), minor_to_major=value.minor_to_major)

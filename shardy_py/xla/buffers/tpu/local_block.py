@@ -84,9 +84,9 @@ class _Builder:
         steps = [step for number in body.order for step in computation.steps(number)]
         results: list[Name] = []
         for name in map(named, body.results):
-            together = [*self.images.returned(name, self.types.get(name))]
+            whole, together = self.images.whole(name, self.types.get(name) if isinstance(name, int) else None)
             steps += together
-            results.append(together[-1].results[0] if together else name)
+            results.append(whole)
         given = (*arguments, TiledValue(NOTHING, None, None))
         return Block(given, tuple(steps), tuple(results), (None,) * len(results))
 
@@ -135,7 +135,9 @@ class _Computation:
         node, builder = self.body.nodes[number], self.builder
         if node.role is NodeRole.SENT and node.transfer is not None:
             given = builder.types.get(node.inputs[0])
-            yield from builder.sends.steps(number, node, node.transfer, given, self.offsets)
+            whole, together = builder.images.whole(node.inputs[0], given)
+            yield from together
+            yield from builder.sends.steps(number, node, node.transfer, (whole, given), self.offsets)
         elif node.role is NodeRole.SLICE:
             yield from self._part(number, node)
         elif node.role is NodeRole.OP and node.step is None:
