@@ -50,22 +50,29 @@ class Images:
         self._note(last)
         yield last
 
-    def whole(self, name: Name, type_: TensorType | None) -> tuple[Name, Sequence[PlannedOp]]:
-        """Returns a value with its parts put together if it is spread, and the steps for that, if any."""
+    def whole(
+        self, name: Name, type_: TensorType | None, element: str
+    ) -> tuple[Name, TensorType | None, Sequence[PlannedOp]]:
+        """Returns a value with its parts put together if it is spread, its type, and the steps for that.
+
+        element: the type that is read of it.
+        """
         if name not in self._spread or type_ is None:
-            return name, ()
-        made: Name = ("whole", name)
+            return name, type_, ()
+        given, type_ = type_, TensorType(type_.shape, element)
+        made: Name = ("whole", name, element)
         if made in self._together:
-            return made, ()
+            return made, type_, ()
         self._together.add(made)
         value = self._spread[name][1]
-        whole = TensorType(value.type.shape, type_.element)
-        record = self.records.of(PLACED, (type_,), (whole,), minor_to_major=value.minor_to_major)
+        whole = TensorType(value.type.shape, element)
+        record = self.records.of(PLACED, (given,), (whole,), minor_to_major=value.minor_to_major)
         zeros, ones = (0,) * type_.rank, (1,) * type_.rank
         ends = {"start_indices": zeros, "limit_indices": type_.shape, "strides": ones}
         part = self.records.of(SliceOp.name, (whole,), (type_,), **ends)
-        padded: Name = ("padded", name)
-        return made, (step_of(record, (name,), (padded,), None), step_of(part, (padded,), (made,), None))
+        padded: Name = ("whole", name, element, "padded")
+        steps = step_of(record, (name,), (padded,), None), step_of(part, (padded,), (made,), None)
+        return made, type_, steps
 
     def _convolution(self, own: PlannedOp) -> Iterator[PlannedOp]:
         record = own.record

@@ -84,7 +84,8 @@ class _Builder:
         steps = [step for number in body.order for step in computation.steps(number)]
         results: list[Name] = []
         for name in map(named, body.results):
-            whole, together = self.images.whole(name, self.types.get(name) if isinstance(name, int) else None)
+            type_ = self.types.get(name) if isinstance(name, int) else None
+            whole, _, together = self.images.whole(name, type_, "" if type_ is None else type_.element)
             steps += together
             results.append(whole)
         given = (*arguments, TiledValue(NOTHING, None, None))
@@ -135,7 +136,8 @@ class _Computation:
         node, builder = self.body.nodes[number], self.builder
         if node.role is NodeRole.SENT and node.transfer is not None:
             given = builder.types.get(node.inputs[0])
-            whole, together = builder.images.whole(node.inputs[0], given)
+            element = node.transfer.collective.element_type
+            whole, given, together = builder.images.whole(node.inputs[0], given, element)
             yield from together
             yield from builder.sends.steps(number, node, node.transfer, (whole, given), self.offsets)
         elif node.role is NodeRole.SLICE:
