@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
+from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.formats import SUBLANES
 from shardy_py.mlir.dialects.stablehlo import SelectOp, SliceOp
 from shardy_py.ops import TABLE, OpRecord, TensorType
+from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.tpu.records import PLACED, Records, elements_of, step_of
 from shardy_py.xla.buffers.tpu.spread_images import (
@@ -26,13 +28,20 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
 
 
+class Parts(NamedTuple):
+    """The parts of a spread value: of dimension `split`, `whole` elements in all, and what they are together."""
+
+    split: int
+    whole: int
+    together: Spreading
+
+
 @dataclass
 class Images:
     """The values of a program that convolutions have spread, and those that are equal in all parts."""
 
     records: Records
-    _spread: dict[Name, tuple[int, Spreading]] = field(default_factory=dict[Name, "tuple[int, Spreading]"])
-    """By value the elements of all its parts, and what it is with them one behind the other."""
+    _spread: dict[Name, Parts] = field(default_factory=dict[Name, "Parts"])
     _equal: set[Name] = field(default_factory=set[Name])
     """The values that are broadcasts, or of one element."""
     _together: set[Name] = field(default_factory=set[Name])
@@ -64,7 +73,7 @@ class Images:
         if made in self._together:
             return made, type_, ()
         self._together.add(made)
-        value = self._spread[name][1]
+        value = self._spread[name].together
         whole = TensorType(value.type.shape, element)
         record = self.records.of(PLACED, (given,), (whole,), minor_to_major=value.minor_to_major)
         zeros, ones = (0,) * type_.rank, (1,) * type_.rank
@@ -81,7 +90,7 @@ class Images:
             yield own
             return
         name, type_ = own.operands[0], images
-        whole = self._spread[name][0] if name in self._spread else 0
+        whole = self._spread[name].whole if name in self._spread else 0
         spread = spread_of(record, shape_of(images), shape_of(kernel), shape_of(made), whole)
         if spread is None:
             *before, last = self._put_together(own, "bf16")
@@ -101,7 +110,8 @@ class Images:
             yield step_of(self._changed(type_, each), (before,), (name,), own.source)
             type_ = each.type
         attributes = {**record.attributes, "spread": (spread.made, spread.made_part)}
-        self._spread[own.results[0]] = spread.made_part * SUBLANES, together(record, made, spread)
+        parts = Parts(spread.made, spread.made_part * SUBLANES, together(record, made, spread))
+        self._spread[own.results[0]] = parts
         spread_record = OpRecord(record.name, (type_, *record.operands[1:]), record.results, attributes)
         yield replace(own, record=spread_record, operands=(name, *own.operands[1:]))
 
@@ -127,14 +137,21 @@ class Images:
             if len(found) == 1:
                 self._spread[step.results[0]] = found.pop()
         elif step.operands and step.operands[0] in self._spread and _keeps_images(step.record):
-            whole, value = self._spread[step.operands[0]]
-            self._spread[step.results[0]] = whole, _of_features(value, step.record)
+            parts = self._spread[step.operands[0]]
+            made = _of_features(parts.together, step.record)
+            self._spread[step.results[0]] = parts._replace(together=made)
 
     def _are_alike(self, step: PlannedOp) -> bool:
         """True if all that an elementwise op reads is spread, or equal in all parts; or nothing is spread."""
         if self._spread.keys().isdisjoint(step.operands):
             return True
         return all(name in self._spread or name in self._equal for name in step.operands)
+
+    def _adds_parts(self, own: PlannedOp) -> bool:
+        """True for a reduction along the dimension that is spread: all parts are reduced."""
+        parts = self._spread.get(own.operands[0])
+        is_reduced = COMPILED.of(own.record.name).form is NodeForm.REDUCE
+        return is_reduced and parts is not None and parts.split in integers(own.record.attributes, "dimensions")
 
     def _put_together(self, own: PlannedOp, element: str = "") -> Iterator[PlannedOp]:
         """A step, behind those that put the parts of what it reads one behind the other.
@@ -147,6 +164,7 @@ class Images:
             or self._spread.keys().isdisjoint(own.operands)
             or (is_elementwise and self._are_alike(own))
             or _keeps_images(own.record)
+            or self._adds_parts(own)
         ):
             yield own
             return
@@ -154,7 +172,7 @@ class Images:
         for number, (name, type_) in enumerate(zip(own.operands, own.record.operands, strict=False)):
             if name not in self._spread or type_ is None:
                 continue
-            value = self._spread[name][1]
+            value = self._spread[name].together
             operands[number] = made = ("together", name, element)
             if made not in self._together:
                 self._together.add(made)
