@@ -178,7 +178,7 @@ class Images:
                 self._together.add(made)
                 whole = TensorType(value.type.shape, element or type_.element)
                 record = self.records.of(PLACED, (type_,), (whole,), minor_to_major=value.minor_to_major)
-                if not element or whole.shape == type_.shape:
+                if whole.shape == type_.shape:
                     yield step_of(record, (name,), (made,), own.source)
                     continue
                 padded: Name = ("padded", name, element)
