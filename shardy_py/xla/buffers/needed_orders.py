@@ -38,7 +38,7 @@ class TileOrder(NamedTuple):
 
 
 Needed = tuple[int, TileOrder]
-"""An operand of an op, -1 for its result, -2 for the second one and so on, with the order that it has there."""
+"""An operand of an op, -1 for its result, -2 for a second one, with the order that it has there."""
 
 
 def needed_orders(

@@ -172,12 +172,10 @@ class _TileOrders:
                 order = self._mapped(step, each, i, -1)
         if self.keeps_pieces and order is not None and TABLE[step.record.name].elementwise(step.record):
             others = [i for i, each in given if each is None]
-            is_of_image = any(name in self.images for i, name in read if known.get(name) is not None)
+            is_of_image = any(known.get(name) is not None for _, name in read if name in self.images)
             if is_of_image:
                 self.images.add(step.results[0])
-            if is_of_image or all(
-                (self.stored_name(step.operands[i]), order) in self.needed for i in others
-            ):
+            if is_of_image or all((self.stored_name(step.operands[i]), order) in self.needed for i in others):
                 if others:
                     self.wanted[id(step)] = dict.fromkeys(others, order)
                     self.exact.update(self.stored_name(step.operands[i]) for i in others)

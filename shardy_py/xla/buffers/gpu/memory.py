@@ -15,6 +15,7 @@ from shardy_py.mlir.dialects.stablehlo import SortOp
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
+from shardy_py.xla.buffers.event_graph import in_least_memory
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, collective_time, product_time
 from shardy_py.xla.buffers.gpu.expanded import is_sorted_selection
@@ -32,7 +33,6 @@ from shardy_py.xla.buffers.gpu.joined import in_order, is_taken_apart, joined, s
 from shardy_py.xla.buffers.gpu.kernels import Kernel, KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
 from shardy_py.xla.buffers.gpu.lowering import lowered
-from shardy_py.xla.buffers.event_graph import in_least_memory
 from shardy_py.xla.buffers.gpu.products import with_products
 from shardy_py.xla.buffers.gpu.siblings import KernelGroups
 from shardy_py.xla.buffers.schedule import Event

@@ -29,7 +29,7 @@ from shardy_py.xla.targets.parts import shape_of
 
 
 class Parts(NamedTuple):
-    """The parts of a spread value: of dimension `split`, `whole` elements in all, and what they are together."""
+    """The parts of a value: of dimension `split`, `whole` elements in all, and what they are together."""
 
     split: int
     whole: int
@@ -151,7 +151,9 @@ class Images:
         """True for a reduction along the dimension that is spread: all parts are reduced."""
         parts = self._spread.get(own.operands[0])
         is_reduced = COMPILED.of(own.record.name).form is NodeForm.REDUCE
-        return is_reduced and parts is not None and parts.split in integers(own.record.attributes, "dimensions")
+        return (
+            is_reduced and parts is not None and parts.split in integers(own.record.attributes, "dimensions")
+        )
 
     def _put_together(self, own: PlannedOp, element: str = "") -> Iterator[PlannedOp]:
         """A step, behind those that put the parts of what it reads one behind the other.

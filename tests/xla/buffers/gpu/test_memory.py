@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.api import Program, propagate
-from shardy_py.xla.buffers.gpu.joined import joined, written_apart
 from shardy_py.xla.buffers.event_graph import in_least_memory
+from shardy_py.xla.buffers.gpu.joined import joined, written_apart
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 
