@@ -5,7 +5,7 @@ Not here: how they are spread (`spread_images.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import field, replace
 from typing import NamedTuple
 
@@ -13,10 +13,12 @@ from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.formats import SUBLANES
 from shardy_py.mlir.dialects.stablehlo import SelectOp, SliceOp
 from shardy_py.ops import TABLE, OpRecord, TensorType
+from shardy_py.ops.dimensions import ConvolutionDimensions
 from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.facet import STORED
-from shardy_py.xla.buffers.tpu.records import PLACED, Records, elements_of, step_of
+from shardy_py.xla.buffers.tpu.records import OFFSETS, PLACED, Records, elements_of, step_of
 from shardy_py.xla.buffers.tpu.spread_images import (
+    Spread,
     Spreading,
     SpreadStep,
     spread_of,
@@ -45,6 +47,7 @@ class Images:
     _equal: set[Name] = field(default_factory=set[Name])
     """The values that are broadcasts, or of one element."""
     _together: set[Name] = field(default_factory=set[Name])
+    _masks: set[Name] = field(default_factory=set[Name])
 
     def steps(self, own: PlannedOp) -> Iterator[PlannedOp]:
         """Yields a step, behind those that it needs for what it reads of spread values."""
@@ -112,8 +115,29 @@ class Images:
         attributes = {**record.attributes, "spread": (spread.made, spread.made_part)}
         parts = Parts(spread.made, spread.made_part * SUBLANES, together(record, made, spread))
         self._spread[own.results[0]] = parts
-        spread_record = OpRecord(record.name, (type_, *record.operands[1:]), record.results, attributes)
-        yield replace(own, record=spread_record, operands=(name, *own.operands[1:]))
+        mask = yield from self._mask(_batch(record), spread, shape_of(made))
+        types = (type_, *record.operands[1:], *(type_ for _, type_ in mask))
+        spread_record = OpRecord(record.name, types, record.results, attributes)
+        operands = (name, *own.operands[1:], *(name for name, _ in mask))
+        yield replace(own, record=spread_record, operands=operands)
+
+    def _mask(
+        self, batch: int, spread: Spread, made: tuple[int, ...]
+    ) -> Generator[PlannedOp, None, Sequence[tuple[Name, TensorType]]]:
+        """The table of the elements of each part that are not padding, which a convolution reads, if any is.
+
+        batch: the images. made: the shape of the result.
+        """
+        size, part = made[spread.made], spread.made_part
+        if part * SUBLANES == size:
+            return ()
+        type_ = TensorType((batch * SUBLANES, part), "i1")
+        name: Name = ("mask", batch, part, size)
+        if name not in self._masks:
+            self._masks.add(name)
+            record = self.records.of(OFFSETS, (), (type_,), value=(True, False))
+            yield step_of(record, (), (name,), None)
+        return ((name, type_),)
 
     def _changed(self, given: TensorType, each: Spreading) -> OpRecord:
         if each.step is SpreadStep.FUSED:
@@ -189,6 +213,11 @@ class Images:
                 record = self.records.of(PLACED, (whole,), (part,), minor_to_major=value.minor_to_major)
                 yield step_of(record, (padded,), (made,), own.source)
         yield replace(own, operands=tuple(operands))
+
+
+def _batch(record: OpRecord) -> int:
+    """The images of a convolution."""
+    return shape_of(record.operands[0])[ConvolutionDimensions.of(record.attributes).batch]
 
 
 def _keeps_images(record: OpRecord) -> bool:
