@@ -115,7 +115,7 @@ class Images:
         attributes = {**record.attributes, "spread": (spread.made, spread.made_part)}
         parts = Parts(spread.made, spread.made_part * SUBLANES, together(record, made, spread))
         self._spread[own.results[0]] = parts
-        mask = yield from self._mask(_batch(record), spread, shape_of(made))
+        mask = yield from self._mask(shape_of(images)[_batch(record)], spread, shape_of(made))
         types = (type_, *record.operands[1:], *(type_ for _, type_ in mask))
         spread_record = OpRecord(record.name, types, record.results, attributes)
         operands = (name, *own.operands[1:], *(name for name, _ in mask))
@@ -216,8 +216,8 @@ class Images:
 
 
 def _batch(record: OpRecord) -> int:
-    """The images of a convolution."""
-    return shape_of(record.operands[0])[ConvolutionDimensions.of(record.attributes).batch]
+    """The dimension of the images that a convolution reads."""
+    return ConvolutionDimensions.of(record.attributes).batch
 
 
 def _keeps_images(record: OpRecord) -> bool:
