@@ -78,7 +78,7 @@ SENT = Facet(
         "stablehlo.dynamic_update_slice": SentRow(plans.dynamic_update_slice),
         "stablehlo.custom_call": SentRow(plans.custom_call),
         "stablehlo.custom_call@TopK": SentRow(plans.top_k),
-        **dict.fromkeys((f"{CALL}@{target}" for target in MATRIX), _MATRICES),
+        **dict.fromkeys((f"{CALL}@{target}" for target in MATRIX), SentRow(plans.matrix_call)),
         "stablehlo.fft": SentRow(plans.fft),
         "stablehlo.sort": SentRow(plans.sort),
         "stablehlo.gather": SentRow(gather),
