@@ -137,7 +137,7 @@ class _Merging:
     """By event, the first one of the fusion that it belongs to."""
     members: dict[int, list[int]] = field(default_factory=dict[int, list[int]], init=False)
     own: dict[int, Fusible] = field(default_factory=dict[int, Fusible], init=False)
-    """What each event is, if it may be one with others."""
+    """By number each event that may be one with others, as it is fused."""
     known: dict[int, Fusible] = field(default_factory=dict[int, Fusible], init=False)
     readers: dict[tuple[Name, tuple[int, ...], bool], int] = field(
         default_factory=dict[tuple[Name, tuple[int, ...], bool], int], init=False

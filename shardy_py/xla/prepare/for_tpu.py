@@ -39,7 +39,7 @@ _EXPANSIONS: Mapping[str, Callable[[Operation], Sequence[SSAValue] | None]] = {
     TopKOp.name: sorted_selection,
     CustomCallOp.name: expanded_call,
 }
-"""What makes the results of ops with several of them by others; None if nothing does."""
+"""The functions that make the results of ops with several of them by others; None if nothing does."""
 
 
 def simplified_for_tpu(module: ModuleOp) -> ModuleOp:

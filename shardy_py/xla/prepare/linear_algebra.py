@@ -148,7 +148,7 @@ def _called(
 
 
 def _places(build: StablehloBuilder, sizes: Sequence[int], direction: str) -> SSAValue:
-    """Whether elements of matrices are in a triangle, or on the diagonal, by rows and columns."""
+    """True for elements of matrices in a triangle, or on the diagonal, by rows and columns."""
     matrix = sizes[-2:]
     rows, columns = (build.iota(matrix, dimension, i32) for dimension in (0, 1))
     found = build.compare(direction, rows, columns)
@@ -174,4 +174,4 @@ _CALLS: Mapping[tuple[str, int], Callable[[Operation, SSAValue], Sequence[SSAVal
     (_EIGH, 2): _eigh,
     (_LU, 3): _lu,
 }
-"""What expands a call, by its target and the number of its results."""
+"""The functions that expand calls, by target and number of results."""

@@ -30,7 +30,7 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
 
 
-class Parts(NamedTuple):
+class PartsOfImages(NamedTuple):
     """The parts of a value: of dimension `split`, `whole` elements in all, and what they are together."""
 
     split: int
@@ -43,7 +43,7 @@ class Images:
     """The values of a program that convolutions have spread, and those that are equal in all parts."""
 
     records: Records
-    _spread: dict[Name, Parts] = field(default_factory=dict[Name, "Parts"])
+    _spread: dict[Name, PartsOfImages] = field(default_factory=dict[Name, "PartsOfImages"])
     _equal: set[Name] = field(default_factory=set[Name])
     """The values that are broadcasts, or of one element."""
     _together: set[Name] = field(default_factory=set[Name])
@@ -113,7 +113,7 @@ class Images:
             yield step_of(self._changed(type_, each), (before,), (name,), own.source)
             type_ = each.type
         attributes = {**record.attributes, "spread": (spread.made, spread.made_part)}
-        parts = Parts(spread.made, spread.made_part * SUBLANES, together(record, made, spread))
+        parts = PartsOfImages(spread.made, spread.made_part * SUBLANES, together(record, made, spread))
         self._spread[own.results[0]] = parts
         mask = yield from self._mask(shape_of(images)[_batch(record)], spread, shape_of(made))
         types = (type_, *record.operands[1:], *(type_ for _, type_ in mask))
