@@ -51,7 +51,8 @@ def note_orders(block: StoredBlock) -> Copies:
         if name in fixed or not (least := sizes.get(name)):
             continue
         sizes[name] = order.size(block.types[name].element)
-        if name in block.results and (sizes[name] != least or not _has_least(order, block.types[name])):
+        is_turned = block.setting.sends_apart and not _has_least(order, block.types[name])
+        if name in block.results and (sizes[name] != least or is_turned):
             block.returned[name] = copy = ("returned", name)
             sizes[copy] = least
     block.results = [block.returned.get(name, name) for name in block.results]
