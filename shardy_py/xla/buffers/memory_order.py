@@ -1,9 +1,10 @@
-"""The order in which XLA runs ops on GPUs and TPUs: of three, the one that needs least memory.
+"""The order in which XLA runs ops on GPUs and TPUs: of two or three, the one that needs least memory.
 
 The first takes what frees most bytes of what is ready; the second goes to the operands that have most users
 behind them first; the third takes operands in their order. Source: openxla/xla,
-xla/hlo/transforms/simplifiers/hlo_memory_scheduler.cc. On TPUs it is the order of XLA's HLO, or close to it,
-in two of three programs. Not here: how collectives are moved to run beside kernels (`gpu/latency.py`).
+xla/hlo/transforms/simplifiers/hlo_memory_scheduler.cc. Of XLA's own HLO for TPUs, the best one is the order
+of the compiler, or close to it, in two of three programs. Not here: how collectives are moved to run beside
+kernels (`gpu/latency.py`).
 
 >>> events = [Event("large", (), ("a",)), Event("small", ("a",), ("b",)), Event("last", ("b",), ("c",))]
 >>> found = in_least_memory(events, {"a": 8, "b": 1, "c": 1}, ("c",), lambda event: False)
@@ -26,17 +27,22 @@ def in_least_memory(
     kept: Sequence[Name],
     is_number: Callable[[Event], bool],
     inside: Callable[[Event], int] = lambda event: 0,
+    *,
+    knows_operands: bool = True,
 ) -> list[Event]:
     """Returns events in an order that needs little memory.
 
     events: each after those that make what it reads. sizes: bytes of what they make. kept: the values that
     are returned. is_number: whether an event makes single numbers, which run first. inside: the bytes that
-    are alive at most in what an event runs, as the body of a loop.
+    are alive at most in what an event runs, as the body of a loop. knows_operands: whether what an event
+    reads is in the order of its operands.
     """
     graph = _Graph(events, sizes, kept)
     numbers = frozenset([number for number, event in enumerate(events) if is_number(event)])
     within = {n: inside(event) for n, event in enumerate(events) if event.step is not None}
-    orders = graph.by_bytes_freed(numbers), graph.by_users(), graph.by_operands()
+    orders = [graph.by_bytes_freed(numbers), graph.by_users()]
+    if knows_operands:
+        orders.append(graph.by_operands())
     best = min(orders, key=lambda order: graph.peak(order, within))
     return [events[number] for number in best]
 

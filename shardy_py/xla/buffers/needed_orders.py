@@ -16,12 +16,14 @@ from math import prod
 from typing import NamedTuple
 
 from shardy_py.indexing.layout.formats import LANES, SUBLANES
-from shardy_py.ops import OpRecord
+from shardy_py.ops import CALL, OpRecord
+from shardy_py.ops.custom_calls import MATRIX
 from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, ScatterDimensions
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.local_sizes import tiled_bytes
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.parts import shape_of
 
 
 class TileOrder(NamedTuple):
@@ -36,7 +38,7 @@ class TileOrder(NamedTuple):
 
 
 Needed = tuple[int, TileOrder]
-"""An operand of an op, -1 for its result, with the order that the op has it in."""
+"""An operand of an op, -1 for its result, -2 for a second one, with the order that it has there."""
 
 
 def needed_orders(
@@ -50,10 +52,21 @@ def needed_orders(
         yield from _rows(record, shapes, made)
     elif tiled is Tiled.IMAGES:
         yield from _images(record, shapes, made)
+    elif record.name == CALL:
+        yield from _row_major(record, shapes)
     elif tiled is Tiled.SORTED and len(made) > 1:
         order = sorted_order(made, integer(record.attributes, "dimension", 0))
         yield -1, order
         yield from ((i, order) for i, shape in enumerate(shapes) if shape == made)
+
+
+def _row_major(record: OpRecord, shapes: Sequence[tuple[int, ...]]) -> Iterator[Needed]:
+    """The orders of a call, which are row-major; of kernels that know batches any."""
+    if record.attributes.get("call_target_name") in MATRIX:
+        return
+    made = [() if type_ is None else shape_of(type_) for type_ in record.results]
+    for number, shape in (*enumerate(shapes), *((-1 - i, shape) for i, shape in enumerate(made))):
+        yield number, _majored(shape, ())
 
 
 def sorted_order(shape: tuple[int, ...], dimension: int) -> TileOrder:
@@ -65,9 +78,11 @@ def sorted_order(shape: tuple[int, ...], dimension: int) -> TileOrder:
 
 
 def _majored(shape: tuple[int, ...], major: tuple[int, ...]) -> TileOrder:
-    """The order with some dimensions before the others, which are row-major."""
+    """The order with some dimensions before the others, which are row-major; first those of one element."""
     others = [d for d in range(len(shape)) if d not in major]
-    return TileOrder((*reversed(others), *sorted(major, reverse=True)), shape)
+    kept = [d for d in others if shape[d] != 1]
+    single = [d for d in others if shape[d] == 1] if kept else []
+    return TileOrder((*reversed(kept or others), *sorted(major, reverse=True), *single), shape)
 
 
 def _rows(
@@ -93,6 +108,10 @@ def _images(
     numbers = ConvolutionDimensions.of(record.attributes)
     window = max((operands[1][d] for d in numbers.kernel_spatial), default=1)
     element = record.results[0].element if record.results[0] is not None else "f32"
+    if "spread" in record.attributes:
+        window = 0
+        kernel = numbers.in_feature, numbers.out_feature, numbers.kernel_spatial
+        yield 1, _image(operands[1], *kernel, window, element)
     yield 0, _image(operands[0], numbers.batch, numbers.feature, numbers.spatial, window, element)
     ends = numbers.result_batch, numbers.result_feature, numbers.result_spatial
     spread = integers(record.attributes, "spread")
@@ -120,7 +139,7 @@ def _image(
 ) -> TileOrder:
     """The order of an image: batch and features are in tiles, of which the lanes take what pads less."""
     sizes = [*shape]
-    if spatial and shape[batch] < SUBLANES:
+    if window and spatial and shape[batch] < SUBLANES:
         split = max(spatial, key=lambda d: (shape[d], d))
         if shape[split] >= SUBLANES:
             sizes[batch] *= SUBLANES

@@ -136,18 +136,33 @@ class _Merging:
     groups: list[int] = field(default_factory=list[int], init=False)
     """By event, the first one of the fusion that it belongs to."""
     members: dict[int, list[int]] = field(default_factory=dict[int, list[int]], init=False)
+    own: dict[int, Fusible] = field(default_factory=dict[int, Fusible], init=False)
+    """By number each event that may be one with others, as it is fused."""
     known: dict[int, Fusible] = field(default_factory=dict[int, Fusible], init=False)
     readers: dict[tuple[Name, tuple[int, ...], bool], int] = field(
         default_factory=dict[tuple[Name, tuple[int, ...], bool], int], init=False
     )
     """The last loop over elements of a shape that reads a value."""
 
+    wide: set[tuple[Name, tuple[int, ...]]] = field(
+        default_factory=set[tuple[Name, tuple[int, ...]]], init=False
+    )
+    """The values that loops over elements of more than one bit read, and the shapes of these."""
+
+    def __post_init__(self) -> None:
+        for number, event in enumerate(self.events):
+            own = self.fusible(event)
+            if own is not None:
+                self.own[number] = own
+                if own.emitter is EmitterKind.LOOP and not (own.is_narrow or own.is_reduced):
+                    self.wide.update((name, own.shape) for name in event.reads)
+
     def add(self, number: int) -> None:
         """Adds the next event, to a fusion or alone."""
         event = self.events[number]
         self.groups.append(number)
         self.members[number] = [number]
-        own = self.fusible(event)
+        own = self.own.get(number)
         if own is not None:
             self.known[number] = own
             if own.emitter is EmitterKind.LOOP:
@@ -161,8 +176,14 @@ class _Merging:
             if maker is None or self.groups[maker] == self.groups[number]:
                 continue
             other = self.known.get(maker)
-            if other is not None and not other.is_reduced and other.shape == own.shape:
+            if other is None or other.is_reduced or other.shape != own.shape:
+                continue
+            if not (own.is_narrow and self._is_in_product(maker) and (name, own.shape) in self.wide):
                 self._join(self.groups[maker], self.groups[number])
+
+    def _is_in_product(self, number: int) -> bool:
+        members = self.members[self.groups[number]]
+        return any(self.known[each].emitter is EmitterKind.PRODUCT for each in members)
 
     def _join_readers(self, number: int, own: Fusible) -> None:
         for name in self.events[number].reads:

@@ -243,8 +243,7 @@ class StoredBlock:
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.
 
-        results: the sizes of the memory for results. carried: for each the argument that is in it at first;
-        None for none.
+        results: the sizes of the memory for results. carried: as of `Assignment`.
         """
         if self.setting.on_host:
             events = with_copies_for_loops(self._on_host(results), self.sizes, {*carried})
@@ -317,7 +316,7 @@ class StoredBlock:
         program.ops += [op._replace(reads=tuple(map(self.stored_name, op.reads))) for op in moved]
         return made
 
-    def _ordered(self, events: Sequence[Event]) -> list[Event]:
+    def _ordered(self, events: Sequence[Event]) -> Sequence[Event]:
         if self.setting.on_host:
             return breadth_first_combined(events)
         if not self.setting.on_tpu:
@@ -392,8 +391,7 @@ class StoredBlock:
         )
 
     def _region(self, step: PlannedOp, inner: Block) -> Assignment:
-        is_condition = TABLE[step.record.name].control is Control.LOOP and inner is not step.blocks[-1]
-        is_loop = TABLE[step.record.name].control is Control.LOOP and not is_condition
-        returns = [] if is_condition else [self.sizes[name] for name in step.results]
-        carried = [value.name for value in inner.arguments] if is_loop else []
-        return self.inside(inner).assignment(returns, carried)
+        is_loop = TABLE[step.record.name].control is Control.LOOP
+        is_body = is_loop and inner is step.blocks[-1]
+        returns = [self.sizes[name] for name in step.results] if is_body or not is_loop else []
+        return self.inside(inner).assignment(returns, [v.name for v in inner.arguments] if is_body else [])

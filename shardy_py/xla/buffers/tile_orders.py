@@ -17,7 +17,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from shardy_py.base.records import dataclass
-from shardy_py.ops import TABLE, Family, OpRecord, TensorType
+from shardy_py.ops import CALL, TABLE, Family, OpRecord, Role, TensorType
 from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorMapping
 from shardy_py.xla.buffers.facet import STORED, Tiled
@@ -51,12 +51,18 @@ def note_orders(block: StoredBlock) -> Copies:
         if name in fixed or not (least := sizes.get(name)):
             continue
         sizes[name] = order.size(block.types[name].element)
-        if name in block.results and sizes[name] != least:
+        is_turned = block.setting.sends_apart and not _has_least(order, block.types[name])
+        if name in block.results and (sizes[name] != least or is_turned):
             block.returned[name] = copy = ("returned", name)
             sizes[copy] = least
     block.results = [block.returned.get(name, name) for name in block.results]
     sizes.update(found.copied)
     return found.copies
+
+
+def _has_least(order: TileOrder, type_: TensorType) -> bool:
+    """True if the dimensions in tiles are those in the order with the least padding."""
+    return {*order.minor_to_major[:2]} == {*least_padded(type_)[-2:]}
 
 
 def spreads_product(block: StoredBlock, step: PlannedOp) -> bool:
@@ -88,6 +94,8 @@ class _TileOrders:
     copied: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
     needed: set[tuple[Name, TileOrder]] = field(default_factory=set[tuple[Name, TileOrder]], init=False)
     """The values that ops need in an order."""
+    images: set[Name] = field(default_factory=set[Name], init=False)
+    """The results of convolutions, and what elementwise ops make of them in their orders."""
     exact: set[Name] = field(default_factory=set[Name], init=False)
     """The values of whose copies elementwise steps read all bits."""
     wanted: dict[int, dict[int, TileOrder]] = field(
@@ -127,7 +135,10 @@ class _TileOrders:
         is_sorted = tiled is Tiled.SORTED and self.keeps_pieces
         if tiled is Tiled.SORTED and not is_sorted:
             return
-        if len(step.results) != 1 and not is_sorted:
+        is_call = self.keeps_pieces and step.record.name == CALL
+        if step.record.name == CALL and not is_call:
+            return
+        if len(step.results) != 1 and not (is_sorted or is_call):
             return
         made = self._shape(step.results[0])
         operands = [shape for name in step.operands if (shape := self._shape(name)) is not None]
@@ -141,7 +152,9 @@ class _TileOrders:
     def _forward(self, step: PlannedOp, known: _Orders, needed: Mapping[int, TileOrder]) -> None:
         """Notes the order of what a step makes, by that of what it reads."""
         if needed:
-            known.update(dict.fromkeys(step.results, needed[-1]))
+            if STORED.of(step.record.name).tiled is Tiled.IMAGES:
+                self.images.update(step.results)
+            known.update({name: needed.get(-1 - i, needed[-1]) for i, name in enumerate(step.results)})
             return
         if STORED.of(step.record.name).is_product:
             known[step.results[0]] = None
@@ -160,12 +173,17 @@ class _TileOrders:
                 order = self._mapped(step, each, i, -1)
         if self.keeps_pieces and order is not None and TABLE[step.record.name].elementwise(step.record):
             others = [i for i, each in given if each is None]
-            if all((self.stored_name(step.operands[i]), order) in self.needed for i in others):
+            is_of_image = any(known.get(name) is not None for _, name in read if name in self.images)
+            if is_of_image:
+                self.images.add(step.results[0])
+            if is_of_image or all((self.stored_name(step.operands[i]), order) in self.needed for i in others):
                 if others:
                     self.wanted[id(step)] = dict.fromkeys(others, order)
                     self.exact.update(self.stored_name(step.operands[i]) for i in others)
                 known[step.results[0]] = order
                 return
+        if order is None and TABLE[step.record.name].role is Role.BROADCAST:
+            return  # elements of one value repeated may be in any order
         known[step.results[0]] = None if any(each is None for _, each in given) else order
 
     def _of_piece(self, step: PlannedOp, known: _Orders) -> TileOrder | None:
@@ -175,7 +193,10 @@ class _TileOrders:
             return None
         whole = known.get(self.stored_name(step.operands[0]))
         minor_to_major = tuple(reversed(least_padded(source))) if whole is None else whole.minor_to_major
-        order = TileOrder(minor_to_major, tuple(size or 0 for size in made.shape))
+        held = source.shape if whole is None else whole.sizes
+        pairs = zip(held, source.shape, made.shape, strict=True)
+        sizes = [(held if given == own else own) or 0 for held, given, own in pairs]
+        order = TileOrder(minor_to_major, tuple(sizes))
         return None if order.size(made.element) == measured(made, "tpu") else order
 
     def _backward(
@@ -223,6 +244,7 @@ class _TileOrders:
         is_sorted = STORED.of(step.record.name).tiled is Tiled.SORTED
         if order.size(type_.element) != self._size(stored, type_) or (is_sorted and is_turned):
             is_rounded = self.keeps_pieces and stored not in self.exact and self._is_rounded(step, stored)
+            is_rounded |= self.keeps_pieces and type_.element == "f32" and _rounds_images(step.record)
             self._note_copy(step, stored, order, "bf16" if is_rounded else type_.element)
 
     def _copy_part(self, step: PlannedOp) -> None:
@@ -254,6 +276,12 @@ class _TileOrders:
             return False
         types = self.types.get(stored), self.types.get(step.results[0])
         return [type_ and type_.element for type_ in types] == ["f32", "bf16"]
+
+
+def _rounds_images(record: OpRecord) -> bool:
+    """True for a convolution that reads f32 as bf16: at default precision."""
+    is_exact = "HIGH" in str(record.attributes.get("precision_config"))
+    return STORED.of(record.name).tiled is Tiled.IMAGES and not is_exact
 
 
 def _is_piece(step: PlannedOp) -> bool:

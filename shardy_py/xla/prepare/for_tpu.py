@@ -12,19 +12,21 @@ depend on them (`xla/targets/simplified.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects.chlo import TopKOp
+from shardy_py.mlir.dialects.stablehlo import CustomCallOp
 from shardy_py.ops import TABLE
 from shardy_py.propagation.graph.liveness import dead_ops
 from shardy_py.xla.prepare.equal_ops import EqualOps
 from shardy_py.xla.prepare.fold import fold_each
 from shardy_py.xla.prepare.folding import Splats
 from shardy_py.xla.prepare.folds import FOLDS
+from shardy_py.xla.prepare.linear_algebra import expanded_call
 from shardy_py.xla.prepare.revisits import Changes
 from shardy_py.xla.prepare.selection_sorts import sorted_selection
 from shardy_py.xla.prepare.sunk_forms import SunkForms
@@ -33,6 +35,11 @@ from shardy_py.xla.prepare.tpu_folds import TPU_FOLDS
 _ROUNDS = 8
 """XLA repeats a pipeline until nothing changes, too; real programs need two or three rounds."""
 _FOLDS = {name: (*FOLDS.get(name, ()), *TPU_FOLDS.get(name, ())) for name in {*FOLDS, *TPU_FOLDS}}
+_EXPANSIONS: Mapping[str, Callable[[Operation], Sequence[SSAValue] | None]] = {
+    TopKOp.name: sorted_selection,
+    CustomCallOp.name: expanded_call,
+}
+"""The functions that make the results of ops with several of them by others; None if nothing does."""
 
 
 def simplified_for_tpu(module: ModuleOp) -> ModuleOp:
@@ -40,10 +47,10 @@ def simplified_for_tpu(module: ModuleOp) -> ModuleOp:
     changes, splats = Changes(), Splats()
     equal, sunk = EqualOps(changes), SunkForms(changes, splats)
     module = equal.copied(module)
-    for op in ir.find_ops(module, TopKOp.name):
-        found = sorted_selection(op)
-        for old, new in zip(op.results, found or op.results, strict=True):
-            ir.replace_uses(old, new)
+    for name, expanded in _EXPANSIONS.items():
+        for op in ir.find_ops(module, name):
+            for old, new in zip(op.results, expanded(op) or op.results, strict=True):
+                ir.replace_uses(old, new)
     folded = {name for name, row in TABLE.items() if row.is_folded or row.moves_elements} | _FOLDS.keys()
     for _ in range(_ROUNDS):
         ops = ir.ops_in(module)

@@ -30,6 +30,7 @@ from shardy_py.xla.prepare.convolution_folds import (
 from shardy_py.xla.prepare.cumulative_rows import fold_cumulative
 from shardy_py.xla.prepare.folds import RESHAPE
 from shardy_py.xla.prepare.fourier_products import fold_fourier
+from shardy_py.xla.prepare.linear_algebra import fold_cholesky, fold_triangular_solve
 from shardy_py.xla.prepare.product_folds import (
     fold_degenerate_product,
     fold_product,
@@ -129,6 +130,7 @@ TPU_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
     f"stablehlo.{name}": folds
     for name, folds in {
         "add": (fold_added_scatter,),
+        "cholesky": (fold_cholesky,),
         "broadcast_in_dim": (fold_expanded_broadcast, fold_broadcast_of_reshape, fold_broadcast_of_iota),
         "convolution": (fold_reversed_kernel, fold_transposed_operands, fold_swapped_convolution),
         "dot_general": (
@@ -152,6 +154,7 @@ TPU_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
         "scatter": (fold_scatter_in_rows, fold_scatter_of_one, fold_scatter_of_scatter),
         "slice": (fold_slice_of_slice, fold_first_of_reshape),
         "transpose": (fold_transposed_product, fold_transposed_convolution, fold_form_of_spread),
+        "triangular_solve": (fold_triangular_solve,),
     }.items()
 }
 """The folds of each op, tried in this order, after those of `folds.FOLDS`."""

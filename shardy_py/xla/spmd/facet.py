@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import Facet, Family, OpRecord, row_name
-from shardy_py.ops.custom_calls import CALL
+from shardy_py.ops.custom_calls import CALL, MATRIX
 from shardy_py.xla.spmd import handlers as plans
 from shardy_py.xla.spmd.application import Application, Handler
 from shardy_py.xla.spmd.indexed_handlers import gather, scatter
@@ -78,6 +78,7 @@ SENT = Facet(
         "stablehlo.dynamic_update_slice": SentRow(plans.dynamic_update_slice),
         "stablehlo.custom_call": SentRow(plans.custom_call),
         "stablehlo.custom_call@TopK": SentRow(plans.top_k),
+        **dict.fromkeys((f"{CALL}@{target}" for target in MATRIX), SentRow(plans.matrix_call)),
         "stablehlo.fft": SentRow(plans.fft),
         "stablehlo.sort": SentRow(plans.sort),
         "stablehlo.gather": SentRow(gather),

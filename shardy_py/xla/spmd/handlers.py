@@ -284,8 +284,18 @@ def custom_call(application: Application) -> Sequence[HeldTensor]:
     given: dict[str, str] = application.attributes.get("mhlo.frontend_attributes") or {}
     stated, first = given.get("num_batch_dims", ""), application.targets[0]
     count = int(stated) if stated.isdecimal() and len(stated) < _MOST_DIGITS else 0
-    batch = range(min(count, first.rank))
-    near = first.replicated_except(batch)
+    return _in_batches(application, min(count, first.rank))
+
+
+def matrix_call(application: Application) -> Sequence[HeldTensor]:
+    """Calls of matrices, which are whole, with the dimensions of a batch before."""
+    return _in_batches(application, application.targets[0].rank - 2)
+
+
+def _in_batches(application: Application, count: int) -> Sequence[HeldTensor]:
+    """A call that is sharded along its first dimensions, as its first result is."""
+    batch = range(count)
+    near = application.targets[0].replicated_except(batch)
     if near.is_replicated:
         return whole(application)
     return along_batch(application.operands, [*batch], near, application.results, application.targets)

@@ -16,14 +16,16 @@ _SHAPE, _OTHER = (8, 128), (8,)
 
 
 def _event(kind: str, reads: Sequence[Name], made: str) -> Event:
-    """An event whose step is its kind: loop, reduce, product, other."""
+    """An event whose step is its kind: loop, narrow, reduce, product, other."""
     return Event(kind, (*reads,), (made,))
 
 
 def _fusible(event: Event) -> Fusible | None:
     emitter = EmitterKind.PRODUCT if event.step == "product" else EmitterKind.LOOP
     shape = _OTHER if event.step == "small" else _SHAPE
-    return None if event.step == "other" else Fusible(emitter, shape, event.step == "reduce", is_narrow=False)
+    if event.step == "other":
+        return None
+    return Fusible(emitter, shape, event.step == "reduce", is_narrow=event.step == "narrow")
 
 
 def _fused(*events: Event, kept: Sequence[Name] = ()) -> list[tuple[Name, ...]]:
@@ -97,3 +99,11 @@ def test_products_in_products_are_not_stored(columns: int, stored: bool) -> None
         }}"""
     result = propagate(Program.parse(text), progress=False)
     assert (result.memory("tpu-v5p").estimate.largest_temporary >= rows * columns * 2) is stored
+
+
+def test_comparisons_are_not_joined_where_others_are() -> None:
+    """What is one bit wide is computed with a product only if no loop over its elements is."""
+    product, wide = _event("product", "xw", "a"), _event("loop", "a", "t")
+    narrow = _event("narrow", "a", "p")
+    assert _fused(product, narrow, kept="ap") == [("a", "p")]
+    assert _fused(product, narrow, wide, kept="apt") == [("a", "t"), ("p",)]

@@ -10,6 +10,7 @@ import pytest
 
 from shardy_py import Program
 from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.mlir.plain import plain
 from shardy_py.xla.prepare.for_tpu import simplified_for_tpu
 
 _F = "tensor<{}xf32>"
@@ -307,3 +308,54 @@ func.func @main(%x: {type_}) -> (tensor<16x2xf32>, tensor<16x2xi32>) {{
 }}"""
     module = simplified_for_tpu(Program.parse(text, as_compiled=False).module)
     assert name in [op.name for op in walk_pre_order(module)]
+
+
+_MATRICES = "tensor<4x32x32xf32>"
+_SOLVE = """%0 = "stablehlo.triangular_solve"(%x, %x) <{{left_side = {}, lower = {}, unit_diagonal = false,
+  transpose_a = #stablehlo<transpose {}>}}>
+  : (tensor<4x32x32xf32>, tensor<4x32x32xf32>) -> tensor<4x32x32xf32>"""
+
+
+@pytest.mark.parametrize(
+    ("op", "called", "ops"),
+    [
+        ("%0 = stablehlo.cholesky %x, lower = true : {0}", "Cholesky", {"reduce": 2}),
+        ("%0:2 = stablehlo.custom_call @Eigh(%x) : ({0}) -> ({0}, {1})", "EighTpu", {"sort": 1, "slice": 4}),
+        (
+            "%0:3 = stablehlo.custom_call @LuDecomposition(%x) : ({0}) -> ({0}, {2}, {2})",
+            *("LuDecompositionBlock", {"gather": 1}),
+        ),
+    ],
+    ids=["cholesky", "eigh", "lu"],
+)
+def test_kernels_make_blocks_of_matrices(op: str, called: str, ops: dict[str, int]) -> None:
+    line = op.format(_MATRICES, "tensor<4x32xf32>", "tensor<4x32xi32>")
+    count = line.partition(" ")[0].partition(":")[2]
+    results = {"": "%0", "2": "%0#0, %0#1", "3": "%0#0, %0#2"}[count]
+    types = {"": _MATRICES, "2": f"{_MATRICES}, tensor<4x32xf32>", "3": f"{_MATRICES}, tensor<4x32xi32>"}[
+        count
+    ]
+    text = f"func.func @main(%x: {_MATRICES}) -> ({types}) {{ {line} return {results} : {types} }}"
+    module = simplified_for_tpu(Program.parse(text, as_compiled=False).module)
+    found = [op.name.removeprefix("stablehlo.") for op in walk_pre_order(module)]
+    targets = [
+        plain(op.properties["call_target_name"]) for op in walk_pre_order(module) if "custom" in op.name
+    ]
+    assert targets == [called]
+    assert {name: found.count(name) for name in ops} == ops
+
+
+@pytest.mark.parametrize("is_left", [True, False])
+@pytest.mark.parametrize("is_lower", [True, False])
+@pytest.mark.parametrize("turned", ["NO_TRANSPOSE", "TRANSPOSE"])
+def test_a_solve_is_a_product_with_the_inverse(is_left: bool, is_lower: bool, turned: str) -> None:
+    """The dimension of the inverse that is contracted makes up for the side, and for a transpose."""
+    line = _SOLVE.format(str(is_left).lower(), str(is_lower).lower(), turned)
+    text = f"func.func @main(%x: {_MATRICES}) -> {_MATRICES} {{ {line} return %0 : {_MATRICES} }}"
+    module = simplified_for_tpu(Program.parse(text, as_compiled=False).module)
+    (product,) = [op for op in walk_pre_order(module) if op.name == "stablehlo.dot_general"]
+    numbers = plain(product.properties["dot_dimension_numbers"])
+    along = 2 if (turned == "NO_TRANSPOSE") == is_left else 1
+    contracted = (along, 1) if is_left else (2, along)
+    sides = numbers["lhs_contracting_dimensions"], numbers["rhs_contracting_dimensions"]
+    assert tuple(dimension for (dimension,) in sides) == contracted

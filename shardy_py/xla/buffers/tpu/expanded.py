@@ -9,13 +9,23 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 
 from shardy_py.base.records import dataclass
-from shardy_py.ops import TensorType
+from shardy_py.mlir.dialects.stablehlo import TransposeOp
+from shardy_py.ops import TABLE, OpRecord, TensorType
+from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.storing import has_several
-from shardy_py.xla.buffers.tpu.records import ELEMENT, PLACES, Records, elements_of, step_of
+from shardy_py.xla.buffers.tpu.records import ELEMENT, PLACED, PLACES, Records, elements_of, step_of
 from shardy_py.xla.buffers.tpu.sends import spread_of_element, zeros_of
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
+
+
+def _turns_rows(record: OpRecord) -> bool:
+    """True for a transpose of matrices that has another dimension as its last one."""
+    order, made = integers(record.attributes, "permutation"), record.results[0]
+    if made is None or len(order) < 2 or order[-1] == len(order) - 1:
+        return False
+    return all((made.shape[d] or 0) > 1 for d in (-1, order.index(len(order) - 1)))
 
 
 @dataclass
@@ -23,11 +33,18 @@ class Expanded:
     """Expands ops; what several need is made once."""
 
     records: Records
+    _turned: dict[Name, PlannedOp] = field(default_factory=dict[Name, PlannedOp])
+    """The transposes that change which dimension is in lanes, by their results."""
     _known: set[Name] = field(default_factory=set[Name])
 
     def steps(self, own: PlannedOp) -> Iterator[PlannedOp]:
         """Yields a step, behind those that XLA:TPU adds to it."""
         row = COMPILED.of(own.record.name)
+        if own.record.name == TransposeOp.name and _turns_rows(own.record):
+            self._turned[own.results[0]] = own
+        elif self._turned and TABLE[own.record.name].elementwise(own.record):
+            yield from self._in_order(own)
+            return
         if row.is_kernel and len(own.operands) > 2:
             yield from self._kernel(own)
         elif row.form is NodeForm.SCATTER and len(own.results) == 1:
@@ -36,6 +53,19 @@ class Expanded:
             yield from self._constant(own)
         else:
             yield own
+
+    def _in_order(self, own: PlannedOp) -> Iterator[PlannedOp]:
+        """An elementwise op, behind a copy of what is transposed if it reads that itself, too."""
+        operands = [*own.operands]
+        for number, name in enumerate(own.operands):
+            step = self._turned.get(name)
+            if step is not None and step.operands[0] in own.operands:
+                operands[number] = copy = ("turned", name)
+                if copy not in self._known:
+                    self._known.add(copy)
+                    record = self.records.of(PLACED, step.record.operands, step.record.results)
+                    yield step_of(record, step.operands, (copy,), own.source)
+        yield replace(own, operands=tuple(operands))
 
     def _constant(self, own: PlannedOp) -> Iterator[PlannedOp]:
         """A constant; of several equal elements a broadcast of one."""

@@ -5,15 +5,20 @@ Not here: how they are spread (`spread_images.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import field, replace
+from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.formats import SUBLANES
+from shardy_py.mlir.dialects.stablehlo import SelectOp, SliceOp
 from shardy_py.ops import TABLE, OpRecord, TensorType
+from shardy_py.ops.dimensions import ConvolutionDimensions
+from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.facet import STORED
-from shardy_py.xla.buffers.tpu.records import PLACED, Records, elements_of, step_of
+from shardy_py.xla.buffers.tpu.records import OFFSETS, PLACED, Records, elements_of, step_of
 from shardy_py.xla.buffers.tpu.spread_images import (
+    Spread,
     Spreading,
     SpreadStep,
     spread_of,
@@ -25,16 +30,24 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
 
 
+class PartsOfImages(NamedTuple):
+    """The parts of a value: of dimension `split`, `whole` elements in all, and what they are together."""
+
+    split: int
+    whole: int
+    together: Spreading
+
+
 @dataclass
 class Images:
     """The values of a program that convolutions have spread, and those that are equal in all parts."""
 
     records: Records
-    _spread: dict[Name, tuple[int, Spreading]] = field(default_factory=dict[Name, "tuple[int, Spreading]"])
-    """By value the elements of all its parts, and what it is with them one behind the other."""
+    _spread: dict[Name, PartsOfImages] = field(default_factory=dict[Name, "PartsOfImages"])
     _equal: set[Name] = field(default_factory=set[Name])
     """The values that are broadcasts, or of one element."""
     _together: set[Name] = field(default_factory=set[Name])
+    _masks: set[Name] = field(default_factory=set[Name])
 
     def steps(self, own: PlannedOp) -> Iterator[PlannedOp]:
         """Yields a step, behind those that it needs for what it reads of spread values."""
@@ -49,6 +62,30 @@ class Images:
         self._note(last)
         yield last
 
+    def whole(
+        self, name: Name, type_: TensorType | None, element: str
+    ) -> tuple[Name, TensorType | None, Sequence[PlannedOp]]:
+        """Returns a value with its parts put together if it is spread, its type, and the steps for that.
+
+        element: the type that is read of it.
+        """
+        if name not in self._spread or type_ is None:
+            return name, type_, ()
+        given, type_ = type_, TensorType(type_.shape, element)
+        made: Name = ("whole", name, element)
+        if made in self._together:
+            return made, type_, ()
+        self._together.add(made)
+        value = self._spread[name].together
+        whole = TensorType(value.type.shape, element)
+        record = self.records.of(PLACED, (given,), (whole,), minor_to_major=value.minor_to_major)
+        zeros, ones = (0,) * type_.rank, (1,) * type_.rank
+        ends = {"start_indices": zeros, "limit_indices": type_.shape, "strides": ones}
+        part = self.records.of(SliceOp.name, (whole,), (type_,), **ends)
+        padded: Name = ("whole", name, element, "padded")
+        steps = step_of(record, (name,), (padded,), None), step_of(part, (padded,), (made,), None)
+        return made, type_, steps
+
     def _convolution(self, own: PlannedOp) -> Iterator[PlannedOp]:
         record = own.record
         images, kernel, made = (*record.operands[:2], record.results[0])
@@ -56,19 +93,51 @@ class Images:
             yield own
             return
         name, type_ = own.operands[0], images
-        whole = self._spread[name][0] if name in self._spread else 0
+        whole = self._spread[name].whole if name in self._spread else 0
         spread = spread_of(record, shape_of(images), shape_of(kernel), shape_of(made), whole)
         if spread is None:
-            yield own
+            *before, last = self._put_together(own, "bf16")
+            yield from before
+            attributes = {**last.record.attributes, "spread": ()}
+            yield replace(last, record=replace(last.record, attributes=attributes))
             return
+        if whole > (type_.shape[spread.split] or 0):
+            masked, type_ = (name, "masked"), TensorType(type_.shape, "bf16")
+            if masked not in self._spread:
+                self._spread[masked] = self._spread[name]
+                record_ = self.records.of(SelectOp.name, (images,), (type_,))
+                yield step_of(record_, (name,), (masked,), own.source)
+            name = masked
         for number, each in enumerate(spread_steps(record, images, spread, whole)):
             before, name = name, (own.results[0], "spread", number)
             yield step_of(self._changed(type_, each), (before,), (name,), own.source)
             type_ = each.type
         attributes = {**record.attributes, "spread": (spread.made, spread.made_part)}
-        self._spread[own.results[0]] = spread.made_part * SUBLANES, together(record, made, spread)
-        spread_record = OpRecord(record.name, (type_, *record.operands[1:]), record.results, attributes)
-        yield replace(own, record=spread_record, operands=(name, *own.operands[1:]))
+        parts = PartsOfImages(spread.made, spread.made_part * SUBLANES, together(record, made, spread))
+        self._spread[own.results[0]] = parts
+        mask = yield from self._mask(shape_of(images)[_batch(record)], spread, shape_of(made))
+        types = (type_, *record.operands[1:], *(type_ for _, type_ in mask))
+        spread_record = OpRecord(record.name, types, record.results, attributes)
+        operands = (name, *own.operands[1:], *(name for name, _ in mask))
+        yield replace(own, record=spread_record, operands=operands)
+
+    def _mask(
+        self, batch: int, spread: Spread, made: tuple[int, ...]
+    ) -> Generator[PlannedOp, None, Sequence[tuple[Name, TensorType]]]:
+        """The table of the elements of each part that are not padding, which a convolution reads, if any is.
+
+        batch: the images. made: the shape of the result.
+        """
+        size, part = made[spread.made], spread.made_part
+        if part * SUBLANES == size:
+            return ()
+        type_ = TensorType((batch * SUBLANES, part), "i1")
+        name: Name = ("mask", batch, part, size)
+        if name not in self._masks:
+            self._masks.add(name)
+            record = self.records.of(OFFSETS, (), (type_,), value=(True, False))
+            yield step_of(record, (), (name,), None)
+        return ((name, type_),)
 
     def _changed(self, given: TensorType, each: Spreading) -> OpRecord:
         if each.step is SpreadStep.FUSED:
@@ -91,6 +160,10 @@ class Images:
             found = {self._spread[each] for each in step.operands if each in self._spread}
             if len(found) == 1:
                 self._spread[step.results[0]] = found.pop()
+        elif step.operands and step.operands[0] in self._spread and _keeps_images(step.record):
+            parts = self._spread[step.operands[0]]
+            made = _of_features(parts.together, step.record)
+            self._spread[step.results[0]] = parts._replace(together=made)
 
     def _are_alike(self, step: PlannedOp) -> bool:
         """True if all that an elementwise op reads is spread, or equal in all parts; or nothing is spread."""
@@ -98,13 +171,26 @@ class Images:
             return True
         return all(name in self._spread or name in self._equal for name in step.operands)
 
-    def _put_together(self, own: PlannedOp) -> Iterator[PlannedOp]:
-        """A step, behind those that put the parts of what it reads one behind the other."""
+    def _adds_parts(self, own: PlannedOp) -> bool:
+        """True for a reduction along the dimension that is spread: all parts are reduced."""
+        parts = self._spread.get(own.operands[0])
+        is_reduced = COMPILED.of(own.record.name).form is NodeForm.REDUCE
+        return (
+            is_reduced and parts is not None and parts.split in integers(own.record.attributes, "dimensions")
+        )
+
+    def _put_together(self, own: PlannedOp, element: str = "") -> Iterator[PlannedOp]:
+        """A step, behind those that put the parts of what it reads one behind the other.
+
+        element: the type that it reads; "": that of the values.
+        """
         is_elementwise = TABLE[own.record.name].elementwise(own.record)
         if (
             own.blocks
             or self._spread.keys().isdisjoint(own.operands)
             or (is_elementwise and self._are_alike(own))
+            or _keeps_images(own.record)
+            or self._adds_parts(own)
         ):
             yield own
             return
@@ -112,13 +198,38 @@ class Images:
         for number, (name, type_) in enumerate(zip(own.operands, own.record.operands, strict=False)):
             if name not in self._spread or type_ is None:
                 continue
-            value = self._spread[name][1]
-            if value.type.shape == type_.shape:
-                continue  # nothing was padded
-            operands[number] = made = ("together", name)
+            value = self._spread[name].together
+            operands[number] = made = ("together", name, element)
             if made not in self._together:
                 self._together.add(made)
-                whole = TensorType(value.type.shape, type_.element)
+                whole = TensorType(value.type.shape, element or type_.element)
                 record = self.records.of(PLACED, (type_,), (whole,), minor_to_major=value.minor_to_major)
-                yield step_of(record, (name,), (made,), own.source)
+                if whole.shape == type_.shape:
+                    yield step_of(record, (name,), (made,), own.source)
+                    continue
+                padded: Name = ("padded", name, element)
+                yield step_of(record, (name,), (padded,), own.source)
+                part = TensorType(type_.shape, whole.element)
+                record = self.records.of(PLACED, (whole,), (part,), minor_to_major=value.minor_to_major)
+                yield step_of(record, (padded,), (made,), own.source)
         yield replace(own, operands=tuple(operands))
+
+
+def _batch(record: OpRecord) -> int:
+    """The dimension of the images that a convolution reads."""
+    return ConvolutionDimensions.of(record.attributes).batch
+
+
+def _keeps_images(record: OpRecord) -> bool:
+    """True for a slice of features, the last dimension."""
+    if COMPILED.of(record.name).form is not NodeForm.SLICE or len(record.operands) != 1:
+        return False
+    given, made = record.operands[0], record.results[0]
+    return given is not None and made is not None and given.shape[:-1] == made.shape[:-1]
+
+
+def _of_features(value: Spreading, record: OpRecord) -> Spreading:
+    """The parts of a slice of features one behind the other. value: those of what it is of."""
+    made = record.results[0]
+    shape = (*value.type.shape[:-1], *(() if made is None else made.shape[-1:]))
+    return value._replace(type=replace(value.type, shape=shape))

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import chain, repeat
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import AddOp, ConcatenateOp, DynamicSliceOp, ReshapeOp
-from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops import CALL, OpRecord, TensorType
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.tpu.expanded import Expanded
@@ -86,12 +86,17 @@ class _Builder:
         arguments = [TiledValue(number, self.types[number], None) for number in body.arguments]
         offsets = Offsets(self.records, self.devices)
         computation = _Computation(self, body, offsets, _elements(body))
-        steps = tuple([step for number in body.order for step in computation.steps(number)])
+        steps = [step for number in body.order for step in computation.steps(number)]
+        results: list[Name] = []
+        for name in map(named, body.results):
+            type_ = self.types.get(name) if isinstance(name, int) else None
+            whole, _, together = self.images.whole(name, type_, "" if type_ is None else type_.element)
+            steps += together
+            results.append(whole)
         self.around = around
-        if around:
-            steps = with_own_constants(steps, around, self._is_sent, self._made)
-        results = tuple(map(named, body.results))
-        return Block((*arguments, TiledValue(NOTHING, None, None)), steps, results, (None,) * len(results))
+        own = with_own_constants(steps, around, self._is_sent, self._made) if around else tuple(steps)
+        given = (*arguments, TiledValue(NOTHING, None, None))
+        return Block(given, own, tuple(results), (None,) * len(results))
 
     def _is_sent(self, step: PlannedOp) -> bool:
         return id(step) in self.sends.sent
@@ -106,6 +111,14 @@ class _Builder:
         """The types of inputs, with the ranks that an op of the program has them in."""
         pairs = zip(inputs, chain(like, repeat(None)), strict=False)
         return tuple([_of_rank(self.types.get(number), given) for number, given in pairs])
+
+
+def _is_computed_whole(own: PlannedOp, step: PlannedOp) -> bool:
+    """True for a call of whole operands of whose results devices keep parts. own: on a device."""
+    if step.record.name != CALL or own.blocks or not own.operands:
+        return False
+    pairs = zip(own.record.operands, step.record.operands, strict=False)
+    return all(one == other for one, other in pairs) and own.record.results != step.record.results
 
 
 def _devices(body: DeviceBody) -> int:
@@ -139,13 +152,20 @@ class _Computation:
         node, builder = self.body.nodes[number], self.builder
         if node.role is NodeRole.SENT and node.transfer is not None:
             given = builder.types.get(node.inputs[0])
-            yield from builder.sends.steps(number, node, node.transfer, given, self.offsets)
+            element = node.transfer.collective.element_type
+            whole, given, together = builder.images.whole(node.inputs[0], given, element)
+            yield from together
+            yield from builder.sends.steps(number, node, node.transfer, (whole, given), self.offsets)
         elif node.role is NodeRole.SLICE:
             yield from self._part(number, node)
         elif node.role is NodeRole.OP and node.step is None:
             yield self._joined(number, node)
         elif node.role is NodeRole.OP and node.step is not None:
-            for step in builder.images.steps(self._op(number, node, node.step)):
+            own = self._op(number, node, node.step)
+            if _is_computed_whole(own, node.step):
+                yield from self._parts_of_whole(own, node.step)
+                return
+            for step in builder.images.steps(own):
                 for each in builder.expanded.steps(step):
                     yield from self._counted(each, node.step)
 
@@ -174,6 +194,23 @@ class _Computation:
         if blocks:
             builder.loops[number] = own
         return own
+
+    def _parts_of_whole(self, own: PlannedOp, step: PlannedOp) -> Iterator[PlannedOp]:
+        """A call that each device computes as a whole, with the parts of its results that a device keeps."""
+        records = self.builder.records
+        record = records.like(step.record, own.record.operands, step.record.results)
+        names: tuple[Name, ...] = tuple(("whole", name) for name in own.results)
+        yield replace(own, record=record, results=names)
+        types = zip(step.record.results, own.record.results, step.targets, strict=True)
+        for whole, name, (held, made, tiling) in zip(names, own.results, types, strict=True):
+            found: list[Name] = []
+            if held is not None and made is not None and tiling is not None:
+                for d, (old, new) in enumerate(zip(held.shape, made.shape, strict=False)):
+                    if old != new:
+                        yield from self.offsets.of_tile(tiling, d, new or 0, own.source)
+                        found.append(self.offsets.tile(tiling, d, new or 0))
+            part = self._slice((held, *(OFFSET for _ in found)), made)
+            yield step_of(part, (whole, *found), (name,), own.source)
 
     def _unused(self, node: DeviceNode, index: int, type_: TensorType | None) -> TensorType | None:
         """The type of a result that nothing reads: rounded, if a loop carries it so."""

@@ -32,6 +32,7 @@ def in_tpu_order(block: StoredBlock, events: Sequence[Event]) -> list[Event]:
         *(found, block.sizes, block.results),
         lambda event: makes_elements(event, block.types),
         lambda event: max(map(_most_alive, block.regions(event)), default=0),
+        knows_operands=False,  # fusions have operands in an order of their own
     )
 
 

@@ -45,11 +45,16 @@ class Sends:
     sent: dict[int, list[Sent]] = field(default_factory=dict[int, list[Sent]])
 
     def steps(
-        self, number: int, node: DeviceNode, transfer: Transfer, given: TensorType | None, offsets: Offsets
+        self,
+        number: int,
+        node: DeviceNode,
+        transfer: Transfer,
+        given: tuple[Name, TensorType | None],
+        offsets: Offsets,
     ) -> Iterator[PlannedOp]:
         """Yields the steps of a node that receives a collective; the last one makes its value.
 
-        given: the type of what it sends.
+        given: the name and the type of what it sends.
         """
         *before, last = self._chain(number, node, transfer, given, offsets)
         yield from before
@@ -59,15 +64,20 @@ class Sends:
         yield own
 
     def _chain(
-        self, number: int, node: DeviceNode, transfer: Transfer, given: TensorType | None, offsets: Offsets
+        self,
+        number: int,
+        node: DeviceNode,
+        transfer: Transfer,
+        source: tuple[Name, TensorType | None],
+        offsets: Offsets,
     ) -> Iterator[PlannedOp]:
-        (source,) = node.inputs
-        chain = _Chain(self, number, node, source, given)
+        name, given = source
+        chain = _Chain(self, number, node, name, given)
         made = node.type
         if given is None or made is None:
             yield chain.sent(transfer, made)
         elif transfer.kind != "all_reduce":
-            yield from self._moved(chain, transfer, given, made, is_narrow=source in self.narrow)
+            yield from self._moved(chain, transfer, given, made, is_narrow=node.inputs[0] in self.narrow)
         else:
             if elements_of(made) > elements_of(given):
                 yield from self._put(chain, transfer, made, offsets)

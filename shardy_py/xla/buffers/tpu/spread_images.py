@@ -70,6 +70,8 @@ def spread_of(
     part = -(-made[result] // SUBLANES) * window.stride
     while part * SUBLANES < (images[split] if whole else window.padded(images[split])):
         part += window.stride
+    if part * SUBLANES < whole and not (whole // SUBLANES) % window.stride:
+        part = whole // SUBLANES
     border = window.dilated_size - 1
     if not 0 < border <= part:
         return None
@@ -94,8 +96,8 @@ def spread_steps(record: OpRecord, type_: TensorType, spread: Spread, whole: int
             yield along(SpreadStep.ALONE, whole, minor)
         elif not has_features_in_lanes:
             yield along(SpreadStep.FUSED, sizes[split], minor)
-        if (whole or sizes[split]) != (sizes[split] if whole else SUBLANES * part):
-            yield along(SpreadStep.ALONE, sizes[split] if whole else SUBLANES * part, minor)
+        if (whole or sizes[split]) != SUBLANES * part:
+            yield along(SpreadStep.ALONE, SUBLANES * part, minor)
         yield along(SpreadStep.ALONE, border * (SUBLANES - 1), minor)
     yield along(SpreadStep.FUSED, SUBLANES * (part + border), minor)
     yield along(SpreadStep.FUSED, SUBLANES * (part + border), minor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops import CALL, OpRecord, TensorType
 from shardy_py.xla.buffers.local_sizes import measured, tiled_bytes
 from shardy_py.xla.buffers.needed_orders import TileOrder, needed_orders, sorted_order
 from shardy_py.xla.buffers.tpu.exchanged import OrderChange, exchange_of, received_as, sent_as
@@ -120,11 +120,31 @@ def test_images_of_small_batches_are_spread_over_tiles() -> None:
     ]
 
 
+def test_parts_stay_where_a_window_of_their_stride_reads_them() -> None:
+    """As the gradient of an input: 9 of 72 elements each; parts of 5 do not begin at each second element."""
+    same = spread_of(_convolution(1), (2, 64, 64, 4), (3, 3, 4, 8), (2, 64, 64, 8), 72)
+    smaller = spread_of(_convolution(2), (2, 32, 32, 4), (3, 3, 4, 8), (2, 16, 16, 8), 40)
+    assert (same and same.part, smaller and smaller.part) == (9, 4)
+
+
 def test_large_batches_and_kernels_are_not_spread() -> None:
     record = _convolution(1)
     assert spread_of(record, (8, 32, 32, 4), (3, 3, 4, 8), (8, 32, 32, 8)) is None
     assert spread_of(record, (2, 4, 4, 4), (3, 3, 4, 8), (2, 4, 4, 8)) is None
     assert spread_of(record, (2, 32, 32, 4), (32, 32, 4, 8), (2, 3, 3, 8)) is None
+
+
+def test_calls_are_row_major() -> None:
+    matrices, order = TensorType((128, 8, 8), "f32"), TensorType((128, 8), "i32")
+    call = OpRecord(CALL, (matrices,), (matrices, order), {"call_target_name": "LuDecompositionBlock"})
+    orders = dict(needed_orders(call, [(128, 8, 8)], (128, 8, 8)))
+    assert {number: each.minor_to_major for number, each in orders.items()} == {
+        0: (2, 1, 0),
+        -1: (2, 1, 0),
+        -2: (1, 0),
+    }
+    kernel = OpRecord(CALL, (matrices,), (matrices,), {"call_target_name": "InvertDiagBlocksLowerTriangular"})
+    assert not [*needed_orders(kernel, [(128, 8, 8)], (128, 8, 8))]
 
 
 def test_what_is_sorted_is_in_rows() -> None:
