@@ -98,6 +98,10 @@ class HostProgram:
     constants: set[Name] = field(default_factory=set[Name])
     barriers: set[Name] = field(default_factory=set[Name])
     apart: set[Name] = field(default_factory=set[Name])
+    _measured: dict[TensorType, tuple[TensorType, int]] = field(
+        default_factory=dict[TensorType, "tuple[TensorType, int]"]
+    )
+    """One of all equal types, and its bytes."""
 
     def stored(self, name: Name) -> Name:
         """The value whose memory holds a value."""
@@ -143,8 +147,10 @@ class HostProgram:
             into = object()
         elif into in self.types and elements(self.types[into]) == elements(type_):
             return into
-        self.types[into] = type_
-        self.sizes[into] = self.measure(type_)
+        known = self._measured.get(type_)
+        if known is None:
+            known = self._measured[type_] = type_, self.measure(type_)
+        self.types[into], self.sizes[into] = known
         return into
 
     def sliced(self, source: Name, type_: TensorType, place: Hashable, step: PlannedOp | None) -> Name:

@@ -292,7 +292,11 @@ class StoredBlock:
         steps = HostSteps(program, self.sent, self.merged, self.originals)
         live, _ = self._needed()
         for step in self.steps:
-            if not step.results or not live.isdisjoint(step.results):
+            if step.results and live.isdisjoint(step.results):
+                continue
+            if not step.blocks:
+                steps.add(step, ())
+            else:
                 captured = dict.fromkeys(name for inner in step.blocks for name in used(inner))
                 for name, is_read in self._moved_out(step, program).items():
                     if is_read:
