@@ -21,13 +21,13 @@ from shardy_py.hardware.tensor_bytes import Target, TensorBytes, TensorSize, ten
 from shardy_py.mlir.calls import calls_in, is_defined_function
 from shardy_py.mlir.dialects.stablehlo.attributes import TypeExtensionsAttr
 from shardy_py.mlir.dialects.traits import is_terminator
-from shardy_py.mlir.holders import attribute_list_shardings
-from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.holders import SHARDING, attribute_list_shardings
+from shardy_py.mlir.ir import operands_of, type_of
 from shardy_py.mlir.symbols import MAIN, Symbols, callee_name, function_name
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.typed import dictionaries_of, function_type_of, of_kind
-from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.mlir.value_shardings import ShardingReader, holds_its_own
 from shardy_py.ops import TABLE, Control, Storage, record
 from shardy_py.sharding import TensorSharding
 from shardy_py.xla.buffers.liveness import MemoryComputation, MemoryStep, NestedComputation, Runs
@@ -66,6 +66,8 @@ class Tensors:
         self._target: Target = target
         self._reader = ShardingReader()
         self._sizes: dict[tuple[int, int], tuple[TensorSize, object]] = {}
+        self._results: dict[tuple[int, int, int], tuple[TensorSize, TensorSharding | None, object]] = {}
+        """By a result's position, and the identities of its type and of the attribute with its sharding."""
 
     def add(self, value: SSAValue | FunctionResult, type_: Attribute, sharding: TensorSharding | None) -> int:
         """Adds a value and returns its number.
@@ -83,6 +85,20 @@ class Tensors:
     def define(self, value: SSAValue) -> int:
         """Adds an SSA value and returns its number."""
         number = self.numbers[id(value)] = self.add(value, value.type, self._reader.of(value))
+        return number
+
+    def define_result(self, value: OpResult) -> int:
+        """Adds a result of an op that holds the shardings of its results, and returns its number."""
+        type_, given = type_of(value), value.op.attributes.get(SHARDING)
+        key = value.index, id(type_), id(given)
+        entry = self._results.get(key)
+        if entry is None:
+            sharding = self._reader.of(value)
+            size = self._measure(value, type_, sharding)
+            entry = self._results[key] = size, sharding, (type_, given)
+        found = self.found
+        number = self.numbers[id(value)] = len(found)
+        found.append(NumberedTensor(value, type_, entry[1], entry[0]))
         return number
 
     def copy(self, number: int) -> int:
@@ -214,6 +230,7 @@ class _ProgramCollector:
         self.ops: list[tuple[Operation, ...]] = []
         self.functions = _defined_functions(module)
         self._callees: dict[str, int | None] = {}
+        self._plain_classes: dict[type[Operation], bool] = {}
 
     def entry(self, function: Operation) -> EntryFunction:
         """Collects a function each of whose results is an array of its own."""
@@ -239,13 +256,32 @@ class _ProgramCollector:
             elif op is not None:
                 body.steps.append(MemoryStep((), arguments))
                 body.ops.append(op)
-            while op is not None:
-                body.ops.append(op)
+            self._collect(body, op)
+        return body
+
+    def _collect(self, body: _RegionBody, op: Operation | None) -> None:
+        """Collects an op and those behind it in its block."""
+        plain, tensors, numbers = self._plain_classes, self.tensors, self.tensors.numbers
+        while op is not None:
+            body.ops.append(op)
+            is_plain = plain.get(op.__class__)
+            if is_plain is None:
+                is_plain = plain[op.__class__] = self._is_plain(op)
+            if is_plain:  # nearly all
+                reads = tuple([numbers[id(operand)] for operand in operands_of(op)])
+                step = MemoryStep(reads, tuple([tensors.define_result(result) for result in op.results]))
+            else:
                 if is_terminator(op):
                     body.returned = self._reads(op)
-                body.steps.append(self._step(op))
-                op = op.next_op
-        return body
+                step = self._step(op)
+            body.steps.append(step)
+            op = op.next_op
+
+    def _is_plain(self, op: Operation) -> bool:
+        """True if an op makes an array for each result, whose sharding it holds, and runs nothing."""
+        row = TABLE[op.name]
+        is_plain = row.control in (Control.NONE, Control.DEFINITION) and row.storage is Storage.NEW
+        return is_plain and not is_terminator(op) and holds_its_own(op.__class__)
 
     def _owned(
         self, body: _RegionBody, results: Sequence[int], copy: Callable[[int], int], *, carries: bool = False
