@@ -17,7 +17,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.mlir.typed import of_kind
-from shardy_py.report.time.local_work import NOTHING, DeviceWork, is_idle, local_work, whole_work
+from shardy_py.report.time.local_work import NOTHING, DeviceWork, is_idle, known_work, local_work, whole_work
 from shardy_py.report.time.program_work import live_steps, steps_work
 from shardy_py.sharding import Mesh
 from shardy_py.xla.buffers.on_chips import by_step
@@ -83,14 +83,29 @@ class PlannedFacts:
 
     def work(self, step: PlannedOp, sent: Sequence[Sent]) -> DeviceWork:
         """Returns the work of a step on each device; sent: what is sent for it."""
-        if is_idle(step.record):
-            return NOTHING
         known = self._works.get(id(step))
         if known is None:
-            held = [self.tilings.get(name) for name in step.operands]
-            made = local_work(step, sent, held, is_planned=self.is_planned)
+            made = NOTHING
+            if not is_idle(step.record):
+                held = [self.tilings.get(name) for name in step.operands]
+                made = local_work(step, sent, held, is_planned=self.is_planned)
             known = self._works[id(step)] = step, made
         return known[1]
+
+    def count(self) -> None:
+        """Counts the work of all steps for which nothing is sent: once for equal ones, of operands held alike."""
+        tilings, works = self.tilings.get, self._works
+        equal: dict[tuple[int, ...], DeviceWork | None] = {}
+        for step in self.block.steps:
+            if id(step) in self.sent:
+                continue
+            key = (id(step.plan_key), *[id(tilings(name)) for name in step.operands])
+            known = equal.get(key)
+            if known is not None:
+                works[id(step)] = step, known
+            elif key not in equal:
+                made = self.work(step, ())
+                equal[key] = None if known_work(step.record).is_of_region else made
 
     @staticmethod
     def of(program: SpmdProgram, function: FuncOp) -> PlannedFacts:
@@ -101,6 +116,7 @@ class PlannedFacts:
             block, plan = program.planned(function)
             made = by_step(plan.sent), dict(tilings_of(block)), equal_steps(block)
             known = program.kept[key] = PlannedFacts(block, plan, *made, program.is_planned)
+            known.count()
         return known
 
 
