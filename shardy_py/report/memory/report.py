@@ -9,7 +9,7 @@ Not here: its rows (`rows.py`), computing sizes and liveness (`collect.py`, `liv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from heapq import nsmallest
@@ -29,16 +29,14 @@ from shardy_py.base.terminal import lines_text
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.tensor_bytes import Target, TensorBytes, json_fields
 from shardy_py.indexing.layout.formats import TARGETS
-from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.ir import owning_op
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.record import name_of
 from shardy_py.mlir.symbols import Symbols, function_name, functions_of
 from shardy_py.mlir.text.deep_stack import deep_stack
-from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.mlir.typed import dictionaries_of, of_kind
-from shardy_py.mlir.value_table import RESULT_INFO
+from shardy_py.mlir.value_table import RESULT_INFO, ValueTable
 from shardy_py.ops import record
 from shardy_py.report.memory import pickled, shown
 from shardy_py.report.memory.rows import EntryMemory, PeakOp, TensorRow, Total
@@ -62,7 +60,8 @@ class MemoryReport(Tabular):
 
     chip: the device whose memory is compared. spmd: makes the program of the estimate, without calls; by
     default that of the module. release: whose shardings and collectives it has. compiled_for: the device
-    whose compiler allocates; "": that of the host, of the program as partitioned.
+    whose compiler allocates; "": that of the host, of the program as partitioned. table: the values of the
+    module, if they are known.
     The module must not change while the report is in use.
     """
 
@@ -72,6 +71,7 @@ class MemoryReport(Tabular):
     spmd: Callable[[], SpmdProgram] | None = None
     release: Release = field(default_factory=current)
     compiled_for: str = ""
+    table: ValueTable | None = None
 
     columns = shown.COLUMNS
 
@@ -261,9 +261,13 @@ class MemoryReport(Tabular):
         shapes = type_.element, type_.shape, size.local_shape, tensor.sharding
         return TensorRow(*names, *shapes, size.bytes, location, size.problem)
 
+    @property
+    def _names(self) -> Mapping[int, str]:
+        return self._table.names
+
     @cached_property
-    def _names(self) -> dict[int, str]:
-        return ValueNames(self.module, syntax_table()).of
+    def _table(self) -> ValueTable:
+        return self.table or ValueTable(self.module)
 
     def _entry(self, entry: collect.EntryFunction, liveness: LivenessAnalysis) -> EntryMemory:
         computations, ops = self.collected.computations, self.collected.ops
@@ -304,18 +308,20 @@ def memory_report(
     module: ModuleOp,
     target: Hardware | AxisPlacement | Target | str = "tpu",
     spmd: Callable[[], SpmdProgram] | None = None,
+    table: ValueTable | None = None,
 ) -> MemoryReport:
     """Returns the report on a program with shardings.
 
     target: the layouts: "tpu" pads to tiles, "linear" does not pad; or a chip, for its layouts and memory, as
         `hardware.placement_of` reads it.
     spmd: makes the program without calls, for the estimate; by default the module has none.
+    table: the values of the module, if they are known.
 
     Raises:
         ShardyError: unknown target.
     """
     layouts, chip = target_of(target)
-    return MemoryReport(module, layouts, chip, spmd, compiled_for=_device(target))
+    return MemoryReport(module, layouts, chip, spmd, compiled_for=_device(target), table=table)
 
 
 def _device(target: Hardware | AxisPlacement | Target | str) -> str:

@@ -138,8 +138,13 @@ def _product(program: HostProgram, step: PlannedOp, operands: Sequence[Name], ma
 
 
 def _is_by_library(program: HostProgram, step: PlannedOp, operands: Sequence[Name], made: Name) -> bool:
-    types = program.types
-    return is_in_library(step, held_types(step.record, map(types.get, operands), types.get(made)))
+    record, types = step.record, [program.types.get(name) for name in (*operands, made)]
+    key = id(record), step.reads_in_order, *map(id, types)
+    known = program.products.get(key)
+    if known is None:
+        is_known = is_in_library(step, held_types(record, types[:-1], types[-1]))
+        known = program.products[key] = is_known, (record, types)
+    return known[0]
 
 
 def _flat(type_: TensorType) -> TensorType:

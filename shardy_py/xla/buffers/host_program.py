@@ -98,6 +98,10 @@ class HostProgram:
     constants: set[Name] = field(default_factory=set[Name])
     barriers: set[Name] = field(default_factory=set[Name])
     apart: set[Name] = field(default_factory=set[Name])
+    products: dict[tuple[int, ...], tuple[bool, object]] = field(
+        default_factory=dict[tuple[int, ...], tuple[bool, object]]
+    )
+    """By the identities of the record and types of a product, which are kept: whether a library computes it."""
     _measured: dict[TensorType, tuple[TensorType, int]] = field(
         default_factory=dict[TensorType, "tuple[TensorType, int]"]
     )
