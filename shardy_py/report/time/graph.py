@@ -240,10 +240,10 @@ class OpTimer:
             inside = tuple(self._nodes(block.inside(each), runs * trips) for each in step.blocks)
             bound: Bound = "loop" if is_loop else "branches"
             return TimedNode(name, bound, 0.0, inside=inside, trips=trips, place=place, after=after)
-        equal, work_of, sent_for = self.equal, self.facts.work, block.sent_for
-        work = total_work([work_of(each, sent_for(each)) for each in members if id(each) not in equal])
+        works, work_of, sent_for = self.facts.works, self.facts.work, block.sent_for
+        work = total_work([works.get(id(each)) or work_of(each, sent_for(each)) for each in members])
         # XLA merges equal ops, and absorbs copies for another order of dimensions in layouts.
-        is_extra = op is None or id(members[-1]) in equal
+        is_extra = op is None or id(members[-1]) in self.equal
         size = 0.0 if is_extra else self._bytes(block, event, members)
         seconds, bound = slowest(self.hardware, self._facts_of(step.record).product_rate, work, size)
         names = tuple([each.record.name for each in members[:-1]])
@@ -253,8 +253,9 @@ class OpTimer:
         """The bytes that a group reads and writes: of what it reads in part, that part."""
         step = members[-1]
         sizes, sent = block.sizes, block.sent_for(step)
-        facts = [self._facts_of(each.record) for each in members]
-        is_in_part = any([each.is_read_in_part for each in facts])
+        known, facts_of = self._records, self._facts_of
+        facts = [known.get(id(each.record)) or facts_of(each.record) for each in members]
+        is_in_part = True in [each.is_read_in_part for each in facts]
         if not (is_in_part or sent or facts[-1].is_in_place):  # nearly all
             reads = event.reads if len(event.reads) < 2 else dict.fromkeys(event.reads)
             return sum([sizes.get(n, 0) * 1.0 for n in reads]) + sum([sizes.get(n, 0) for n in event.makes])

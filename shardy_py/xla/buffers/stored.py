@@ -213,8 +213,10 @@ class StoredBlock:
 
     def sent_for(self, step: PlannedOp) -> Sequence[Sent]:
         """The collectives of a step."""
-        originals = self.originals
-        return self.sent.get(originals.get(id(step), id(step)) if originals else id(step), ())
+        number = id(step)
+        if number in self.originals:
+            number = self.originals[number]
+        return self.sent.get(number, ())
 
     def _is_alias(self, step: PlannedOp) -> bool:
         """True if each result has the size of its operand, and nothing is sent."""
