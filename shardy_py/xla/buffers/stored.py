@@ -263,7 +263,7 @@ class StoredBlock:
                 events = with_fusions(self, events, members)
         events = self._ordered(events)
         taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}
-        copies = copied(events, taken)
+        copies = copied(events, taken) if any(name is not None for name in taken) else {}
         if copies:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
