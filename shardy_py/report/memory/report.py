@@ -46,6 +46,7 @@ from shardy_py.xla.buffers import collect
 from shardy_py.xla.buffers.chips import CHIPS, Chip, expected_bytes, recomputed_from, target_of
 from shardy_py.xla.buffers.estimate import MemoryEstimate, estimate_memory
 from shardy_py.xla.buffers.liveness import LivenessAnalysis
+from shardy_py.xla.buffers.numbered_tensors import FunctionResult, bounded_tensor, location_of
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.targets.stage import AS_PARTITIONED
 
@@ -60,8 +61,7 @@ class MemoryReport(Tabular):
 
     chip: the device whose memory is compared. spmd: makes the program of the estimate, without calls; by
     default that of the module. release: whose shardings and collectives it has. compiled_for: the device
-    whose compiler allocates; "": that of the host, of the program as partitioned. table: the values of the
-    module, if they are known.
+    whose compiler allocates; "": that of the host, of the program as partitioned. table: of the module.
     The module must not change while the report is in use.
     """
 
@@ -248,26 +248,22 @@ class MemoryReport(Tabular):
         """Returns one tensor."""
         tensor = self.collected.tensors[number]
         value = tensor.value
-        if isinstance(value, collect.FunctionResult):
+        if isinstance(value, FunctionResult):
             op, name, location = value.function, f"result {value.position}", _result_location(value)
         else:
             op = of_kind(owning_op(value), Operation)
-            name, location = self._names[id(value)], location_text(collect.location_of(value))
+            name, location = self._names[id(value)], location_text(location_of(value))
         is_tensor = isinstance(tensor.type, TensorType)
-        type_ = collect.bounded_tensor(cast(Any, tensor.type)) if is_tensor else None
+        type_ = bounded_tensor(cast(Any, tensor.type)) if is_tensor else None
         type_ = type_ or record.TensorType((), str(tensor.type))
         size, name = tensor.size, f"copy to {name}" if tensor.is_copy else name
         names = name, _function_around(op), name_of(op)
         shapes = type_.element, type_.shape, size.local_shape, tensor.sharding
         return TensorRow(*names, *shapes, size.bytes, location, size.problem)
 
-    @property
-    def _names(self) -> Mapping[int, str]:
-        return self._table.names
-
     @cached_property
-    def _table(self) -> ValueTable:
-        return self.table or ValueTable(self.module)
+    def _names(self) -> Mapping[int, str]:
+        return (self.table or ValueTable(self.module)).names
 
     def _entry(self, entry: collect.EntryFunction, liveness: LivenessAnalysis) -> EntryMemory:
         computations, ops = self.collected.computations, self.collected.ops
@@ -314,14 +310,12 @@ def memory_report(
 
     target: the layouts: "tpu" pads to tiles, "linear" does not pad; or a chip, for its layouts and memory, as
         `hardware.placement_of` reads it.
-    spmd: makes the program without calls, for the estimate; by default the module has none.
-    table: the values of the module, if they are known.
+    spmd: makes the program without calls, for the estimate; by default the module has none. table: of it.
 
     Raises:
         ShardyError: unknown target.
     """
-    layouts, chip = target_of(target)
-    return MemoryReport(module, layouts, chip, spmd, compiled_for=_device(target), table=table)
+    return MemoryReport(module, *target_of(target), spmd, compiled_for=_device(target), table=table)
 
 
 def _device(target: Hardware | AxisPlacement | Target | str) -> str:
@@ -399,8 +393,8 @@ def _function_around(op: Operation) -> str:
     return function_name(around) if around is not None else ""
 
 
-def _result_location(result: collect.FunctionResult) -> str:
+def _result_location(result: FunctionResult) -> str:
     """Returns JAX's name of a function result; else the location of the function."""
     attributes = dictionaries_of(result.function, "res_attrs")
     info = attributes[result.position].data.get(RESULT_INFO) if attributes else None
-    return info.data if isinstance(info, StringAttr) else location_text(collect.location_of(result))
+    return info.data if isinstance(info, StringAttr) else location_text(location_of(result))

@@ -97,7 +97,7 @@ class PlannedFacts:
         return local_work(step, sent, held, is_planned=self.is_planned)
 
     def count(self) -> None:
-        """Counts the work of all steps for which nothing is sent: once for equal ones, of operands held alike."""
+        """Counts the work of steps for which nothing is sent: once for equal ones of operands held alike."""
         tilings, works, equal, sent = self.tilings.get, self.works, self.equal, self.sent
         alike: dict[tuple[int, ...], DeviceWork | None] = {}
         for step in self.block.steps:

@@ -214,7 +214,6 @@ class _Holding:
             found.append(held)
         return found
 
-
     def _one(
         self,
         block: _Block,

@@ -40,9 +40,9 @@ _LONG_ROW_BYTES, _COPIED_BYTES = 64, 2048
 class OpForm:
     """The facts of equal ops; never changed.
 
-    is_pointwise: see `host_program.py`. is_fusible: whether it is fused into what reads it. is_opened: whether
-    it takes in others. is_reduction: whether it is one; is_by_library: of the library. is_division: whether it
-    is expensive unless elements of the divisor are repeated; is_expensive: whether it is for other reasons.
+    is_pointwise: see `host_program.py`. is_fusible: whether it is fused into what reads it. is_opened:
+    whether it takes in others. is_reduction: whether it is one; is_by_library: of the library. is_division:
+    whether it is expensive unless elements of the divisor are repeated; is_expensive: for other reasons.
     is_copied: whether it puts together many operands, or long rows: then it is a copy, and not fused.
     is_in_place: whether it writes over its first operand. orders: in which it reads each value. keeps: of
     each, whether it reads that at the places of its own elements.
@@ -65,7 +65,7 @@ class OpForm:
 
 @dataclass
 class OpForms:
-    """The forms of the ops of a list; records and types are known by their identities, since ops keep them."""
+    """The forms of the ops of a list, by the identities of records and types, which ops and values keep."""
 
     _known: dict[tuple[Hashable, ...], OpForm] = field(default_factory=dict[tuple[Hashable, ...], OpForm])
 
@@ -110,7 +110,7 @@ def _order(
     position: int,
     given: TensorType | None,
     made: TensorType | None,
-    pointwise: bool,  # noqa: FBT001
+    pointwise: bool,
 ) -> int:
     """In which order an op reads the elements of an operand."""
     if pointwise or kind == "broadcast_in_dim":

@@ -101,7 +101,7 @@ class HostProgram:
     products: dict[tuple[int, ...], tuple[bool, object]] = field(
         default_factory=dict[tuple[int, ...], tuple[bool, object]]
     )
-    """By the identities of the record and types of a product, which are kept: whether a library computes it."""
+    """Whether a library computes a product, by the identities of its record and types, which are kept."""
     _measured: dict[TensorType, tuple[TensorType, int]] = field(
         default_factory=dict[TensorType, "tuple[TensorType, int]"]
     )

@@ -18,8 +18,8 @@ from shardy_py.ops import TABLE, Storage, TensorType
 from shardy_py.xla.buffers.canonical import is_narrowed_after, is_widened
 from shardy_py.xla.buffers.facet import STORED, host_row
 from shardy_py.xla.buffers.host_compute import compute
-from shardy_py.xla.buffers.host_program import HostOp, HostProgram, elements, kind_of
 from shardy_py.xla.buffers.host_plain import PlainSteps
+from shardy_py.xla.buffers.host_program import HostOp, HostProgram, elements, kind_of
 from shardy_py.xla.buffers.host_sends import cut, halo_axis, masked, sent, with_halo, within_windows
 from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.spmd.model import PlannedCollective

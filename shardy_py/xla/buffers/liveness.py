@@ -229,7 +229,7 @@ class LivenessAnalysis:
 
 def _runs_others(frame: _Frame) -> bool:
     """True if some step runs a computation."""
-    return any([step.runs for step in frame.computation.steps])
+    return any(step.runs for step in frame.computation.steps)
 
 
 def _highest(frame: _Frame, until: int | None = None) -> _Moment:

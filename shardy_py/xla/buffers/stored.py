@@ -238,16 +238,9 @@ class StoredBlock:
         """The fusion of the steps that are needed, on chips."""
         steps = [*reversed(self._needed()[1])]
         sent, reads = [*map(self.sent_for, steps)], [*map(self._reads, steps)]
-        return Fusion(
-            steps,
-            self.sizes,
-            sent,
-            [*self.results, *self.returned],
-            self.kinds,
-            reads,
-            self.setting.on_tpu,
-            self.types,
-        )
+        results = [*self.results, *self.returned]
+        on_tpu = self.setting.on_tpu
+        return Fusion(steps, self.sizes, sent, results, self.kinds, reads, on_tpu, self.types)
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.
@@ -294,18 +287,8 @@ class StoredBlock:
         steps = HostSteps(program, self.sent, self.merged, self.originals)
         live, _ = self._needed()
         for step in self.steps:
-            if step.results and live.isdisjoint(step.results):
-                continue
-            if not step.blocks:
-                steps.add(step, ())
-            else:
-                captured = dict.fromkeys(name for inner in step.blocks for name in used(inner))
-                for name, is_read in self._moved_out(step, program).items():
-                    if is_read:
-                        captured[name] = None
-                    else:
-                        captured.pop(name, None)
-                steps.add(step, captured)
+            if not step.results or not live.isdisjoint(step.results):
+                steps.add(step, self._captured(step, program) if step.blocks else ())
         sent = self.sent.get(id(None), ()) if self.is_entry else ()
         self.results = [
             steps.result(position, name, sent, sizes[position] if position < len(sizes) else 0)
@@ -313,6 +296,16 @@ class StoredBlock:
         ]
         self._program = program
         return program
+
+    def _captured(self, step: PlannedOp, program: HostProgram) -> Iterable[Name]:
+        """The values that regions of a step read, once what is moved out of a loop is."""
+        captured = dict.fromkeys(name for inner in step.blocks for name in used(inner))
+        for name, is_read in self._moved_out(step, program).items():
+            if is_read:
+                captured[name] = None
+            else:
+                captured.pop(name, None)
+        return captured
 
     def _moved_out(self, step: PlannedOp, program: HostProgram) -> dict[Name, bool]:
         """Moves what the body of a loop computes of unchanged values before it.

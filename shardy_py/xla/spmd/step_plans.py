@@ -133,5 +133,6 @@ class Rows:
         """The row of each step."""
         records = [step.record for step in steps]
         numbers = [*map(id, records)]
-        rows = {number: self.of(record) for number, record in dict(zip(numbers, records, strict=True)).items()}
+        distinct = dict(zip(numbers, records, strict=True))
+        rows = {number: self.of(record) for number, record in distinct.items()}
         return [*map(rows.__getitem__, numbers)]
