@@ -101,7 +101,7 @@ class HostProgram:
     products: dict[tuple[int, ...], tuple[bool, object]] = field(
         default_factory=dict[tuple[int, ...], tuple[bool, object]]
     )
-    """Whether a library computes a product, by the identities of its record and types, which are kept."""
+    """By the identities of record and types of a product, which are kept: True if a library computes it."""
     _measured: dict[TensorType, tuple[TensorType, int]] = field(
         default_factory=dict[TensorType, "tuple[TensorType, int]"]
     )
