@@ -170,8 +170,23 @@ def test_locations_are_read_when_they_are_shown() -> None:
     assert all(texts)
 
 
-def test_equal_steps_are_counted_as_each_alone() -> None:
-    program = SpmdProgram(propagate(Program.load(EXAMPLE), progress=False).program.module)
+TRANSFORMS = """
+sdy.mesh @mesh = <["x"=8]>
+func.func @main(%a: tensor<64x8xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %b: tensor<64x8xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})
+    -> (tensor<64x8xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+        tensor<64x8xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = stablehlo.fft %a, type = FFT, length = [8] : (tensor<64x8xcomplex<f32>>) -> tensor<64x8xcomplex<f32>>
+  %1 = stablehlo.fft %b, type = FFT, length = [8] : (tensor<64x8xcomplex<f32>>) -> tensor<64x8xcomplex<f32>>
+  return %0, %1 : tensor<64x8xcomplex<f32>>, tensor<64x8xcomplex<f32>>
+}
+"""
+"""Equal ops whose results are sharded alike, of operands that are not."""
+
+
+@pytest.mark.parametrize("text", [EXAMPLE.read_text(), TRANSFORMS], ids=["layers", "operands"])
+def test_equal_steps_are_counted_as_each_alone(text: str) -> None:
+    program = SpmdProgram(propagate(Program.parse(text), progress=False).program.module)
     facts = PlannedFacts.of(program, program.entries[0])
     for step in facts.block.steps:
         if id(step) in facts.sent:
