@@ -49,6 +49,18 @@ class HostOp(NamedTuple):
         return HostOp(self.kind, reads, self.makes, self.step, self.sent, self.sums, self.computed)
 
 
+class ProductForm(NamedTuple):
+    """How the host computes a product.
+
+    given: for each operand the type that it is reshaped to, None if it is not. is_plain: whether the result
+    is not reshaped. is_by_library: whether a library computes it.
+    """
+
+    given: tuple[TensorType | None, ...]
+    is_plain: bool
+    is_by_library: bool
+
+
 def kind_of(step: PlannedOp) -> str:
     """The name of an op without its dialect."""
     return step.record.name.rpartition(".")[2]
@@ -98,10 +110,10 @@ class HostProgram:
     constants: set[Name] = field(default_factory=set[Name])
     barriers: set[Name] = field(default_factory=set[Name])
     apart: set[Name] = field(default_factory=set[Name])
-    products: dict[tuple[int, ...], tuple[bool, object]] = field(
-        default_factory=dict[tuple[int, ...], tuple[bool, object]]
+    products: dict[tuple[int, ...], tuple[ProductForm, object]] = field(
+        default_factory=dict[tuple[int, ...], "tuple[ProductForm, object]"]
     )
-    """By the identities of record and types of a product, which are kept: True if a library computes it."""
+    """How products are computed, by the identities of record and types, which are kept."""
     _measured: dict[TensorType, tuple[TensorType, int]] = field(
         default_factory=dict[TensorType, "tuple[TensorType, int]"]
     )

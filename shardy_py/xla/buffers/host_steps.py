@@ -50,8 +50,13 @@ class HostSteps:
         before, is_renamed = len(program.ops), not program.alias.keys().isdisjoint(reads)
         original = self.originals.get(id(step), id(step)) if self.originals else id(step)
         planned, again = self.sent.get(original, ()), self.merged.get(original, ())
-        kind = None if planned or again else self.plain.kind(step)
-        if kind is None:
+        is_alone = not (planned or again)
+        kind = self.plain.kind(step) if is_alone else None
+        if kind is None and is_alone and not reads:
+            if not self.plain.is_known(step):
+                self._add(step, captured, planned, again)
+                self.plain.note(step)
+        elif kind is None:
             self._add(step, captured, planned, again)
         else:
             reads = tuple(map(program.stored, reads)) if is_renamed else reads
