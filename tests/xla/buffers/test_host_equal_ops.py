@@ -21,7 +21,7 @@ ROW, ONE = TensorType((4,)), TensorType((1,))
 
 
 def program(**types: TensorType) -> HostProgram:
-    return HostProgram(dict(types), {}, {}, lambda type_: 4 * elements(type_))
+    return HostProgram({**types}, {}, {}, lambda type_: 4 * elements(type_))
 
 
 def step(name: str, reads: tuple[Name, ...], made: str, type_: TensorType = ROW) -> PlannedOp:
@@ -89,7 +89,11 @@ def test_types_that_are_made_for_collectives_are_one() -> None:
 def test_equal_ops_make_values_of_equal_types() -> None:
     """Of two conversions of a value to one type one is left, not of those to different types."""
     ops = [HostOp("convert", ("x",), (name,)) for name in "abc"]
-    types = {"a": TensorType((4,), "f32"), "b": TensorType((4,), "bf16"), "c": TensorType((4,), "f32")}
+    types: dict[Name, TensorType] = {
+        "a": TensorType((4,), "f32"),
+        "b": TensorType((4,), "bf16"),
+        "c": TensorType((4,), "f32"),
+    }
     alias: dict[Name, Name] = {}
     assert merged(ops, types, alias, set()) == ops[:2]
     assert alias == {"c": "a"}
