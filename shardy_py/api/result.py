@@ -156,7 +156,9 @@ class Result(TimedResult):
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         self.forecasts.remark()
-        return memory_report(self.program.module, target, lambda: self.forecasts.spmd(partitioner))
+        return memory_report(
+            self.program.module, target, lambda: self.forecasts.spmd(partitioner), self.values.table
+        )
 
     @without_collection()
     def pipeline(self, hardware: AxisPlacement | Hardware | str = "tpu-v5p") -> PipelineReport:

@@ -126,7 +126,7 @@ class ValueTable:
         return tuple(self._collected())
 
     @cached_property
-    def _names(self) -> Mapping[int, str]:
+    def names(self) -> Mapping[int, str]:
         """The names of all SSA values, by identity."""
         return ValueNames(self.module, syntax_table()).of
 
@@ -135,7 +135,7 @@ class ValueTable:
 
         They are those of its entry, but no entries are made for them.
         """
-        name = self._names.get(id(op.results[0])) if op.results else None
+        name = self.names.get(id(op.results[0])) if op.results else None
         if name is None:  # also of an op elsewhere
             return "", ""
         around = op.parent_op()
@@ -303,7 +303,7 @@ class ValueTable:
         return {}
 
     def _collected(self) -> list[ValueEntry]:
-        names = self._names
+        names = self.names
         known = self._ends
         found: list[ValueEntry] = []
         add = found.append

@@ -75,8 +75,12 @@ class Propagation:
         """By slot, the steps that read or write it, in program order."""
         found: dict[int, list[int]] = {}
         for step, slots in enumerate(self.program.flat.step_slots):
-            for slot in dict.fromkeys(slots):
-                found.setdefault(slot, []).append(step)
+            for slot in slots:
+                known = found.get(slot)
+                if known is None:
+                    found[slot] = [step]
+                elif known[-1] != step:
+                    known.append(step)
         return found
 
 

@@ -22,7 +22,7 @@ from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.communication.as_compiled import IssuedUses
 from shardy_py.report.compiled.places import key_of, places_of
 from shardy_py.report.join import SentItem, sizes_of
-from shardy_py.xla.buffers.collect import location_of
+from shardy_py.xla.buffers.numbered_tensors import location_of
 from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.combining import Issued

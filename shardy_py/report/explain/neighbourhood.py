@@ -172,28 +172,35 @@ class Neighbourhood:
         if known is not None:
             return known
         reached: dict[At, None] = {}
-        crossed: set[tuple[int, int]] = set()
-        crossing_of, steps_of, factors_at = self._crossing_of, self._steps, self._factors_at
+        crossed: dict[int, set[int]] = {}
+        """By step, the factors that were crossed."""
+        steps_of, factors_at = self._steps, self._factors_at
+        known_crossing, crossing_of = self._crossing, self._crossing_of
         members_of = self.members if self.propagation.program.flat.groups else None
         seen, waiting = {start}, [start]
         while waiting:
             slot, dimension = waiting.pop()
             for member in (slot,) if members_of is None else members_of(slot):
                 for step in steps_of(member):
-                    crossing = crossing_of(step)
+                    crossing = known_crossing[step] if step in known_crossing else crossing_of(step)
                     if crossing is None:
                         continue
                     slots, mapping = crossing
+                    done = crossed.get(step)
+                    if done is None:
+                        done = crossed[step] = set[int]()
                     for factor in factors_at(step, slots, mapping, member, dimension):
-                        if (step, factor) in crossed:
+                        if factor in done:
                             continue
-                        crossed.add((step, factor))
-                        places = [(slots[position], at) for position, at in mapping.places[factor]]
-                        found = [at for at in places if at[0] != UNSHARDABLE]
+                        done.add(factor)
+                        found = [(slots[position], at) for position, at in mapping.places[factor]]
+                        if UNSHARDABLE in slots:
+                            found = [at for at in found if at[0] != UNSHARDABLE]
                         new = [at for at in found if at not in seen]
                         # Several places may be one dimension of one slot.
                         if len(found) > 1 and (found[0] != found[1] or len({*found}) > 1):
-                            reached.update(dict.fromkeys(found))
+                            for at in found:
+                                reached[at] = None
                         if new:
                             waiting += new
                             seen.update(new)

@@ -9,7 +9,7 @@ Not here: its rows (`rows.py`), computing sizes and liveness (`collect.py`, `liv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from heapq import nsmallest
@@ -29,16 +29,14 @@ from shardy_py.base.terminal import lines_text
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.tensor_bytes import Target, TensorBytes, json_fields
 from shardy_py.indexing.layout.formats import TARGETS
-from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.ir import owning_op
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.record import name_of
 from shardy_py.mlir.symbols import Symbols, function_name, functions_of
 from shardy_py.mlir.text.deep_stack import deep_stack
-from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.mlir.typed import dictionaries_of, of_kind
-from shardy_py.mlir.value_table import RESULT_INFO
+from shardy_py.mlir.value_table import RESULT_INFO, ValueTable
 from shardy_py.ops import record
 from shardy_py.report.memory import pickled, shown
 from shardy_py.report.memory.rows import EntryMemory, PeakOp, TensorRow, Total
@@ -48,6 +46,7 @@ from shardy_py.xla.buffers import collect
 from shardy_py.xla.buffers.chips import CHIPS, Chip, expected_bytes, recomputed_from, target_of
 from shardy_py.xla.buffers.estimate import MemoryEstimate, estimate_memory
 from shardy_py.xla.buffers.liveness import LivenessAnalysis
+from shardy_py.xla.buffers.numbered_tensors import FunctionResult, bounded_tensor, location_of
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.targets.stage import AS_PARTITIONED
 
@@ -62,7 +61,7 @@ class MemoryReport(Tabular):
 
     chip: the device whose memory is compared. spmd: makes the program of the estimate, without calls; by
     default that of the module. release: whose shardings and collectives it has. compiled_for: the device
-    whose compiler allocates; "": that of the host, of the program as partitioned.
+    whose compiler allocates; "": that of the host, of the program as partitioned. table: of the module.
     The module must not change while the report is in use.
     """
 
@@ -72,6 +71,7 @@ class MemoryReport(Tabular):
     spmd: Callable[[], SpmdProgram] | None = None
     release: Release = field(default_factory=current)
     compiled_for: str = ""
+    table: ValueTable | None = None
 
     columns = shown.COLUMNS
 
@@ -248,13 +248,13 @@ class MemoryReport(Tabular):
         """Returns one tensor."""
         tensor = self.collected.tensors[number]
         value = tensor.value
-        if isinstance(value, collect.FunctionResult):
+        if isinstance(value, FunctionResult):
             op, name, location = value.function, f"result {value.position}", _result_location(value)
         else:
             op = of_kind(owning_op(value), Operation)
-            name, location = self._names[id(value)], location_text(collect.location_of(value))
+            name, location = self._names[id(value)], location_text(location_of(value))
         is_tensor = isinstance(tensor.type, TensorType)
-        type_ = collect.bounded_tensor(cast(Any, tensor.type)) if is_tensor else None
+        type_ = bounded_tensor(cast(Any, tensor.type)) if is_tensor else None
         type_ = type_ or record.TensorType((), str(tensor.type))
         size, name = tensor.size, f"copy to {name}" if tensor.is_copy else name
         names = name, _function_around(op), name_of(op)
@@ -262,8 +262,8 @@ class MemoryReport(Tabular):
         return TensorRow(*names, *shapes, size.bytes, location, size.problem)
 
     @cached_property
-    def _names(self) -> dict[int, str]:
-        return ValueNames(self.module, syntax_table()).of
+    def _names(self) -> Mapping[int, str]:
+        return (self.table or ValueTable(self.module)).names
 
     def _entry(self, entry: collect.EntryFunction, liveness: LivenessAnalysis) -> EntryMemory:
         computations, ops = self.collected.computations, self.collected.ops
@@ -304,18 +304,18 @@ def memory_report(
     module: ModuleOp,
     target: Hardware | AxisPlacement | Target | str = "tpu",
     spmd: Callable[[], SpmdProgram] | None = None,
+    table: ValueTable | None = None,
 ) -> MemoryReport:
     """Returns the report on a program with shardings.
 
     target: the layouts: "tpu" pads to tiles, "linear" does not pad; or a chip, for its layouts and memory, as
         `hardware.placement_of` reads it.
-    spmd: makes the program without calls, for the estimate; by default the module has none.
+    spmd: makes the program without calls, for the estimate; by default the module has none. table: of it.
 
     Raises:
         ShardyError: unknown target.
     """
-    layouts, chip = target_of(target)
-    return MemoryReport(module, layouts, chip, spmd, compiled_for=_device(target))
+    return MemoryReport(module, *target_of(target), spmd, compiled_for=_device(target), table=table)
 
 
 def _device(target: Hardware | AxisPlacement | Target | str) -> str:
@@ -393,8 +393,8 @@ def _function_around(op: Operation) -> str:
     return function_name(around) if around is not None else ""
 
 
-def _result_location(result: collect.FunctionResult) -> str:
+def _result_location(result: FunctionResult) -> str:
     """Returns JAX's name of a function result; else the location of the function."""
     attributes = dictionaries_of(result.function, "res_attrs")
     info = attributes[result.position].data.get(RESULT_INFO) if attributes else None
-    return info.data if isinstance(info, StringAttr) else location_text(collect.location_of(result))
+    return info.data if isinstance(info, StringAttr) else location_text(location_of(result))

@@ -39,7 +39,7 @@ def _kept_node(node: TimedNode, pool: dict[Hashable, list[CollectiveUse]], runs:
         return node
     same = pool.get(_key(node.use, round(runs * node.times)))
     if not same:
-        return TimedNode(node.name, "memory", 0.0, after=node.after, location=node.location)
+        return TimedNode(node.name, "memory", 0.0, after=node.after, place=node.place)
     return replace(node, use=same.pop(0))
 
 

@@ -17,7 +17,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.mlir.typed import of_kind
-from shardy_py.report.time.local_work import NOTHING, DeviceWork, is_idle, local_work, whole_work
+from shardy_py.report.time.local_work import NOTHING, DeviceWork, is_idle, known_work, local_work, whole_work
 from shardy_py.report.time.program_work import live_steps, steps_work
 from shardy_py.sharding import Mesh
 from shardy_py.xla.buffers.on_chips import by_step
@@ -45,14 +45,13 @@ def counted(program: SpmdProgram, function: FuncOp, *, repeats: bool = True) -> 
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
     facts = PlannedFacts.of(program, function)
-    block, sent, equal = facts.block, facts.sent, facts.equal
+    block, sent, equal, works = facts.block, facts.sent, facts.equal, facts.works
 
     def local(step: PlannedOp) -> DeviceWork:
-        if id(step) in equal:
-            return NOTHING
-        own = sent.get(id(step), ())
-        found = facts.work(step, own)
-        return found + DeviceWork(flops=_added(own)) if own else found
+        own = sent.get(id(step))
+        if not own:
+            return works.get(id(step)) or facts.work(step, ())
+        return NOTHING if id(step) in equal else facts.work(step, own) + DeviceWork(flops=_added(own))
 
     ends = DeviceWork(flops=_added(sent.get(id(None), ())))
     live = live_steps(block)
@@ -68,7 +67,8 @@ class PlannedFacts:
     """A planned function, and what follows from it for several parts of a report.
 
     sent: the collectives by the identity of their step. tilings: of all values. equal: as `equal_steps`.
-    is_planned: as `local_work` takes it.
+    is_planned: as `local_work` takes it. works: by the identity of a step of the block, what each device
+    computes for it: nothing for a step that equals another.
     """
 
     block: Block
@@ -77,20 +77,42 @@ class PlannedFacts:
     tilings: Mapping[Name, Tiling | None]
     equal: Set[int]
     is_planned: bool
-    _works: dict[int, tuple[PlannedOp, DeviceWork]] = field(
-        default_factory=dict[int, tuple[PlannedOp, DeviceWork]]
-    )
+    works: dict[int, DeviceWork] = field(default_factory=dict[int, DeviceWork])
+    _kept: list[PlannedOp] = field(default_factory=list[PlannedOp])
+    """Steps that are not of the block: their identities are keys."""
 
     def work(self, step: PlannedOp, sent: Sequence[Sent]) -> DeviceWork:
         """Returns the work of a step on each device; sent: what is sent for it."""
-        if is_idle(step.record):
-            return NOTHING
-        known = self._works.get(id(step))
+        known = self.works.get(id(step))
         if known is None:
-            held = [self.tilings.get(name) for name in step.operands]
-            made = local_work(step, sent, held, is_planned=self.is_planned)
-            known = self._works[id(step)] = step, made
-        return known[1]
+            known = self._work(step, sent)
+            self._kept.append(step)
+            self.works[id(step)] = known
+        return known
+
+    def _work(self, step: PlannedOp, sent: Sequence[Sent]) -> DeviceWork:
+        if id(step) in self.equal or is_idle(step.record):
+            return NOTHING
+        held = [self.tilings.get(name) for name in step.operands]
+        return local_work(step, sent, held, is_planned=self.is_planned)
+
+    def count(self) -> None:
+        """Counts the work of steps for which nothing is sent: once for equal ones of operands held alike."""
+        tilings, works, equal, sent = self.tilings.get, self.works, self.equal, self.sent
+        alike: dict[tuple[int, ...], DeviceWork | None] = {}
+        for step in self.block.steps:
+            number = id(step)
+            if number in equal:
+                works[number] = NOTHING
+                continue
+            if number in sent:
+                continue
+            key = (id(step.plan_key), *[id(tilings(name)) for name in step.operands])
+            known = alike.get(key)
+            if known is None:
+                known = self._work(step, ())
+                alike[key] = None if known_work(step.record).is_of_region else known
+            works[number] = known
 
     @staticmethod
     def of(program: SpmdProgram, function: FuncOp) -> PlannedFacts:
@@ -101,6 +123,7 @@ class PlannedFacts:
             block, plan = program.planned(function)
             made = by_step(plan.sent), dict(tilings_of(block)), equal_steps(block)
             known = program.kept[key] = PlannedFacts(block, plan, *made, program.is_planned)
+            known.count()
         return known
 
 

@@ -7,10 +7,11 @@ nodes whose values they read. Not here: intervals (`interval.py`), the report (`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Literal, cast
 
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
@@ -44,7 +45,7 @@ class TimedNode:
     name: of the op, or the kind of collective. bound: what takes its time. seconds: of one run, without the
     blocks inside. work, bytes: of each device in one run. axes: of a
     collective. times: its runs in one run of the block. inside: blocks that it runs, each `trips` times.
-    after: the positions of the nodes that it needs.
+    after: the positions of the nodes that it needs. place: the location, or its text.
     """
 
     name: str
@@ -57,9 +58,19 @@ class TimedNode:
     inside: tuple[TimedBlock, ...] = ()
     trips: int = 1
     after: tuple[int, ...] = ()
-    location: str = ""
+    place: str | Attribute = ""
     use: CollectiveUse | None = None
     members: tuple[str, ...] = ()
+
+    @property
+    def location(self) -> str:
+        """The text of the location: made when it is read, as tables show few nodes."""
+        return self.place if isinstance(self.place, str) else location_text(self.place)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """The node with the text of its location, not the program."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return TimedNode, (*({**values, "place": self.location}.values()),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,12 +85,13 @@ class _TimedRecord:
     """The facts of a record that decide its time.
 
     is_in_place: whether a result is its operand, changed. is_read_in_part: whether that is so of an operand.
-    product_rate: flop/s of products of its element type.
+    is_collective: whether it exchanges data itself. product_rate: flop/s of products of its element type.
     """
 
     record: OpRecord
     is_in_place: bool
     is_read_in_part: bool
+    is_collective: bool
     product_rate: float
 
 
@@ -150,7 +162,7 @@ class OpTimer:
         for event in events:
             before = {makers[name] for name in event.reads if name in makers}
             after = tuple(sorted(before) if len(before) > 1 else before)
-            nodes = [*self._event(block, event, members, runs, last, after)]
+            nodes = self._event(block, event, members, runs, last, after)
             is_of_step = event.step is not None and event.sent is None
             looped = not is_of_step and bool(nodes) and _is_looped(event)
             for node in nodes:
@@ -182,30 +194,33 @@ class OpTimer:
         runs: int,
         last: Mapping[Name, object],
         after: tuple[int, ...],
-    ) -> Iterable[TimedNode]:
+    ) -> Sequence[TimedNode]:
         """The nodes of an event, of which most are one.
 
         last: by name, the step that reads it last; None: it is kept. after: the nodes that one needs.
         """
         if event.sent is not None:
-            yield self._collective(self.by_collective[id(event.sent)], runs, after)
-        elif event.step is None:
-            for each in event.sums:
-                yield self._collective(self.by_collective[id(each)], runs, after)
-        else:
-            step, inside = cast("PlannedOp", event.step), members[id(event.step)]
-            own = self._written_in(inside) if self.written else []
-            self.timed.update(map(id, own))  # an op that is fused into several groups exchanges data once
-            if own and not block.sent_for(step):
-                yield from (collective_node(use, 1.0) for use in own)
-            if not _is_collective(step):
-                copied = 2.0 * _copied(block, step, last) if self._facts_of(step.record).is_in_place else 0.0
-                if copied:
-                    seconds = copied / self.hardware.memory_bytes_per_second
-                    yield TimedNode("copy", "memory", seconds, bytes=copied)
-                yield self._step(block, event, inside, runs, after)
-            elif not own or block.sent_for(step):
-                yield TimedNode(step.record.name, "memory", 0.0)
+            return (self._collective(self.by_collective[id(event.sent)], runs, after),)
+        if event.step is None:
+            return [self._collective(self.by_collective[id(each)], runs, after) for each in event.sums]
+        step, inside = cast("PlannedOp", event.step), members[id(event.step)]
+        own = self._written_in(inside) if self.written else []
+        facts = self._facts_of(step.record)
+        if not (own or facts.is_collective or facts.is_in_place):  # nearly all
+            return (self._step(block, event, inside, runs, after),)
+        self.timed.update(map(id, own))  # an op that is fused into several groups exchanges data once
+        found: list[TimedNode] = []
+        if own and not block.sent_for(step):
+            found += [collective_node(use, 1.0) for use in own]
+        if not facts.is_collective:
+            copied = 2.0 * _copied(block, step, last) if facts.is_in_place else 0.0
+            if copied:
+                seconds = copied / self.hardware.memory_bytes_per_second
+                found.append(TimedNode("copy", "memory", seconds, bytes=copied))
+            found.append(self._step(block, event, inside, runs, after))
+        elif not own or block.sent_for(step):
+            found.append(TimedNode(step.record.name, "memory", 0.0))
+        return found
 
     def _step(
         self,
@@ -217,42 +232,40 @@ class OpTimer:
     ) -> TimedNode:
         step: PlannedOp = event.step
         op = source_op(step)
-        location = "" if op is None else location_text(op.location)
+        place = "" if op is None else op.location
         name = step.record.name if op is None else written_name(op)
         if step.blocks:
             is_loop = TABLE[step.record.name].control is Control.LOOP
             trips = step.times if is_loop else 1
             inside = tuple(self._nodes(block.inside(each), runs * trips) for each in step.blocks)
             bound: Bound = "loop" if is_loop else "branches"
-            return TimedNode(name, bound, 0.0, inside=inside, trips=trips, location=location, after=after)
-        equal, work_of, sent_for = self.equal, self.facts.work, block.sent_for
-        work = total_work([work_of(each, sent_for(each)) for each in members if id(each) not in equal])
+            return TimedNode(name, bound, 0.0, inside=inside, trips=trips, place=place, after=after)
+        works, work_of, sent_for = self.facts.works, self.facts.work, block.sent_for
+        work = total_work([works.get(id(each)) or work_of(each, sent_for(each)) for each in members])
         # XLA merges equal ops, and absorbs copies for another order of dimensions in layouts.
         is_extra = op is None or id(members[-1]) in self.equal
         size = 0.0 if is_extra else self._bytes(block, event, members)
-        found = slowest(self.hardware, self._facts_of(step.record).product_rate, work, size)
+        seconds, bound = slowest(self.hardware, self._facts_of(step.record).product_rate, work, size)
         names = tuple([each.record.name for each in members[:-1]])
-        return TimedNode(
-            *(name, found.bound, found.seconds, work, size), after=after, location=location, members=names
-        )
+        return TimedNode(name, bound, seconds, work, size, (), 1.0, (), 1, after, place, None, names)
 
     def _bytes(self, block: StoredBlock, event: Event, members: Sequence[PlannedOp]) -> float:
         """The bytes that a group reads and writes: of what it reads in part, that part."""
         step = members[-1]
-        parts: dict[Name, float] = {}
-        if any(self._facts_of(each.record).is_read_in_part for each in members):
-            shares = [read_shares(each.record) for each in members]
-            for each, own in zip(members, shares, strict=True):
-                for name, share in zip(each.operands, own, strict=False):
-                    stored = block.stored_name(name)
-                    parts[stored] = min(1.0, parts.get(stored, 0.0) + share)
+        sizes, sent = block.sizes, block.sent_for(step)
+        known, facts_of = self._records, self._facts_of
+        facts = [known.get(id(each.record)) or facts_of(each.record) for each in members]
+        is_in_part = True in [each.is_read_in_part for each in facts]
+        if not (is_in_part or sent or facts[-1].is_in_place):  # nearly all
+            reads = event.reads if len(event.reads) < 2 else dict.fromkeys(event.reads)
+            return sum([sizes.get(n, 0) * 1.0 for n in reads]) + sum([sizes.get(n, 0) for n in event.makes])
+        parts = self._parts_read(block, members) if is_in_part else {}
         gathered = {
             block.stored_name(step.operands[each.operand])
-            for each in block.sent_for(step)
+            for each in sent
             if each.operand >= 0 and each.collective.kind not in ("all_reduce", "collective_permute")
         }
-        sizes = block.sizes
-        if self._facts_of(step.record).is_in_place:
+        if facts[-1].is_in_place:
             changed = len(step.results)
             updates = sum(sizes.get(name, 0) for name in step.operands[changed:])
             replaced = set(_replaced(block, step))
@@ -262,6 +275,15 @@ class OpTimer:
         return sum(sizes.get(n, 0) * parts.get(n, 1.0) for n in reads) + sum(
             sizes.get(n, 0) for n in event.makes
         )
+
+    def _parts_read(self, block: StoredBlock, members: Sequence[PlannedOp]) -> dict[Name, float]:
+        """The part of each stored value that a group reads, at most."""
+        parts: dict[Name, float] = {}
+        for each in members:
+            for name, share in zip(each.operands, read_shares(each.record), strict=False):
+                stored = block.stored_name(name)
+                parts[stored] = min(1.0, parts.get(stored, 0.0) + share)
+        return parts
 
     def _written_in(self, steps: Iterable[PlannedOp]) -> list[CollectiveUse]:
         return [use for each in steps for use in self._written(each) if id(use) not in self.timed]
@@ -278,6 +300,7 @@ class OpTimer:
                 record,
                 TABLE[record.name].storage is Storage.IN_PLACE,
                 bool(shares) and min(shares) < 1.0,
+                row_of(record).collective is not None,
                 product_rate(self.hardware, record),
             )
         return known
@@ -321,10 +344,6 @@ def _copied(block: StoredBlock, step: PlannedOp, last: Mapping[Name, object]) ->
     return sum(block.sizes.get(name, 0) for name in _replaced(block, step) if last.get(name) is not step)
 
 
-def _is_collective(step: PlannedOp) -> bool:
-    return row_of(step.record).collective is not None
-
-
 def collective_node(use: CollectiveUse, times: float, after: tuple[int, ...] = ()) -> TimedNode:
     """Returns the node of a collective that runs so often. after: the nodes that it needs."""
     axes = tuple(dict.fromkeys(use.axis_names))
@@ -336,7 +355,7 @@ def collective_node(use: CollectiveUse, times: float, after: tuple[int, ...] = (
         axes=axes,
         times=times,
         after=after,
-        location=use.cause.location,
+        place=use.cause.location,
         use=use,
     )
 
@@ -346,4 +365,4 @@ def _after(node: TimedNode, after: tuple[int, ...]) -> TimedNode:
     if not after:
         return node
     own = node.name, node.bound, node.seconds, node.work, node.bytes, node.axes, node.times, node.inside
-    return TimedNode(*own, node.trips, after, node.location, node.use, node.members)
+    return TimedNode(*own, node.trips, after, node.place, node.use, node.members)

@@ -183,7 +183,7 @@ class _Program:
         seconds, bound = self.costs.kernel(unit.work, size, unit.started)
         name, location = _named(graph, unit.numbers[0])
         members = tuple(graph.kinds[each] for each in sorted({*unit.members, *unit.numbers[1:]}))
-        yield TimedNode(name, bound, seconds, unit.work, size, location=location, members=members)
+        yield TimedNode(name, bound, seconds, unit.work, size, place=location, members=members)
 
     def _other(self, computation: GpuComputation, number: int, runs: int) -> Iterator[TimedNode]:
         """An op that is no kernel of fused ops."""
@@ -201,18 +201,18 @@ class _Program:
             trips = node.trips if is_loop(node) else 1
             inside = tuple(self.block(inner, types, runs * trips) for inner in node.bodies)
             bound = "loop" if is_loop(node) else "branches"
-            yield TimedNode(name, bound, 0.0, inside=inside, trips=trips, location=location)
+            yield TimedNode(name, bound, 0.0, inside=inside, trips=trips, place=location)
             return
         size = float(sum(graph.sizes[each] for each in dict.fromkeys(graph.reads[number])))
         size += graph.sizes[number]
         if graph.kinds[number] == DOT:
             flops = product_flops(body, computation.around, node) or whole_flops(graph, number)
             seconds, bound = self.costs.product(graph, number, flops, size)
-            yield TimedNode(name, bound, seconds, DeviceWork(flops), size, location=location)
+            yield TimedNode(name, bound, seconds, DeviceWork(flops), size, place=location)
             return
         work = self.costs.work(graph, number)
         seconds, bound = self.costs.other(graph, number, work, size)
-        yield TimedNode(name, bound, seconds, work, size, location=location)
+        yield TimedNode(name, bound, seconds, work, size, place=location)
 
     def _collective(self, members: Iterable[int], kind: str, runs: int) -> TimedNode:
         """The collective as compiled, at the place of the first one that it does the work of."""

@@ -5,9 +5,8 @@ Matrix units, vector units and memory work at the same time. Not here: what the 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
 from shardy_py.ops import OpRecord
 from shardy_py.report.time.local_work import DeviceWork
@@ -16,8 +15,7 @@ FUNCTION_FLOPS = 8
 """Vector operations for which a transcendental function counts: an assumption."""
 
 
-@dataclass(frozen=True, slots=True)
-class Roofline:
+class Roofline(NamedTuple):
     """The seconds of a group, and what takes them."""
 
     seconds: float

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
@@ -198,11 +199,21 @@ def _expanded(step: PlannedOp) -> Canonical:
 
 
 def _converted(type_: TensorType, source: Name, made: Name, *, to: str) -> PlannedOp:
-    record = OpRecord(ConvertOp.name, (type_,), (replace(type_, element=to),))
-    return PlannedOp(record, (source,), (made,), (None,))
+    return PlannedOp(_conversion(type_, to), (source,), (made,), (None,))
 
 
-def _copy(type_: TensorType, source: Name, made: Name, order: Sequence[int]) -> PlannedOp:
-    result = replace(type_, shape=tuple(type_.shape[i] for i in order))
-    record = OpRecord(TransposeOp.name, (type_,), (result,), {"permutation": tuple(order)})
-    return PlannedOp(record, (source,), (made,), (None,))
+def _copy(type_: TensorType, source: Name, made: Name, order: tuple[int, ...]) -> PlannedOp:
+    return PlannedOp(_transpose(type_, order), (source,), (made,), (None,))
+
+
+@lru_cache(maxsize=1024)
+def _conversion(type_: TensorType, to: str) -> OpRecord:
+    """The same record for equal conversions, so that what follows from it is found once."""
+    return OpRecord(ConvertOp.name, (type_,), (replace(type_, element=to),))
+
+
+@lru_cache(maxsize=1024)
+def _transpose(type_: TensorType, order: tuple[int, ...]) -> OpRecord:
+    """The same record for equal copies."""
+    result = replace(type_, shape=tuple([type_.shape[i] for i in order]))
+    return OpRecord(TransposeOp.name, (type_,), (result,), {"permutation": order})

@@ -1,7 +1,8 @@
-"""Builds the program of `liveness.py` from IR; tensors as numbered values: IR, type, sharding and size.
+"""Builds the program of `liveness.py` from IR.
 
 How an op uses memory follows from the columns `control` and `storage` of its row; regions of other ops
-combine elements and hold no arrays. Not here: names and tables (`report.py`).
+combine elements and hold no arrays. Not here: the tensors (`numbered_tensors.py`), names and tables
+(`report.py`).
 
     collected = collect_program(module, "tpu")
 """
@@ -9,126 +10,29 @@ combine elements and hold no arrays. Not here: names and tables (`report.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Operation, Region
 
-from shardy_py.base.errors import ShardyError, located
+from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
-from shardy_py.hardware.tensor_bytes import Target, TensorBytes, TensorSize, tensor_size
+from shardy_py.hardware.tensor_bytes import Target
 from shardy_py.mlir.calls import calls_in, is_defined_function
-from shardy_py.mlir.dialects.stablehlo.attributes import TypeExtensionsAttr
 from shardy_py.mlir.dialects.traits import is_terminator
 from shardy_py.mlir.holders import attribute_list_shardings
 from shardy_py.mlir.ir import operands_of
-from shardy_py.mlir.symbols import MAIN, Symbols, callee_name, function_name
+from shardy_py.mlir.symbols import MAIN, callee_name, function_name
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.source import position_of
-from shardy_py.mlir.typed import dictionaries_of, function_type_of, of_kind
-from shardy_py.mlir.value_shardings import ShardingReader
-from shardy_py.ops import TABLE, Control, Storage, record
-from shardy_py.sharding import TensorSharding
+from shardy_py.mlir.typed import dictionaries_of, function_type_of
+from shardy_py.mlir.value_shardings import holds_its_own
+from shardy_py.ops import TABLE, Control, Storage
 from shardy_py.xla.buffers.liveness import MemoryComputation, MemoryStep, NestedComputation, Runs
+from shardy_py.xla.buffers.numbered_tensors import FunctionResult, NumberedTensor, Tensors
 
 _DONATIONS = ("tf.aliasing_output", "jax.buffer_donor")
-_NOTHING = TensorSize((), TensorBytes())
-
-
-class FunctionResult(NamedTuple):
-    """A result of a function, where it is an array of its own."""
-
-    function: Operation
-    position: int
-
-
-class NumberedTensor(NamedTuple):
-    """One value. A token has no bytes; a tuple has those of its elements.
-
-    is_copy: whether it is a copy that becomes `value`.
-    """
-
-    value: SSAValue | FunctionResult
-    type: Attribute
-    sharding: TensorSharding | None
-    size: TensorSize
-    is_copy: bool = False
-
-
-class Tensors:
-    """The tensors found so far, numbered from 0, and the numbers of SSA values by identity."""
-
-    def __init__(self, module: ModuleOp, target: Target) -> None:
-        self.found: list[NumberedTensor] = []
-        self.numbers: dict[int, int] = {}
-        self._meshes = Symbols(module).meshes()
-        self._target: Target = target
-        self._reader = ShardingReader()
-        self._sizes: dict[tuple[int, int], tuple[TensorSize, object]] = {}
-
-    def add(self, value: SSAValue | FunctionResult, type_: Attribute, sharding: TensorSharding | None) -> int:
-        """Adds a value and returns its number.
-
-        Raises:
-            ShardyError: the sharding does not fit the type, or there is no mesh of its name.
-        """
-        entry = self._sizes.get((id(type_), id(sharding)))
-        if entry is None:
-            size = self._measure(value, type_, sharding)
-            entry = self._sizes[(id(type_), id(sharding))] = (size, (type_, sharding))
-        self.found.append(NumberedTensor(value, type_, sharding, entry[0]))
-        return len(self.found) - 1
-
-    def define(self, value: SSAValue) -> int:
-        """Adds an SSA value and returns its number."""
-        number = self.numbers[id(value)] = self.add(value, value.type, self._reader.of(value))
-        return number
-
-    def copy(self, number: int) -> int:
-        """Adds a copy that becomes the value `number`, and returns its number."""
-        self.found.append(self.found[number]._replace(is_copy=True))
-        return len(self.found) - 1
-
-    def have_same_size(self, first: int, second: int) -> bool:
-        """Returns whether one fits in the place of the other."""
-        sizes = [self.found[number].size.bytes.padded_bytes for number in (first, second)]
-        return sizes[0] == sizes[1]
-
-    def is_same_array(self, value: int, renamed: int) -> bool:
-        """Returns whether a value has the same shards under another name, or that has no sharding."""
-        return is_same_array(self.found[value].sharding, self.found[renamed].sharding)
-
-    def _measure(
-        self, value: SSAValue | FunctionResult, type_: Attribute, sharding: TensorSharding | None
-    ) -> TensorSize:
-        if isinstance(type_, TupleType):
-            parts = [self._measure(value, part, None) for part in type_.types.data]
-            problem = next((part.problem for part in parts if part.problem), "")
-            return TensorSize((), sum((part.bytes for part in parts), TensorBytes()), problem)
-        if not isinstance(type_, TensorType):
-            return _NOTHING
-        tensor = bounded_tensor(cast("TensorType[Attribute]", type_))
-        with located(position_of(location_of(value))):
-            return tensor_size(tensor, sharding, self._meshes, self._target)
-
-
-def bounded_tensor(type_: TensorType[Attribute]) -> record.TensorType:
-    """Returns shape and element of a type, with the bounds of dynamic dimensions, None if unbounded."""
-    encoding, shape = type_.encoding, type_.get_shape()
-    bounds = encoding.data if isinstance(encoding, TypeExtensionsAttr) else (None,) * len(shape)
-    sizes = tuple(
-        size if size >= 0 else bound if bound is not None and bound >= 0 else None
-        for size, bound in zip(shape, bounds, strict=True)
-    )
-    return record.TensorType(sizes, str(type_.element_type))
-
-
-def location_of(value: SSAValue | FunctionResult) -> Attribute:
-    """Returns the location of a value: of its op, of an argument itself, of the function for a result."""
-    if isinstance(value, FunctionResult):
-        return value.function.location
-    return (value.op if isinstance(value, OpResult) else of_kind(value, BlockArgument)).location
 
 
 def donated_arguments(function: Operation) -> tuple[bool, ...]:
@@ -138,18 +42,6 @@ def donated_arguments(function: Operation) -> tuple[bool, ...]:
         bool(attributes) and any(name in attributes[number].data for name in _DONATIONS)
         for number in range(len(function.regions[0].blocks[0].args))
     )
-
-
-def is_same_array(old: TensorSharding | None, new: TensorSharding | None) -> bool:
-    """Returns whether a value has the same shards under a name with another sharding, or with none."""
-    return new is None or _axes(old) == _axes(new)
-
-
-def _axes(sharding: TensorSharding | None) -> tuple[object, ...]:
-    """Returns the axes of each dimension, () if there are none at all."""
-    if sharding is None or sharding.is_fully_replicated:
-        return ()
-    return (*(dimension.axes for dimension in sharding.dimensions), sharding.mesh)
 
 
 class EntryFunction(NamedTuple):
@@ -214,6 +106,7 @@ class _ProgramCollector:
         self.ops: list[tuple[Operation, ...]] = []
         self.functions = _defined_functions(module)
         self._callees: dict[str, int | None] = {}
+        self._plain_classes: dict[type[Operation], bool] = {}
 
     def entry(self, function: Operation) -> EntryFunction:
         """Collects a function each of whose results is an array of its own."""
@@ -239,13 +132,32 @@ class _ProgramCollector:
             elif op is not None:
                 body.steps.append(MemoryStep((), arguments))
                 body.ops.append(op)
-            while op is not None:
-                body.ops.append(op)
+            self._collect(body, op)
+        return body
+
+    def _collect(self, body: _RegionBody, op: Operation | None) -> None:
+        """Collects an op and those behind it in its block."""
+        plain, tensors, numbers = self._plain_classes, self.tensors, self.tensors.numbers
+        while op is not None:
+            body.ops.append(op)
+            is_plain = plain.get(op.__class__)
+            if is_plain is None:
+                is_plain = plain[op.__class__] = self._is_plain(op)
+            if is_plain:  # nearly all
+                reads = tuple([numbers[id(operand)] for operand in operands_of(op)])
+                step = MemoryStep(reads, tuple([tensors.define_result(result) for result in op.results]))
+            else:
                 if is_terminator(op):
                     body.returned = self._reads(op)
-                body.steps.append(self._step(op))
-                op = op.next_op
-        return body
+                step = self._step(op)
+            body.steps.append(step)
+            op = op.next_op
+
+    def _is_plain(self, op: Operation) -> bool:
+        """True if an op makes an array for each result, whose sharding it holds, and runs nothing."""
+        row = TABLE[op.name]
+        is_plain = row.control in (Control.NONE, Control.DEFINITION) and row.storage is Storage.NEW
+        return is_plain and not is_terminator(op) and holds_its_own(op.__class__)
 
     def _owned(
         self, body: _RegionBody, results: Sequence[int], copy: Callable[[int], int], *, carries: bool = False

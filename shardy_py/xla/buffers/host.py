@@ -22,12 +22,13 @@ def host_events(program: HostProgram, returned: Sequence[Name]) -> list[Event]:
     listed = without_transposes(_live(program.ops, returned), returned, program.alias)
     listed = merged(_live(listed, returned), program.types, program.alias, program.apart)
     returned = [*map(program.stored, returned)]
-    found: list[Event] = []
     groups = HostFusion(listed, program.types, returned, program.by_library).groups()
-    readers = Counter(name for group in groups for name in group.reads)
+    is_sorted = any(listed[group.root].kind == "sort" for group in groups)
+    readers = Counter(name for group in groups for name in group.reads) if is_sorted else Counter[Name]()
+    found: list[Event] = []
     for group in groups:
         op = listed[group.root]
-        if all(listed[member].kind == "reshape" for member in group.members):
+        if op.kind == "reshape" and all(listed[member].kind == "reshape" for member in group.members):
             program.alias[op.makes[0]] = next(iter(group.reads))  # the same memory under another shape
         else:
             if op.kind == "constant":
@@ -48,21 +49,23 @@ def _live(ops: Sequence[HostOp], returned: Sequence[Name]) -> list[HostOp]:
 
 
 def _event(program: HostProgram, op: HostOp, group: FusedOps, readers: Mapping[Name, int]) -> Event:
-    reads = tuple(dict.fromkeys(map(program.stored, group.reads)))
+    is_renamed = not program.alias.keys().isdisjoint(group.reads)
+    reads = tuple(dict.fromkeys(map(program.stored, group.reads)) if is_renamed else group.reads)
     if op.sums:
         first = op.sums[0]
         kind = (first.kind, first.element_type, first.group, first.group_size)
         return Event(None, reads, op.makes, kind=kind, sums=op.sums)
     step = op.computed or (None if op.step is not None and op.step.blocks else op.step)
-    is_loop = step is not None and TABLE[step.record.name].control is Control.LOOP
+    is_loop = step is not None and bool(step.blocks) and TABLE[step.record.name].control is Control.LOOP
+    is_sort, is_written = op.kind == "sort", is_in_place(op)
     if is_loop:
         over = tuple(map(program.stored, op.reads[: len(op.makes)]))
-    elif op.kind == "sort":
+    elif is_sort:
         # What it sorts, each in the place of its own, if nothing else reads that.
         over = tuple(program.stored(name) if readers[name] == 1 else None for name in op.reads)
     else:
-        over = tuple(program.stored(name) for name, direct in group.reads.items() if direct)
-        if is_in_place(op) and op.reads:
+        over = tuple([name for name, direct in group.reads.items() if direct])
+        over = tuple(map(program.stored, over)) if is_renamed else over
+        if is_written and op.reads:
             over = tuple(dict.fromkeys((program.stored(op.reads[0]), *over)))
-    is_update = is_loop or (is_in_place(op) and op.kind != "sort")
-    return Event(step, reads, op.makes, op.sent, over=over, is_update=is_update)
+    return Event(step, reads, op.makes, op.sent, over=over, is_update=is_loop or (is_written and not is_sort))

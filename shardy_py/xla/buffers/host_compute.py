@@ -16,6 +16,7 @@ from shardy_py.xla.buffers.host_program import (
     LIBRARY_REDUCTION,
     HostOp,
     HostProgram,
+    ProductForm,
     elements,
     is_pointwise,
     kind_of,
@@ -108,7 +109,7 @@ def _wide(program: HostProgram, name: Name) -> Name:
 def _is_known(program: HostProgram, step: PlannedOp, made: Name) -> bool:
     """True if an equal op without operands has made the value: XLA merges them."""
     kind = kind_of(step)
-    if not (host_row(kind).is_movable or is_pointwise(HostOp(kind, (), (made,), computed=step))):
+    if not is_merged(kind, step):
         return False
     first = program.known.setdefault((kind, id(step.record), program.types.get(made)), made)
     if first != made:
@@ -116,10 +117,35 @@ def _is_known(program: HostProgram, step: PlannedOp, made: Name) -> bool:
     return first != made
 
 
+def is_merged(kind: str, step: PlannedOp) -> bool:
+    """Returns whether equal ones of an op without operands are merged."""
+    return host_row(kind).is_movable or is_pointwise(HostOp(kind, (), step.results, computed=step))
+
+
 def _product(program: HostProgram, step: PlannedOp, operands: Sequence[Name], makes: Sequence[Name]) -> None:
     """A product of matrices, or of batches of them: operands and a result of other ranks are reshaped."""
-    numbers = DotDimensions.of(step.record.attributes)
-    given: list[Name] = []
+    form = _product_form(program, step, operands, makes[0])
+    given = [
+        name if flat is None else program.made("reshape", (name,), flat, step)
+        for name, flat in zip(operands, form.given, strict=True)
+    ]
+    made = [*makes] if form.is_plain else [program.named(_flat(program.types[name])) for name in makes]
+    if form.is_by_library:
+        program.by_library.update(made)
+    program.ops.append(HostOp("dot_general", tuple(given), tuple(made), step, computed=step))
+    if not form.is_plain:
+        program.add("reshape", made, makes, step)
+
+
+def _product_form(program: HostProgram, step: PlannedOp, operands: Sequence[Name], made: Name) -> ProductForm:
+    """How a product is computed, found once for those of one record on operands of the same types."""
+    record, types = step.record, [program.types.get(name) for name in (*operands, made)]
+    key = id(record), step.reads_in_order, *map(id, types)
+    known = program.products.get(key)
+    if known is not None:
+        return known[0]
+    numbers = DotDimensions.of(record.attributes)
+    given: list[TensorType | None] = []
     is_plain = True
     for side, name in enumerate(operands):
         type_ = program.types[name]
@@ -127,14 +153,10 @@ def _product(program: HostProgram, step: PlannedOp, operands: Sequence[Name], ma
         free = len(type_.shape) - len(batch) - contracted
         is_one = 1 in [type_.shape[d] for d in batch if d < len(type_.shape)]
         is_plain = is_plain and free <= 1 and not is_one
-        is_reshaped = free > 1 or contracted > 1 or is_one
-        given.append(program.made("reshape", (name,), _flat(type_), step) if is_reshaped else name)
-    made = [*makes] if is_plain else [program.named(_flat(program.types[name])) for name in makes]
-    if _is_by_library(program, step, operands, makes[0]):
-        program.by_library.update(made)
-    program.ops.append(HostOp("dot_general", tuple(given), tuple(made), step, computed=step))
-    if not is_plain:
-        program.add("reshape", made, makes, step)
+        given.append(_flat(type_) if free > 1 or contracted > 1 or is_one else None)
+    form = ProductForm(tuple(given), is_plain, _is_by_library(program, step, operands, made))
+    program.products[key] = form, (record, types)
+    return form
 
 
 def _is_by_library(program: HostProgram, step: PlannedOp, operands: Sequence[Name], made: Name) -> bool:

@@ -12,7 +12,6 @@ effects. Source: openxla/xla, xla/service/hlo_cse.cc, which runs before ops are 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence, Set
 
 from xdsl.ir import Operation
@@ -36,13 +35,17 @@ def merged(
 
     apart: values that are computed again on purpose.
     """
-    firsts: dict[Hashable, list[HostOp]] = defaultdict(list)
+    firsts: dict[Hashable, list[HostOp]] = {}
     found: list[HostOp] = []
+    made = _Types(types)
     for each in ops:
         op = each.renamed(alias)
-        if op.reads and (op.computed is not None or op.sums or op.kind in _BY_TYPE_OR_STEP):
-            known = firsts[op.kind, op.reads] if apart.isdisjoint(op.makes) else []
-            first = next((other for other in known if _are_equal(op, other, types)), None)
+        reads = op.reads
+        if reads and (op.computed is not None or op.sums or op.kind in _BY_TYPE_OR_STEP):
+            known = firsts.setdefault((op.kind, reads, made.of(op)), [])
+            if apart and not apart.isdisjoint(op.makes):
+                known = []
+            first = next((other for other in known if _are_equal(op, other)), None) if known else None
             if first is not None:
                 alias |= zip(op.makes, first.makes, strict=True)
                 continue
@@ -51,10 +54,28 @@ def merged(
     return found
 
 
-def _are_equal(op: HostOp, other: HostOp, types: Mapping[Name, TensorType]) -> bool:
-    """True if ops of one kind that read the same values make the same."""
-    if [*map(types.get, op.makes)] != [*map(types.get, other.makes)]:
-        return False
+class _Types:
+    """Keys of the types of what ops make, equal for equal types; values keep their types."""
+
+    def __init__(self, types: Mapping[Name, TensorType]) -> None:
+        self._types = types
+        self._numbers: dict[int, int] = {}
+        self._equal: dict[TensorType | None, int] = {}
+
+    def of(self, op: HostOp) -> Hashable:
+        """The key of the types that an op makes."""
+        return self._number(op.makes[0]) if len(op.makes) == 1 else tuple(map(self._number, op.makes))
+
+    def _number(self, name: Name) -> int:
+        type_ = self._types.get(name)
+        number = self._numbers.get(id(type_))
+        if number is None:
+            number = self._numbers[id(type_)] = self._equal.setdefault(type_, len(self._equal))
+        return number
+
+
+def _are_equal(op: HostOp, other: HostOp) -> bool:
+    """True if ops of one kind that read the same values, and make values of equal types, make the same."""
     if op.sums or other.sums:
         return _summed(op) == _summed(other)
     step, first = op.computed, other.computed

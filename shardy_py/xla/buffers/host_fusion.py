@@ -21,34 +21,18 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import field
 from heapq import heappop, heappush
 
-from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.records import dataclass
-from shardy_py.ops import TABLE, Repeat, TensorType
-from shardy_py.ops.elementwise import DIVISIONS
-from shardy_py.xla.buffers.canonical import is_narrowed
+from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.dependence import AT_ONCE, Dependence
-from shardy_py.xla.buffers.facet import StoredRow, host_row
-from shardy_py.xla.buffers.host_program import LIBRARY_REDUCTION, HostOp, elements, is_in_place, is_pointwise
-from shardy_py.xla.buffers.local_sizes import measured
+from shardy_py.xla.buffers.host_forms import REPEATED, SAME, OpForm, OpForms
+from shardy_py.xla.buffers.host_program import HostOp, elements
 from shardy_py.xla.spmd.program import Name
 
-_POLYNOMIALS = ("sine", "cosine", "tan")
-"""Functions of reals that the host computes by few operations; of complex numbers they are expensive."""
 _MOST_REPETITIONS = 15
 """The most times that code of an op may be in a fusion."""
 _MOST_REDUCTIONS = 5
-_MOST_CONCATENATED = 8
-"""A concatenation of more operands is not fused."""
-_LONG_ROW = 128
-"""Rows of that many elements are not put together within a fusion, before JAX 0.12."""
-_LONG_ROW_BYTES, _COPIED_BYTES = 64, 2048
-"""Since then, rows of that many bytes in a tensor of so many."""
 _OUTSIDE = -1
 """The user that a returned value has."""
-
-
-_SAME, _OTHER, _REPEATED = range(3)
-"""In which order an op reads the elements of an operand: its own, another one, or some repeatedly."""
 
 
 @dataclass
@@ -64,21 +48,31 @@ class FusedOps:
     reads: dict[Name, bool]
 
 
-@dataclass
+@dataclass(slots=True, eq=False)
+class _Read:
+    """How a group reads a value.
+
+    is_direct: whether elementwise ops only do. order: in which its elements are read. places: the members at
+    whose places. readers: how many members read it.
+    """
+
+    is_direct: bool
+    order: int
+    places: Set[int]
+    readers: int = 1
+
+
+@dataclass(slots=True, eq=False)
 class _Growing:
     """A group that takes in ops; values are numbers.
 
-    reads: as of `FusedOps`. orders: in which order values are read. places: the members at whose places.
-    readers: how many members read a value. waiting: the ops that may join, negative. reductions: of members.
+    members, reads: as of `FusedOps`. waiting: the ops that may join, negative. reductions: of members.
     """
 
     root: int
     members: dict[int, int]
     reductions: int
-    reads: dict[int, bool] = field(default_factory=dict[int, bool])
-    orders: dict[int, int] = field(default_factory=dict[int, int])
-    places: dict[int, set[int]] = field(default_factory=dict[int, "set[int]"])
-    readers: dict[int, int] = field(default_factory=dict[int, int])
+    reads: dict[int, _Read] = field(default_factory=dict[int, _Read])
     waiting: list[int] = field(default_factory=list[int])
 
 
@@ -103,47 +97,53 @@ class HostFusion:
     first_users: list[Set[int]] = field(init=False)
     read_by: dict[tuple[int, int], int] = field(init=False, default_factory=dict[tuple[int, int], int])
     _names: list[Name] = field(init=False)
-    _types: list[TensorType | None] = field(init=False)
-    _elements: list[int] = field(init=False)
+    _types: list[TensorType | None] = field(init=False, default_factory=list["TensorType | None"])
     _results: list[int] = field(init=False, default_factory=list[int])
-    _pointwise: list[bool] = field(init=False)
-    _rows: list[StoredRow] = field(init=False)
+    _forms: list[OpForm] = field(init=False, default_factory=list[OpForm])
     _fusible: list[bool] = field(init=False)
     _expensive: list[bool] = field(init=False)
     _kept: set[int] = field(init=False, default_factory=set[int])
 
     def __post_init__(self) -> None:
-        for number, op in enumerate(self.ops):
-            self.reads.append(tuple(dict.fromkeys([self._numbered(name) for name in op.reads])))
-            made = [self._numbered(name, number) for name in op.makes]
-            self._results.append(made[0] if made else -1)
+        self._list_ops()
         self._names = [*self.numbers]
-        self._types = [self.types.get(name) for name in self._names]
-        counts = {id(type_): -1 if type_ is None else elements(type_) for type_ in self._types}
-        self._elements = [counts[id(type_)] for type_ in self._types]
         self.users = [{} for _ in self.ops]
+        makers = self.makers
         for number, values in enumerate(self.reads):
             for value in values:
-                if self.makers[value] >= 0:
-                    self.users[self.makers[value]][number] = None
+                if makers[value] >= 0:
+                    self.users[makers[value]][number] = None
         values = [self.numbers[name] for name in self.returned if name in self.numbers]
-        stored = {self.makers[value] for value in values if self.makers[value] >= 0}
+        stored = {makers[value] for value in values if makers[value] >= 0}
         for number in stored:
             self.users[number][_OUTSIDE] = None
-        self.first_users = [frozenset(users) for users in self.users]
-        pointwise = {_form(op): is_pointwise(op) for op in {_form(op): op for op in self.ops}.values()}
-        self._pointwise = [pointwise[_form(op)] for op in self.ops]
-        rows = {kind: host_row(kind) for kind in {op.kind for op in self.ops}}
-        self._rows = [rows[op.kind] for op in self.ops]
-        kinds = zip(self.ops, self._pointwise, self._rows, strict=True)
-        self._fusible = [len(op.makes) == 1 and (same or row.is_movable) for op, same, row in kinds]
-        self._expensive = [*map(self._is_expensive, range(len(self.ops)))]
+        self.first_users = [*map(frozenset[int], self.users)]
+        self._fusible = [form.is_fusible for form in self._forms]
+        self._expensive = [
+            form.is_expensive or (form.is_division and not self._has_repeated_divisor(number))
+            for number, form in enumerate(self._forms)
+        ]
         self._kept = stored if len(self.returned) == 1 else set()
 
+    def _list_ops(self) -> None:
+        """Numbers the values that ops read and make, and finds the forms of ops."""
+        types, forms = self._types, OpForms()
+        for number, op in enumerate(self.ops):
+            read = [self._numbered(name) for name in op.reads]
+            if len(read) > 1:
+                read = [*dict.fromkeys(read)]
+            self.reads.append(tuple(read))
+            made = [self._numbered(name, number) for name in op.makes]
+            self._results.append(made[0] if made else -1)
+            result = types[made[0]] if made else None
+            self._forms.append(forms.of(op, [types[value] for value in read], result))
+
     def _numbered(self, name: Name, maker: int = -1) -> int:
-        number = self.numbers.setdefault(name, len(self.makers))
-        if number == len(self.makers):
+        number = self.numbers.get(name)
+        if number is None:
+            number = self.numbers[name] = len(self.makers)
             self.makers.append(maker)
+            self._types.append(self.types.get(name))
         return number
 
     def groups(self) -> list[FusedOps]:
@@ -151,167 +151,119 @@ class HostFusion:
         self._keep_shared()
         found: list[FusedOps] = []
         removed = bytearray(len(self.ops))
-        names = self._names
-        for number in range(len(self.ops) - 1, -1, -1):
-            if not removed[number]:
+        names, forms = self._names, self._forms
+        for number in range(len(forms) - 1, -1, -1):
+            if removed[number]:
+                continue
+            if forms[number].is_opened:
                 group = self._group(number, removed)
-                reads = {names[value]: is_direct for value, is_direct in group.reads.items()}
+                reads = {names[value]: read.is_direct for value, read in group.reads.items()}
                 found.append(FusedOps(number, group.members, reads))
+            else:
+                reads = dict.fromkeys([names[value] for value in self.reads[number]], False)
+                found.append(FusedOps(number, {number: 1}, reads))
         return found[::-1]
 
     def _group(self, root: int, removed: bytearray) -> _Growing:
         """The group of an op, which takes in what it can."""
-        kind = self.ops[root].kind
-        group = _Growing(root, {root: 1}, reductions=kind == "reduce")
-        if not self._fusible[root] and kind not in ("reduce", LIBRARY_REDUCTION):
-            group.reads = dict.fromkeys(self.reads[root], False)
-            return group
-        self._open(group, root, _SAME, {root}, is_direct=True)
-        seen = set[int]()
-        while group.waiting:
-            number = -heappop(group.waiting)
-            if number in seen:
+        group = _Growing(root, {root: 1}, reductions=self._forms[root].is_reduction)
+        self._open(group, root, SAME, {root}, is_direct=True)
+        kept, results, reads, waiting = self._kept, self._results, group.reads, group.waiting
+        last = 1
+        while waiting:
+            waited = heappop(waiting)
+            if waited == last:
+                continue  # it makes several values, and was looked at
+            last, number = waited, -waited
+            if number in kept:
                 continue
-            seen.add(number)
-            if number not in self._kept and self._joins(group, number):
-                value = self._results[number]
-                group.members[number] = self._count(group, value)
-                group.reductions += self.ops[number].kind == "reduce"
+            value = results[number]
+            read = reads[value]
+            if self._joins(group, number, read):
+                group.members[number] = _count(group.members, read.places)
+                group.reductions += self._forms[number].is_reduction
                 self._move(number, root, removed)
-                is_direct = group.reads.pop(value)
-                self._open(group, number, group.orders[value], group.places[value], is_direct=is_direct)
-        for value in group.reads:
-            if group.readers[value] > 1:
-                self.read_by[value, root] = group.readers[value]
+                del reads[value]
+                self._open(group, number, read.order, read.places, is_direct=read.is_direct)
+        for value, read in reads.items():
+            if read.readers > 1:
+                self.read_by[value, root] = read.readers
         return group
 
     def _move(self, number: int, root: int, removed: bytearray) -> None:
         """Makes the root the user of what an op reads, and removes the op if that was its last user."""
-        self.users[number].pop(root, None)
-        removed[number] = not self.users[number]
+        users, makers = self.users, self.makers
+        users[number].pop(root, None)
+        removed[number] = is_removed = not users[number]
         for value in self.reads[number]:
-            maker = self.makers[value]
+            maker = makers[value]
             if maker >= 0:
-                self.users[maker][root] = None
-                if removed[number]:
-                    self.users[maker].pop(number, None)
+                users[maker][root] = None
+                if is_removed:
+                    users[maker].pop(number, None)
 
-    def _open(self, group: _Growing, number: int, order: int, places: set[int], *, is_direct: bool) -> None:
+    def _open(self, group: _Growing, number: int, order: int, places: Set[int], *, is_direct: bool) -> None:
         """Notes what a new member of a group reads, and how."""
-        op, is_direct = self.ops[number], is_direct and self._pointwise[number]
-        values = self.reads[number]
-        changed = values[0] if number == group.root and values and is_in_place(op) else -1
-        for value in values:
-            own = max(self._order(number, value), order)
-            at = places if self._keeps_index(number, value) else {number}
-            if value in group.reads:
-                group.places[value] = group.places[value] | at
-                group.readers[value] += 1
-                group.orders[value] = own if own == group.orders[value] == _SAME else _REPEATED
-                group.reads[value] = group.reads[value] and (is_direct or value == changed)
-            else:
-                group.places[value], group.readers[value], group.orders[value] = at, 1, own
-                group.reads[value] = is_direct or value == changed
-                maker = self.makers[value]
-                is_by_library = self.ops[group.root].kind == LIBRARY_REDUCTION and self._is_by_library(maker)
-                if maker >= 0 and (self._fusible[maker] or is_by_library):
+        form, values, reads, makers = self._forms[number], self.reads[number], group.reads, self.makers
+        is_direct = is_direct and form.is_pointwise
+        changed = values[0] if number == group.root and values and form.is_in_place else -1
+        here = {number}
+        for value, own, keeps in zip(values, form.orders, form.keeps, strict=True):
+            at = places if keeps else here
+            own = max(own, order)
+            read = reads.get(value)
+            if read is None:
+                reads[value] = _Read(is_direct or value == changed, own, at)
+                maker = makers[value]
+                if maker >= 0 and (self._fusible[maker] or self._is_of_library(group.root, maker)):
                     heappush(group.waiting, -maker)
+            else:
+                read.places = read.places | at
+                read.readers += 1
+                read.order = own if own == read.order == SAME else REPEATED
+                read.is_direct = read.is_direct and (is_direct or value == changed)
 
-    def _keeps_index(self, number: int, value: int) -> bool:
-        """True if an op reads an operand at the places of its own elements, in any order."""
-        given, made = self._types[value], self._types[self._results[number]]
-        same = given is not None and made is not None and given.shape == made.shape
-        return same or self.ops[number].kind in ("transpose", "copy")
-
-    def _order(self, number: int, value: int) -> int:
-        """In which order an op reads the elements of an operand."""
-        kind, pointwise = self.ops[number].kind, self._pointwise[number]
-        if pointwise or kind == "broadcast_in_dim":
-            given, made = self._elements[value], self._elements[self._results[number]]
-            is_whole = given < 0 or made < 0 or given == made
-            return _REPEATED if not is_whole else _SAME if pointwise else _OTHER
-        is_index = self._rows[number].repeats_others and value != self.reads[number][0]
-        return _REPEATED if is_index else _OTHER
-
-    def _joins(self, group: _Growing, number: int) -> bool:
+    def _joins(self, group: _Growing, number: int, read: _Read) -> bool:
         """True if an op becomes a member of a group that reads what it makes."""
-        kind = self.ops[number].kind
-        if not self._takes(group.root, number, group.orders[self._results[number]], group.members.keys()):
+        form, last = self._forms[number], self._forms[group.root]
+        if not self._takes(group.root, number, read.order, group.members.keys()):
             return False
-        if kind == "reduce" and group.reductions > _MOST_REDUCTIONS:
+        if form.is_reduction and group.reductions > _MOST_REDUCTIONS:
             return False
-        is_plain = len(group.members) == 1 or self.ops[group.root].kind == LIBRARY_REDUCTION
-        return is_plain or not self._is_repeated(group, number)
-
-    def _count(self, group: _Growing, value: int) -> int:
-        """The number of times that code for a value would be in a group."""
-        return sum([group.members[each] for each in group.places[value]])
-
-    def _is_repeated(self, group: _Growing, number: int) -> bool:
-        """True if code for an op would be in a group too often."""
-        kind, value = self.ops[number].kind, self._results[number]
-        if kind == "broadcast_in_dim":
-            return False
-        count = self._count(group, value)
-        if not self._rows[number].is_conditional:
-            return count > _MOST_REPETITIONS
-        others = sum(self.read_by.get((value, user), 1) for user in self.users[number] if user != group.root)
-        return count > 1 or group.readers[value] + others > 1
+        if form.is_broadcast or last.is_by_library or len(group.members) == 1:
+            return True
+        count = _count(group.members, read.places)
+        if not form.row.is_conditional:
+            return count <= _MOST_REPETITIONS  # more code would be in the group too often
+        value, root = self._results[number], group.root
+        others = sum([self.read_by.get((value, user), 1) for user in self.users[number] if user != root])
+        return count <= 1 and read.readers + others <= 1
 
     def _takes(self, root: int, number: int, order: int, members: Set[int] | None = None) -> bool:
         """True if a group (`members`; None: its root) may have an op that makes what it reads in an order."""
-        op, last = self.ops[number], self.ops[root]
-        if last.kind == LIBRARY_REDUCTION:
-            is_in_library = self._rows[number].is_in_library
-            is_known = self._pointwise[number] and len(op.reads) <= 2
+        form, last = self._forms[number], self._forms[root]
+        if last.is_by_library:
+            is_in_library = form.row.is_in_library
+            is_known = form.is_pointwise and len(self.ops[number].reads) <= 2
             is_known = self._is_by_library(number) or (is_known if is_in_library is None else is_in_library)
             return self.first_users[number] <= (members or {root}) and is_known
-        if self._is_copied(number) or self._is_copied(root):
+        if form.is_copied or last.is_copied:
             return False
-        if self._expensive[number] and (order == _REPEATED or len(self.users[number]) > 1):
+        if self._expensive[number] and (order == REPEATED or len(self.users[number]) > 1):
             return False
+        if not last.is_in_place or form.is_pointwise:
+            return True
         # A slice of what is written over is that of its place: others would read what is new.
-        is_changed = is_in_place(last) and last.reads[:1] and last.reads[0] in op.reads
-        return not is_changed or self._pointwise[number] or op.kind in ("slice", "dynamic_slice")
+        over, op = self.ops[root].reads[:1], self.ops[number]
+        return not (over and over[0] in op.reads) or op.kind in ("slice", "dynamic_slice")
+
+    def _is_of_library(self, root: int, number: int) -> bool:
+        """True if an op is a product of the library, and the root of a group its reduction."""
+        return self._forms[root].is_by_library and self._is_by_library(number)
 
     def _is_by_library(self, number: int) -> bool:
         """True if an op is a product of the library."""
-        return number >= 0 and all(name in self.by_library for name in self.ops[number].makes)
-
-    def _is_copied(self, number: int) -> bool:
-        """True if an op puts together many operands, or long rows: then it is a copy, and not fused."""
-        op = self.ops[number]
-        if op.kind != "concatenate":
-            return False
-        if len(op.reads) > _MOST_CONCATENATED:
-            return True
-        made = self._types[self._results[number]]
-        if made is None or made.rank <= 1:
-            return False
-        given = [type_.shape for value in self.reads[number] if (type_ := self._types[value]) is not None]
-        has_rows = all(shape[:-1] == made.shape[:-1] and shape != made.shape for shape in given)
-        return bool(given) and has_rows and _has_long_rows(made)
-
-    def _is_expensive(self, number: int) -> bool:
-        op = self.ops[number]
-        if op.kind in DIVISIONS:
-            return not self._has_repeated_divisor(number)
-        has_polynomial = op.kind in _POLYNOMIALS
-        if op.kind == "erf" or (
-            TABLE[f"stablehlo.{op.kind}"].repeat is Repeat.EXPENSIVE and not has_polynomial
-        ):
-            return True
-        record = op.computed.record if op.computed is not None else None
-        if record is None or op.computed is None or not record.results or record.results[0] is None:
-            return False
-        element = record.results[0].element
-        if op.kind == "convert":
-            return (
-                element == "bf16" and record.operands[0] is not None and record.operands[0].element == "f32"
-            )
-        if has_polynomial:
-            return element.startswith("complex")
-        return element == "bf16" and is_narrowed(op.computed)
+        return all(name in self.by_library for name in self.ops[number].makes)
 
     def _has_repeated_divisor(self, number: int) -> bool:
         """True if elements of what is divided by are repeated: then XLA multiplies by their reciprocals."""
@@ -319,7 +271,7 @@ class HostFusion:
         divisor = self.makers[self.numbers[op.reads[1]]] if len(op.reads) > 1 and op.kind == "divide" else -1
         if divisor < 0 or made is None or self.ops[divisor].kind != "broadcast_in_dim":
             return False
-        is_smaller = all(self._elements[value] < elements(made) for value in self.reads[divisor])
+        is_smaller = all(_elements(self._types[value]) < elements(made) for value in self.reads[divisor])
         return is_smaller and not made.element.startswith(("i", "ui"))
 
     def _keep_shared(self) -> None:
@@ -348,7 +300,7 @@ class HostFusion:
             if type_ is not None:
                 is_repeated = maker >= 0 and self.ops[maker].kind in ("broadcast_in_dim", "iota")
                 large += not is_repeated and _true_rank(type_) >= rank
-                total += self._elements[value]
+                total += elements(type_)
         return large > 1 and total > elements(made)
 
     def _on_all_paths(self, producer: int, consumer: int, needs: Dependence) -> bool:
@@ -360,12 +312,12 @@ class HostFusion:
             each = waiting.pop()
             if not self._fusible[each]:
                 return False
-            for value in self.reads[each]:
+            for value, order in zip(self.reads[each], self._forms[each].orders, strict=True):
                 maker = self.makers[value]
                 if not needs.of(maker, producer):
                     continue
                 can = self._fusible[maker] and maker not in self._kept
-                if not (can and self._takes(each, maker, self._order(each, value))):
+                if not (can and self._takes(each, maker, order)):
                     return False
                 if maker not in seen:
                     seen.add(maker)
@@ -373,17 +325,13 @@ class HostFusion:
         return True
 
 
-def _form(op: HostOp) -> tuple[str, int]:
-    """A key of ops that are computed alike; the record is kept with the op."""
-    return op.kind, 0 if op.computed is None else id(op.computed.record)
+def _count(members: Mapping[int, int], places: Set[int]) -> int:
+    """The number of times that code for a value that is read at some places would be in a group."""
+    return sum([members[each] for each in places])
 
 
-def _has_long_rows(made: TensorType) -> bool:
-    """True if rows are put together by copies of memory, rather than element by element."""
-    if not Behaviour.CONCATENATIONS_ARE_COPIED_BY_BYTES.holds:
-        return (made.shape[-1] or 0) >= _LONG_ROW
-    row = measured(TensorType(made.shape[-1:], made.element), "linear")
-    return row >= _LONG_ROW_BYTES and measured(made, "linear") >= _COPIED_BYTES
+def _elements(type_: TensorType | None) -> int:
+    return -1 if type_ is None else elements(type_)
 
 
 def _true_rank(type_: TensorType) -> int:

@@ -49,6 +49,18 @@ class HostOp(NamedTuple):
         return HostOp(self.kind, reads, self.makes, self.step, self.sent, self.sums, self.computed)
 
 
+class ProductForm(NamedTuple):
+    """How the host computes a product.
+
+    given: for each operand the type that it is reshaped to, None if it is not. is_plain: whether the result
+    is not reshaped. is_by_library: whether a library computes it.
+    """
+
+    given: tuple[TensorType | None, ...]
+    is_plain: bool
+    is_by_library: bool
+
+
 def kind_of(step: PlannedOp) -> str:
     """The name of an op without its dialect."""
     return step.record.name.rpartition(".")[2]
@@ -98,6 +110,14 @@ class HostProgram:
     constants: set[Name] = field(default_factory=set[Name])
     barriers: set[Name] = field(default_factory=set[Name])
     apart: set[Name] = field(default_factory=set[Name])
+    products: dict[tuple[int, ...], tuple[ProductForm, object]] = field(
+        default_factory=dict[tuple[int, ...], "tuple[ProductForm, object]"]
+    )
+    """How products are computed, by the identities of record and types, which are kept."""
+    _measured: dict[TensorType, tuple[TensorType, int]] = field(
+        default_factory=dict[TensorType, "tuple[TensorType, int]"]
+    )
+    """One of all equal types, and its bytes."""
 
     def stored(self, name: Name) -> Name:
         """The value whose memory holds a value."""
@@ -143,8 +163,10 @@ class HostProgram:
             into = object()
         elif into in self.types and elements(self.types[into]) == elements(type_):
             return into
-        self.types[into] = type_
-        self.sizes[into] = self.measure(type_)
+        known = self._measured.get(type_)
+        if known is None:
+            known = self._measured[type_] = type_, self.measure(type_)
+        self.types[into], self.sizes[into] = known
         return into
 
     def sliced(self, source: Name, type_: TensorType, place: Hashable, step: PlannedOp | None) -> Name:

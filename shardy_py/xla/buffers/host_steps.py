@@ -8,7 +8,7 @@ are fused, stored and scheduled. Source: openxla/xla, xla/service/spmd/spmd_part
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import cast
 
 from shardy_py.base.records import dataclass
@@ -18,7 +18,8 @@ from shardy_py.ops import TABLE, Storage, TensorType
 from shardy_py.xla.buffers.canonical import is_narrowed_after, is_widened
 from shardy_py.xla.buffers.facet import STORED, host_row
 from shardy_py.xla.buffers.host_compute import compute
-from shardy_py.xla.buffers.host_program import HostProgram, elements, kind_of
+from shardy_py.xla.buffers.host_plain import PlainSteps
+from shardy_py.xla.buffers.host_program import HostOp, HostProgram, elements, kind_of
 from shardy_py.xla.buffers.host_sends import cut, halo_axis, masked, sent, with_halo, within_windows
 from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.spmd.model import PlannedCollective
@@ -38,17 +39,34 @@ class HostSteps:
     sent: Mapping[int, Sequence[Sent]]
     merged: Mapping[int, Sequence[Sent]]
     originals: Mapping[int, int]
+    plain: PlainSteps = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.plain = PlainSteps(self.program)
 
     def add(self, step: PlannedOp, captured: Iterable[Name]) -> None:
         """Adds the ops of a step; captured: what its regions read."""
-        before = len(self.program.ops)
-        self._add(step, captured)
-        if self.program.barriers and any(map(self.program.is_behind_barrier, step.operands)):
-            self.program.apart.update(name for op in self.program.ops[before:] for name in op.makes)
-
-    def _add(self, step: PlannedOp, captured: Iterable[Name]) -> None:
-        original = self.originals.get(id(step), id(step))
+        program, reads = self.program, step.operands
+        before, is_renamed = len(program.ops), not program.alias.keys().isdisjoint(reads)
+        original = self.originals.get(id(step), id(step)) if self.originals else id(step)
         planned, again = self.sent.get(original, ()), self.merged.get(original, ())
+        is_alone = not (planned or again)
+        kind = self.plain.kind(step) if is_alone else None
+        if kind is None and is_alone and not reads:
+            if not self.plain.is_known(step):
+                self._add(step, captured, planned, again)
+                self.plain.note(step)
+        elif kind is None:
+            self._add(step, captured, planned, again)
+        else:
+            reads = tuple(map(program.stored, reads)) if is_renamed else reads
+            program.ops.append(HostOp(kind, reads, step.results, step, computed=step))
+        if is_renamed and program.barriers and any(map(program.is_behind_barrier, step.operands)):
+            program.apart.update(name for op in program.ops[before:] for name in op.makes)
+
+    def _add(
+        self, step: PlannedOp, captured: Iterable[Name], planned: Sequence[Sent], again: Sequence[Sent]
+    ) -> None:
         operands = [self.program.stored(name) for name in step.operands]
         others = [self.program.stored(name) for name in captured]
         if not planned and not again:

@@ -69,7 +69,7 @@ def held_types(
             shapes[each.operand] = shape
     pairs = [*zip(record.operands, shapes, strict=False)]
     pairs.append((record.results[0], None if made is None else made.shape))
-    return tuple(None if old is None or own is None else replace(old, shape=own) for old, own in pairs)
+    return tuple([None if old is None or own is None else TensorType(own, old.element) for old, own in pairs])
 
 
 def _is_product(record: OpRecord) -> bool:

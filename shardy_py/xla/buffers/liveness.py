@@ -177,9 +177,7 @@ class LivenessAnalysis:
         """Marks a computation as running, and returns its moments."""
         self._moments[key] = None
         frame = _Frame(self._computations[key[0]], key[1], self._sizes)
-        if any(step.runs for step in frame.computation.steps):
-            return self._sweep(frame)
-        return iter((_highest(frame),))
+        return self._sweep(frame) if _runs_others(frame) else iter((_highest(frame),))
 
     def _sweep(self, frame: _Frame) -> Iterator[_Moment | _Run]:
         """Returns the moments of a computation at which most may be alive, with `frame` at each of them.
@@ -214,7 +212,10 @@ class LivenessAnalysis:
         moment = self._moment(index, owners)
         place.append((index, moment.step))
         frame = _Frame(self._computations[index], owners, self._sizes)
-        next(reached for reached in self._sweep(frame) if reached == moment)
+        if _runs_others(frame):
+            next(reached for reached in self._sweep(frame) if reached == moment)
+        else:
+            _highest(frame, moment.step)
         if moment.inner is None:
             return [outside.get(value, value) for value in frame.alive]
         nested, inner_owners = moment.inner
@@ -226,13 +227,21 @@ class LivenessAnalysis:
         return [outside.get(value, value) for value in (*kept, *inner)]
 
 
-def _highest(frame: _Frame) -> _Moment:
+def _runs_others(frame: _Frame) -> bool:
+    """True if some step runs a computation."""
+    return any(step.runs for step in frame.computation.steps)
+
+
+def _highest(frame: _Frame, until: int | None = None) -> _Moment:
     """Sweeps a computation whose steps run no others; returns the first moment with most bytes alive.
 
+    until: the step within which it ends, with what is alive then; None: that of the last step.
     One loop for what `LivenessAnalysis._sweep` does in general: a study sweeps thousands of large programs.
     """
     alive, sizes, last_use = frame.alive, frame.sizes, frame.last_use
     highest, place = frame.extra_bytes, ENTRY
+    if until == ENTRY:
+        return _Moment(highest, place)
     frame.leave_entry()
     extra = frame.extra_bytes
     for number, step in enumerate(frame.computation.steps):
@@ -245,6 +254,8 @@ def _highest(frame: _Frame) -> _Moment:
                 extra += sizes[value]
         if extra > highest:
             highest, place = extra, number
+        if number == until:
+            break
         for value in reads:
             if last_use[value] == number and value in alive:
                 del alive[value]

@@ -62,32 +62,38 @@ class Event(NamedTuple):
 
 def breadth_first(events: Sequence[Event]) -> list[Event]:
     """Returns events, which are in program order, in that of the host."""
-    makers = {name: number for number, event in enumerate(events) for name in event.makes}
-    users: dict[Name, list[int]] = defaultdict(list)
+    made = {name for event in events for name in event.makes}
+    users: dict[Name, list[int]] = {}
     waiting = [0] * len(events)
-    ready: deque[int] = deque()
     given: dict[Name, None] = {}
     for number, event in enumerate(events):
-        for name in dict.fromkeys(event.reads):
-            users[name].append(number)
-            waiting[number] += 1
-            if name not in makers:
-                given[name] = None
+        reads = event.reads
+        if len(reads) > 1:
+            reads = dict.fromkeys(reads)
+        waiting[number] = len(reads)
+        for name in reads:
+            known = users.get(name)
+            if known is None:
+                users[name] = [number]
+                if name not in made:
+                    given[name] = None
+            else:
+                known.append(number)
     order: list[Event] = []
-    ready.extend(number for number, count in enumerate(waiting) if count == 0)
-    pending: deque[Name] = deque(given)
+    ready = deque([number for number, count in enumerate(waiting) if count == 0])
+    pending = deque[Name](given)
     while pending or ready:
         # Values from outside come first, each followed by what it makes ready.
         if pending:
-            made: Iterable[Name] = (pending.popleft(),)
+            names: Iterable[Name] = (pending.popleft(),)
         else:
             event = events[ready.popleft()]
             order.append(event)
-            made = event.makes
-        for name in made:
-            for number in users[name]:
+            names = event.makes
+        for name in names:
+            for number in users.get(name, ()):
                 waiting[number] -= 1
-                if waiting[number] == 0:
+                if not waiting[number]:
                     ready.append(number)
     return order
 
@@ -116,8 +122,10 @@ def _combined(events: Sequence[Event], numbers: Mapping[Hashable, int]) -> list[
     groups: dict[Hashable, list[Event]] = defaultdict(list)
     others: list[Event] = []
     for event in events:
-        counts = {before[name] for name in event.reads if name in before}
-        level = counts.pop() if len(counts) == 1 else tuple(map(max, zip(*counts, strict=True))) or none
+        level = none
+        if not before.keys().isdisjoint(event.reads):
+            counts = {before[name] for name in event.reads if name in before}
+            level = counts.pop() if len(counts) == 1 else tuple(map(max, zip(*counts, strict=True)))
         if event.kind is None:
             others.append(event)
         else:

@@ -214,8 +214,10 @@ class StoredBlock:
 
     def sent_for(self, step: PlannedOp) -> Sequence[Sent]:
         """The collectives of a step."""
-        originals = self.originals
-        return self.sent.get(originals.get(id(step), id(step)) if originals else id(step), ())
+        number = id(step)
+        if number in self.originals:
+            number = self.originals[number]
+        return self.sent.get(number, ())
 
     def _is_alias(self, step: PlannedOp) -> bool:
         """True if each result has the size of its operand, and nothing is sent."""
@@ -255,7 +257,7 @@ class StoredBlock:
                 events = with_copies_for_updates(events, self.sizes, given.difference(carried))
         events = self._ordered(events)
         taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}
-        copies = copied(events, taken)
+        copies = copied(events, taken) if any(name is not None for name in taken) else {}
         if copies:
             events = self._ordered(with_copies(events, self.sizes, copies))
         if room := self.setting.fused_in_vmem:
@@ -286,13 +288,7 @@ class StoredBlock:
         live, _ = self._needed()
         for step in self.steps:
             if not step.results or not live.isdisjoint(step.results):
-                captured = dict.fromkeys(name for inner in step.blocks for name in used(inner))
-                for name, is_read in self._moved_out(step, program).items():
-                    if is_read:
-                        captured[name] = None
-                    else:
-                        captured.pop(name, None)
-                steps.add(step, captured)
+                steps.add(step, self._captured(step, program) if step.blocks else ())
         sent = self.sent.get(id(None), ()) if self.is_entry else ()
         self.results = [
             steps.result(position, name, sent, sizes[position] if position < len(sizes) else 0)
@@ -300,6 +296,16 @@ class StoredBlock:
         ]
         self._program = program
         return program
+
+    def _captured(self, step: PlannedOp, program: HostProgram) -> Iterable[Name]:
+        """The values that regions of a step read, once what is moved out of a loop is."""
+        captured = dict.fromkeys(name for inner in step.blocks for name in used(inner))
+        for name, is_read in self._moved_out(step, program).items():
+            if is_read:
+                captured[name] = None
+            else:
+                captured.pop(name, None)
+        return captured
 
     def _moved_out(self, step: PlannedOp, program: HostProgram) -> dict[Name, bool]:
         """Moves what the body of a loop computes of unchanged values before it.

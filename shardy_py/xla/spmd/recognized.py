@@ -6,6 +6,7 @@ Not here: the patterns (`patterns.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 from shardy_py.xla.spmd.facet import SentRow
 from shardy_py.xla.spmd.patterns import Pattern, Uses
@@ -19,7 +20,8 @@ def patterns_of(block: Block, rows: Sequence[SentRow]) -> dict[Name, Pattern]:
     """
     found: dict[Name, Pattern] = {}
     inside: Uses | None = None
-    for step, row in zip(block.steps, rows, strict=True):
+    pairs = zip(block.steps, rows, strict=True)
+    for step, row in compress(pairs, [row.patterns for row in rows]):  # few
         for recognize in row.patterns:
             inside = inside or _uses(block, rows)
             match = recognize(step, inside)
@@ -30,7 +32,7 @@ def patterns_of(block: Block, rows: Sequence[SentRow]) -> dict[Name, Pattern]:
 
 
 def _uses(block: Block, rows: Sequence[SentRow]) -> Uses:
-    pairs = zip(block.steps, rows, strict=True)
+    pairs = compress(zip(block.steps, rows, strict=True), [row.part for row in rows])
     return Uses(
         block, {step.results[0]: (step, row.part) for step, row in pairs if row.part and step.results}
     )

@@ -131,9 +131,8 @@ class Rows:
 
     def of_all(self, steps: Iterable[PlannedOp]) -> list[SentRow]:
         """The row of each step."""
-        known, of = self.known, self.of
-        found: list[SentRow] = []
-        for step in steps:
-            row = known.get(id(step.record))
-            found.append(of(step.record) if row is None else row[1])
-        return found
+        records = [step.record for step in steps]
+        numbers = [*map(id, records)]
+        distinct = dict(zip(numbers, records, strict=True))
+        rows = {number: self.of(record) for number, record in distinct.items()}
+        return [*map(rows.__getitem__, numbers)]

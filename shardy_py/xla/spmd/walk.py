@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from itertools import count
+from itertools import compress, count
 from operator import is_
 
 from shardy_py.base.records import dataclass
@@ -154,11 +154,8 @@ class _Walk:
     def _note_products(self, block: Block, rows: Sequence[SentRow], live: set[Name]) -> None:
         """Notes what products read that only one of this walk and the last has: it may be held otherwise."""
         before = self.last.products
-        self.products = now = {
-            id(step): step
-            for step, row in zip(block.steps, rows, strict=True)
-            if row.is_product and not live.isdisjoint(step.results)
-        }
+        products = compress(block.steps, [row.is_product for row in rows])
+        self.products = now = {id(step): step for step in products if not live.isdisjoint(step.results)}
         if now.keys() != before.keys():
             for key in now.keys() ^ before.keys():
                 self.changed.update((now.get(key) or before[key]).operands)
@@ -388,11 +385,15 @@ def _operand(step: PlannedOp, names: Sequence[Name], origin: int) -> int:
 def _live(block: Block, rows: Sequence[SentRow]) -> set[Name]:
     """The names of the values of a block that its results need, or those of ops without results."""
     live = set[Name](block.results)
+    is_dead, note = live.isdisjoint, live.update
     for step, row in zip(reversed(block.steps), reversed(rows), strict=True):
-        if not step.results or not live.isdisjoint(step.results):
-            live.update(step.operands)
-            if row.needs_all:
-                live.update(step.results)
+        results = step.results
+        if results and is_dead(results):
+            continue
+        note(step.operands)
+        if row.needs_all:
+            note(results)
+        if step.blocks:
             for inner in step.blocks:
-                live.update(used(inner))
+                note(used(inner))
     return live

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,12 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.hardware import HARDWARE
 from shardy_py.report.communication import Partitioner
 from shardy_py.report.time import TimeReport, time_json
+from shardy_py.report.time.counted import PlannedFacts
+from shardy_py.report.time.local_work import NOTHING, local_work
+from shardy_py.xla.spmd.from_program import SpmdProgram
 
 V5P = HARDWARE["tpu-v5p"]
+EXAMPLE = Path(__file__).parents[3] / "examples" / "transformer_train.mlir"
 
 PRODUCT = """
 sdy.mesh @mesh = <["data"=4, "model"=2]>
@@ -154,3 +159,39 @@ def test_a_report_can_be_pickled(product: TimeReport) -> None:
     again = pickle.loads(pickle.dumps(product))
     assert str(again) == str(product)
     assert time_json(again) == time_json(product)
+
+
+def test_locations_are_read_when_they_are_shown() -> None:
+    """A pickle has their text, not the program."""
+    report = propagate(Program.load(EXAMPLE), progress=False).time("tpu-v5p")
+    texts = [node.location for node, _ in report.nodes()]
+    again: TimeReport = pickle.loads(pickle.dumps(report))
+    assert [node.place for node, _ in again.nodes()] == texts
+    assert all(texts)
+
+
+TRANSFORMS = """
+sdy.mesh @mesh = <["x"=8]>
+func.func @main(%a: tensor<64x8xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %b: tensor<64x8xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})
+    -> (tensor<64x8xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+        tensor<64x8xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = stablehlo.fft %a, type = FFT, length = [8] : (tensor<64x8xcomplex<f32>>) -> tensor<64x8xcomplex<f32>>
+  %1 = stablehlo.fft %b, type = FFT, length = [8] : (tensor<64x8xcomplex<f32>>) -> tensor<64x8xcomplex<f32>>
+  return %0, %1 : tensor<64x8xcomplex<f32>>, tensor<64x8xcomplex<f32>>
+}
+"""
+"""Equal ops whose results are sharded alike, of operands that are not."""
+
+
+@pytest.mark.parametrize("text", [EXAMPLE.read_text(), TRANSFORMS], ids=["layers", "operands"])
+def test_equal_steps_are_counted_as_each_alone(text: str) -> None:
+    program = SpmdProgram(propagate(Program.parse(text), progress=False).program.module)
+    facts = PlannedFacts.of(program, program.entries[0])
+    for step in facts.block.steps:
+        if id(step) in facts.sent:
+            assert id(step) not in facts.works or id(step) in facts.equal
+            continue
+        held = [facts.tilings.get(name) for name in step.operands]
+        alone = local_work(step, (), held, is_planned=facts.is_planned)
+        assert facts.works[id(step)] == (NOTHING if id(step) in facts.equal else alone)
