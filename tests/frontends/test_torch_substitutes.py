@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
 from shardy_py import Program, ShardyError
-from shardy_py.frontends.torch import from_module
+from shardy_py.frontends.torch import from_exported, from_module
 from tests.frontends.traced_functions import program_of_function
 
 pytestmark = pytest.mark.torch
@@ -259,3 +259,40 @@ def test_ops_of_prims_are_those_of_aten() -> None:
         )
 
     check(function, x)
+
+
+class Bounded(nn.Module):
+    """A parameter that each call bounds by its elements, in one of two ways, and uses before and after."""
+
+    def __init__(self, *, is_assigned: bool) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.linspace(-1.0, 2.0, 4))
+        self.is_assigned = is_assigned
+
+    def forward(self, x: Any) -> Any:
+        before = x * self.scale
+        if self.is_assigned:
+            self.scale.data = self.scale.data.clamp(min=0.5)
+        else:
+            self.scale.data[1:].clamp_(min=0.5)
+        return before.sin() * self.scale
+
+
+@pytest.mark.parametrize("is_assigned", [True, False])
+def test_elements_that_a_model_changes_by_data_are_updated(is_assigned: bool) -> None:
+    model, x = Bounded(is_assigned=is_assigned), torch.linspace(0.5, 1.5, 8).reshape(2, 4)
+    given = [model.scale.detach().numpy().copy(), x.numpy()]
+    forward = from_module(model, (x,)).run(given)
+    step = Program.from_torch_training(model, lambda y: y.square().sum(), None, (x,)).run(given)
+    output = model(x)
+    output.square().sum().backward()
+    np.testing.assert_allclose(forward["output"], output.detach(), rtol=1e-5)
+    np.testing.assert_allclose(forward["scale after"], model.scale.detach())
+    np.testing.assert_allclose(step["scale gradient"], model.scale.grad, rtol=1e-5)
+
+
+def test_an_export_that_lost_the_elements_of_a_constant_is_an_error() -> None:
+    x = torch.ones(2, 4)
+    exported = torch.export.export(Bounded(is_assigned=False), (x,), strict=True)
+    with pytest.raises(ShardyError, match=r"lifted_tensor_0 is a constant without elements.*detach\(\)"):
+        from_exported(exported)

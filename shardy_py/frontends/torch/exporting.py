@@ -124,12 +124,33 @@ def export(
         for way in (False, True) if strict is None and not specialize else (bool(strict),):
             try:
                 with fitting(name, model.forward, args, keywords, remedy):
-                    return torch.export.export(model, tuple(args), keywords, strict=way)
+                    exported = torch.export.export(model, tuple(args), keywords, strict=way)
+                if not (errors and _lost(exported)):
+                    return exported
             except ShardyError:
                 raise
             except Exception as error:  # of any type: it is the model's code, and torch's
                 errors.append(error)
         raise _failure(errors[0], strict) from errors[0]
+
+
+def check_elements(exported: TorchProgram) -> None:
+    """Raises `ShardyError` for constants without elements, which torch reads, and then ends the process.
+
+    In exports with strict=True, it takes the elements of `tensor.data` for such a constant.
+    """
+    for name in _lost(exported):
+        what = f"{name} is a constant without elements: torch.export takes `tensor.data` for one"
+        remedy = "write tensor.detach() for tensor.data, or use from_module, which does"
+        raise ShardyError(Diagnostic(what, remedy=remedy))
+
+
+def _lost(exported: TorchProgram) -> list[str]:
+    """The constants whose elements torch lost: they are fake, though the weights are not."""
+    fake = torch_module("torch._subclasses").FakeTensor
+    if not exported.state_dict or any(isinstance(each, fake) for each in exported.state_dict.values()):
+        return []
+    return [name for name, each in exported.constants.items() if isinstance(each, fake)]
 
 
 class _WithoutGraphs(StringIO):
