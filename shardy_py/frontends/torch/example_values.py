@@ -164,22 +164,26 @@ def _is_integer(part: Traced) -> bool:
     return is_number and part.dtype in (torch.int8, torch.int16, torch.int32, torch.int64)
 
 
+def _is_slice(part: Traced) -> bool:
+    return isinstance(part, slice)
+
+
 def _integers(key: object) -> list[Traced]:
-    """The tensors in an index that are read as integers, in order; torch reads them so in its exports, too."""
-    bounds = [[p.start, p.stop, p.step] if isinstance(p, slice) else [p] for p in _keys(key)]
+    """The tensors in an index that are read as integers, in order; exports of torch read them so, too."""
+    bounds = [[p.start, p.stop, p.step] if _is_slice(p) else [p] for p in _keys(key)]
     return [each for part in bounds for each in part if _is_integer(each)]
 
 
 def _with_integers(key: object, next_integer: Callable[[], int]) -> object:
     """An index with integers in place of the tensors that are read as such."""
 
-    def number(part: object) -> object:
+    def number(part: Traced) -> Traced:
         return next_integer() if _is_integer(part) else part
 
     if not _integers(key):
         return key
     return tuple(
-        slice(*map(number, (p.start, p.stop, p.step))) if isinstance(p, slice) else number(p)
+        slice(number(p.start), number(p.stop), number(p.step)) if _is_slice(p) else number(p)
         for p in _keys(key)
     )
 
