@@ -21,7 +21,7 @@ from shardy_py.base.errors import Diagnostic
 from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.arguments import check_model, named_inputs
-from shardy_py.frontends.torch.calls import fitting, place_of, short_text
+from shardy_py.frontends.torch.calls import called_with, fitting, place_of, short_text
 from shardy_py.frontends.torch.example_values import ExampleValues
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchModule, TorchProgram
@@ -171,12 +171,11 @@ def _example_values(
     model: TorchModule, args: Sequence[object], keywords: Mapping[str, object]
 ) -> ExampleValues:
     """The values that the model reads from tensors in a call; its buffers stay as they are."""
-    torch = torch_module("torch")
     values = ExampleValues()
     given = torch_module("torch.utils._pytree").tree_map(_copied, (tuple(args), dict(keywords)))
     buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
     with values.recorded():
-        torch.func.functional_call(model, buffers, *given)
+        called_with(model, buffers, *given)
     return values
 
 
