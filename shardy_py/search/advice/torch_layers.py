@@ -82,15 +82,15 @@ class TorchScores:
 class TorchModel:
     """A model of PyTorch in its program.
 
-    layers: by path. scores: by the path of the layer that returns them. refused: the classes of modules whose
-    weights no style takes, by path. uncalled: the paths of blocks, and of modules in them, whose forward pass
-    is never called.
+    layers: by path. refused: the classes of modules whose weights no style takes, by path. uncalled: the
+    paths of blocks, and of modules in them, whose forward pass is never called. scores: by the path of the
+    layer that returns them.
     """
 
     layers: Mapping[str, TorchLayer] = field(default_factory=dict[str, TorchLayer])
-    scores: Mapping[str, TorchScores] = field(default_factory=dict[str, TorchScores])
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
     uncalled: frozenset[str] = frozenset()
+    scores: Mapping[str, TorchScores] = field(default_factory=dict[str, TorchScores])
 
 
 def model_of(function: Operation) -> TorchModel:
@@ -101,7 +101,7 @@ def model_of(function: Operation) -> TorchModel:
         path = name_in(argument.location).rpartition(".")[0]
         refused.update((path, name) for name in _texts(notes.data.get(MODULE_CLASS)))
         uncalled |= {*_texts(notes.data.get(UNCALLED))}
-    return TorchModel(_layers(function, refused), refused=refused, uncalled=frozenset(uncalled))
+    return TorchModel(_layers(function, refused), refused, frozenset(uncalled))
 
 
 def takes_styles(parameter: SSAValue) -> bool:
