@@ -62,6 +62,14 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "numbers": (cut, (X, NUMBERS)),
     "masks": (lambda x: (x[x > 0], x[x.sum(1) < 0], x[:, x[0] > 0]), (X,)),
     "assignment": (assigned, (X,)),
+    "ranges": (
+        lambda n: (
+            torch.arange(n.max()) * 2,
+            torch.linspace(0, end=n[0] / 2, steps=3),
+            torch.arange(n[0], 9),
+        ),
+        (NUMBERS,),
+    ),
     "integers": (placed, (X, torch.tensor([1, 2]))),
     "put": (lambda x: x.index_put((x < 0,), torch.arange(2.0), accumulate=True), (X,)),
     "positions": (

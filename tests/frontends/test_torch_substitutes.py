@@ -296,3 +296,12 @@ def test_an_export_that_lost_the_elements_of_a_constant_is_an_error() -> None:
     exported = torch.export.export(Bounded(is_assigned=False), (x,), strict=True)
     with pytest.raises(ShardyError, match=r"lifted_tensor_0 is a constant without elements.*detach\(\)"):
         from_exported(exported)
+
+
+def test_an_export_with_a_constant_of_vmap_is_an_error() -> None:
+    x, kept = torch.ones(2, 4), list[Any]()
+    torch.vmap(lambda row: (kept.append(row), row)[1])(x)
+    exported = torch.export.export(Calls(lambda x: x + 1), (x,))
+    exported.constants["lifted_tensor_0"] = kept[0]
+    with pytest.raises(ShardyError, match=r"lifted_tensor_0 is a tensor of torch\.vmap.*without"):
+        from_exported(exported)

@@ -45,7 +45,8 @@ _NUMBERS = frozenset(
 """Functions that read a number from tensors."""
 
 
-_INDEXED = ("__getitem__", "__setitem__")
+_INDEXED, _RANGES = ("__getitem__", "__setitem__"), ("arange", "linspace")
+"""Functions in which torch reads numbers from tensors in an index, and from all that are given."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,9 @@ class ExampleValues:
         """Within it, calls are recorded; random numbers are those of before, after it."""
 
         def read(name: str, function: Function, args: Arguments, keywords: Keywords) -> object:
-            if name in _INDEXED:
-                self._reads += [_Read("item", int(each)) for each in _integers(args[1])]
+            read_by_torch = _integers(args[1]) if name in _INDEXED else []
+            read_by_torch += filter(is_tensor, (*args, *keywords.values())) if name in _RANGES else ()
+            self._reads += [_Read("item", each.item()) for each in read_by_torch]
             found = function(*args, **keywords)
             if name == "tolist":  # fake tensors read their elements one by one
                 self._reads += [_Read("item", each) for each in _elements(found)]
@@ -98,6 +100,11 @@ class ExampleValues:
         def read(name: str, function: Function, args: Arguments, keywords: Keywords) -> object:
             if name in _INDEXED:
                 args = args[0], _with_integers(args[1], lambda: next_value("item")), *args[2:]
+            if name in _RANGES:
+                args = [next_value("item") if is_tensor(each) else each for each in args]
+                keywords = {
+                    key: next_value("item") if is_tensor(each) else each for key, each in keywords.items()
+                }
             sized = _SIZED.get(name)
             if name not in _NUMBERS and (sized is None or not sized.depends(*args, **keywords)):
                 return function(*args, **keywords)

@@ -143,6 +143,10 @@ def check_elements(exported: TorchProgram) -> None:
         what = f"{name} is a constant without elements: torch.export takes `tensor.data` for one"
         remedy = "write tensor.detach() for tensor.data, or use from_module, which does"
         raise ShardyError(Diagnostic(what, remedy=remedy))
+    is_wrapped = torch_module("torch")._C._functorch.is_functorch_wrapped_tensor
+    for name in (name for name, each in exported.constants.items() if is_wrapped(each)):
+        what = f"{name} is a tensor of torch.vmap or torch.func, which torch.export takes for a constant"
+        raise ShardyError(Diagnostic(what, remedy="compute it before vmap, or without"))
 
 
 def _lost(exported: TorchProgram) -> list[str]:
