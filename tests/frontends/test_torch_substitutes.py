@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -305,3 +305,37 @@ def test_an_export_with_a_constant_of_vmap_is_an_error() -> None:
     exported.constants["lifted_tensor_0"] = kept[0]
     with pytest.raises(ShardyError, match=r"lifted_tensor_0 is a tensor of torch\.vmap.*without"):
         from_exported(exported)
+
+
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ((7,), {}),
+        ((4, 7), {"ignore_index": 0}),
+        ((4, 7), {"label_smoothing": 0.1}),
+        ((2, 7, 3), {"ignore_index": 3, "reduction": "sum"}),
+        ((2, 7, 3, 4), {"reduction": "none"}),
+    ],
+)
+def test_gradients_of_cross_entropy_have_no_sum_over_classes(shape: Any, options: Mapping[str, Any]) -> None:
+    generator = torch.Generator().manual_seed(len(shape))
+    scores = torch.randn(shape, generator=generator)
+    labels = torch.randint(0, 7, shape[:1] + shape[2:] if len(shape) > 1 else (), generator=generator)
+
+    def loss(y: Any, labels: Any) -> Any:
+        return (F.cross_entropy(y, labels, **options) * 0.5).sum()
+
+    model = Scaled()
+    check_step(model, loss, (scores,), (labels,))
+    step = Program.from_torch_training(model, loss, None, (scores,), targets=(labels,))
+    sums = [value for value in step.values.of_op("reduce") if value.location.endswith("loss/sum backward")]
+    assert not sums or "label_smoothing" in options or not labels.ndim
+
+
+class Scaled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(1.5))
+
+    def forward(self, x: Any) -> Any:
+        return x * self.scale

@@ -141,6 +141,7 @@ def test_a_loss_takes_a_part_of_the_classes_of_a_sharded_head() -> None:
             {kind for kind, _ in theirs(WORDS, code).found}
             for code in (found[0], found[0].replace(", loss_parallel()", ""))
         ]
+        assert compared("words", WORDS, found[0], has_bill=False) == "equal"
     assert kinds == [{"all_reduce"}, {"all_reduce", "all_gather"}]
 
 

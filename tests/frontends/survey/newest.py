@@ -1,5 +1,5 @@
-"""Models of packages that no other module here has: brain waves, genes, Gaussian processes, equations, pictures
-and sound, with small sizes. `measures.py` has more.
+"""Models of packages that no other module here has: brain waves, genes, Gaussian processes, equations,
+pictures and sound, with small sizes. `measures.py` has more.
 
 Those of a package that is not installed are left out. Nothing is downloaded.
 """
@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from tests.frontends.survey.further import _attribute, made
-from tests.frontends.survey.latest import PICTURE, ROWS16, called
+from tests.frontends.survey.latest import ROWS16, called
 from tests.frontends.survey.packages import randn, row
 from tests.frontends.survey.rows import Row
 
