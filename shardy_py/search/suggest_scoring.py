@@ -24,6 +24,7 @@ from shardy_py.hardware import AxisPlacement
 from shardy_py.hardware.links import axis_links
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.search.advice.torch_layers import TorchModel, model_of
+from shardy_py.search.advice.torch_scores import scores_of
 from shardy_py.search.evaluating import Evaluated, Evaluator
 from shardy_py.search.studies import Study
 from shardy_py.search.study import StepCost
@@ -294,7 +295,9 @@ class Scorer:
 
     @cached_property
     def _torch_model(self) -> TorchModel:
-        return model_of(Symbols(self.base.module).main())
+        function = Symbols(self.base.module).main()
+        model = model_of(function)
+        return replace(model, scores=scores_of(function, model.layers))
 
     def settled(self, plan: Plan) -> Plan | None:
         """A plan with its exact cost."""

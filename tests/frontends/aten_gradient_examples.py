@@ -238,6 +238,7 @@ def _others() -> Iterator[tuple[Any, ...]]:
     yield "select_backward.default", f(3, 5), [3, 4, 5], 1, -2
     yield "slice_backward.default", f(3, 2, 5), [3, 7, 5], 1, 1, 5, 2
     yield "slice_backward.default", f(3, 2), [3, 7], -1, -2, 9223372036854775807, 1
+    yield "slice_backward.default", f(3, 0), [3, 2], 1, 2, 9223372036854775807, 2
     yield "lerp.Scalar", f(3, 4), f(3, 4), 0.1
     yield "lerp.Scalar", f(3, 4), f(3, 4), 0.75
     yield "lerp.Tensor", f(3, 4), f(3, 4), f(4)

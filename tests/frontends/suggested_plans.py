@@ -19,11 +19,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import distributed
 from torch.distributed import distributed_c10d
-from torch.distributed.tensor import DTensor
+from torch.distributed.tensor import DTensor, parallel
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.testing._internal.distributed import multi_threaded_pg as threaded
 
@@ -85,12 +86,35 @@ def executed(code: str, trained: Trained, model: Any) -> Step:
     return step
 
 
+class SharedContext:
+    """A context of a whole process, which the first thread enters and the last one leaves."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make, self.lock, self.count, self.context = make, threading.Lock(), 0, nullcontext()
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        with self.lock:
+            self.count += 1
+            if self.count == 1:
+                self.context = self.make()
+                self.context.__enter__()
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.count -= 1
+                if not self.count:
+                    self.context.__exit__(None, None, None)
+
+
 @contextmanager
 def ranks() -> Iterator[None]:
-    """Threads as ranks."""
+    """Threads as ranks. `loss_parallel` is of the process, as kernels are."""
+    shared = SharedContext(parallel.loss_parallel)
     C10D._set_thread_isolation_mode(True)
     try:
-        with sdpa_kernel(SDPBackend.MATH):  # of all threads
+        with sdpa_kernel(SDPBackend.MATH), mock.patch.object(parallel, "loss_parallel", shared.entered):
             yield
     finally:
         C10D._set_thread_isolation_mode(False)

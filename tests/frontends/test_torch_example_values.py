@@ -49,12 +49,28 @@ def assigned(x: Any) -> Any:
     return x
 
 
+def placed(x: Any, n: Any) -> Any:
+    """Tensors as integers in indices, alone, as bounds, and beside masks."""
+    x = x.clone()
+    x[n[0] - 1] = 0.5
+    return x[n[0]], x[..., n[1] :], x[: n[0], None, -n[0]], x[x[:, 0] > 0, n[0]]
+
+
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "classes, counted": (lambda n: F.one_hot(n, n.max() + 1), (NUMBERS,)),
     "classes, at least": (lambda n: F.one_hot(n, max(n.max() + 1, 3)), (NUMBERS,)),
     "numbers": (cut, (X, NUMBERS)),
     "masks": (lambda x: (x[x > 0], x[x.sum(1) < 0], x[:, x[0] > 0]), (X,)),
     "assignment": (assigned, (X,)),
+    "ranges": (
+        lambda n: (
+            torch.arange(n.max()) * 2,
+            torch.linspace(0, end=n[0] / 2, steps=3),
+            torch.arange(n[0], 9),
+        ),
+        (NUMBERS,),
+    ),
+    "integers": (placed, (X, torch.tensor([1, 2]))),
     "put": (lambda x: x.index_put((x < 0,), torch.arange(2.0), accumulate=True), (X,)),
     "positions": (
         lambda x: (x.nonzero(), *torch.where(x > 0), torch.argwhere(x), x.nonzero(as_tuple=True)),
@@ -119,6 +135,15 @@ def test_a_step_whose_loss_has_a_mask() -> None:
     np.testing.assert_allclose(found["weight gradient"], gradient.numpy(), rtol=1e-6)
     with pytest.raises(ShardyError):
         Program.from_torch_training(model, loss, None, (X,), targets=(kept,))
+
+
+def test_a_step_that_reads_a_place_from_a_tensor() -> None:
+    model, last = torch.nn.Linear(3, 2), torch.tensor([1])
+    step = Program.from_torch_training(
+        model, lambda y, n: y[n[0], : n[0]].sum(), None, (X,), targets=(last,), specialize=True
+    )
+    found = step.run([each.detach().numpy() for each in (model.weight, model.bias, X, last)])
+    np.testing.assert_array_equal(found["weight gradient"], np.stack([X[1], torch.zeros(3)]))
 
 
 class Again(torch.nn.Module):

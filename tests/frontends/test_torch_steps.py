@@ -249,3 +249,24 @@ def test_the_output_of_the_whole_model_is_what_the_loss_uses(device_mesh: Any) -
     found = dtensor_training.ours(planned, device_mesh)[1]
     assert found["all_gather", ("tp",)] == expected["all_gather", ("tp",)] == 2
     assert sum(found.values()) == sum(expected.values())
+
+
+class Twice(torch.nn.Module):
+    """A layer that is registered at two paths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 2)
+        self.whole = torch.nn.Sequential(self.layer, torch.nn.BatchNorm1d(2))
+
+    def forward(self, x: Any) -> Any:
+        return self.whole(x)
+
+
+@pytest.mark.parametrize("specialize", [False, True])
+def test_a_model_keeps_its_tensors(specialize: bool) -> None:
+    model, x = Twice(), torch.ones(4, 3)
+    before = [*model.parameters(), *model.buffers()]
+    Program.from_torch_training(model, lambda y: y.sum(), None, (x,), specialize=specialize)
+    after = [*model.parameters(), *model.buffers()]
+    assert all(ours is theirs for ours, theirs in zip(after, before, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
 from shardy_py import Program, ShardyError
-from shardy_py.frontends.torch import from_module
+from shardy_py.frontends.torch import from_exported, from_module
 from tests.frontends.traced_functions import program_of_function
 
 pytestmark = pytest.mark.torch
@@ -259,3 +259,83 @@ def test_ops_of_prims_are_those_of_aten() -> None:
         )
 
     check(function, x)
+
+
+class Bounded(nn.Module):
+    """A parameter that each call bounds by its elements, in one of two ways, and uses before and after."""
+
+    def __init__(self, *, is_assigned: bool) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.linspace(-1.0, 2.0, 4))
+        self.is_assigned = is_assigned
+
+    def forward(self, x: Any) -> Any:
+        before = x * self.scale
+        if self.is_assigned:
+            self.scale.data = self.scale.data.clamp(min=0.5)
+        else:
+            self.scale.data[1:].clamp_(min=0.5)
+        return before.sin() * self.scale
+
+
+@pytest.mark.parametrize("is_assigned", [True, False])
+def test_elements_that_a_model_changes_by_data_are_updated(is_assigned: bool) -> None:
+    model, x = Bounded(is_assigned=is_assigned), torch.linspace(0.5, 1.5, 8).reshape(2, 4)
+    given = [model.scale.detach().numpy().copy(), x.numpy()]
+    forward = from_module(model, (x,)).run(given)
+    step = Program.from_torch_training(model, lambda y: y.square().sum(), None, (x,)).run(given)
+    output = model(x)
+    output.square().sum().backward()
+    np.testing.assert_allclose(forward["output"], output.detach(), rtol=1e-5)
+    np.testing.assert_allclose(forward["scale after"], model.scale.detach())
+    np.testing.assert_allclose(step["scale gradient"], model.scale.grad, rtol=1e-5)
+
+
+def test_an_export_that_lost_the_elements_of_a_constant_is_an_error() -> None:
+    x = torch.ones(2, 4)
+    exported = torch.export.export(Bounded(is_assigned=False), (x,), strict=True)
+    with pytest.raises(ShardyError, match=r"lifted_tensor_0 is a constant without elements.*detach\(\)"):
+        from_exported(exported)
+
+
+def test_an_export_with_a_constant_of_vmap_is_an_error() -> None:
+    x, kept = torch.ones(2, 4), list[Any]()
+    torch.vmap(lambda row: (kept.append(row), row)[1])(x)
+    exported = torch.export.export(Calls(lambda x: x + 1), (x,))
+    exported.constants["lifted_tensor_0"] = kept[0]
+    with pytest.raises(ShardyError, match=r"lifted_tensor_0 is a tensor of torch\.vmap.*without"):
+        from_exported(exported)
+
+
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ((7,), {}),
+        ((4, 7), {"ignore_index": 0}),
+        ((4, 7), {"label_smoothing": 0.1}),
+        ((2, 7, 3), {"ignore_index": 3, "reduction": "sum"}),
+        ((2, 7, 3, 4), {"reduction": "none"}),
+    ],
+)
+def test_gradients_of_cross_entropy_have_no_sum_over_classes(shape: Any, options: Mapping[str, Any]) -> None:
+    generator = torch.Generator().manual_seed(len(shape))
+    scores = torch.randn(shape, generator=generator)
+    labels = torch.randint(0, 7, shape[:1] + shape[2:] if len(shape) > 1 else (), generator=generator)
+
+    def loss(y: Any, labels: Any) -> Any:
+        return (F.cross_entropy(y, labels, **options) * 0.5).sum()
+
+    model = Scaled()
+    check_step(model, loss, (scores,), (labels,))
+    step = Program.from_torch_training(model, loss, None, (scores,), targets=(labels,))
+    sums = [value for value in step.values.of_op("reduce") if value.location.endswith("loss/sum backward")]
+    assert not sums or "label_smoothing" in options or not labels.ndim
+
+
+class Scaled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(1.5))
+
+    def forward(self, x: Any) -> Any:
+        return x * self.scale

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,12 +15,16 @@ pytest.importorskip("torch.testing._internal.distributed.multi_threaded_pg")
 # ruff: noqa: E402
 from shardy_py import Mesh, Program
 from shardy_py.frontends.torch import from_exported
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.search.advice.torch_layers import TorchScores, model_of
+from shardy_py.search.advice.torch_scores import scores_of
 from tests.frontends.dtensor_collectives import fake_ranks
-from tests.frontends.suggested_collectives import compared
-from tests.frontends.suggested_models import SUGGESTED, Trained
+from tests.frontends.suggested_collectives import compared, theirs
+from tests.frontends.suggested_models import SUGGESTED, TEXT, Trained
 from tests.frontends.suggested_plans import WORLD, codes_of, difference
 
 pytestmark = pytest.mark.torch
+F = torch.nn.functional
 
 QUICK = ("MLP",)
 CALLS = {"data parallel": '"whole"])', "FSDP": "fully_shard(model, mesh="}
@@ -105,6 +111,60 @@ part_of_batch = lambda tensor, dimension: tensor.chunk(4, dimension)[0]
 def test_collectives_are_those_that_torch_launches(name: str, calls: str) -> None:
     with fake_ranks(WORLD):
         assert compared(name, SUGGESTED[name], CODE + calls, has_bill=False) == "equal"
+
+
+class Words(torch.nn.Module):
+    """A model whose classes are words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.head = torch.nn.Embedding(64, 32), torch.nn.Linear(32, 64)
+
+    def forward(self, tokens: Any) -> Any:
+        return self.head(self.embed(tokens))
+
+
+def entropy(scores: Any, labels: Any, **options: Any) -> Any:
+    return F.cross_entropy(scores.float().transpose(1, 2), labels, **options)
+
+
+WORDS = Trained(Words, *TEXT, entropy, tries=7)
+
+
+def test_a_loss_takes_a_part_of_the_classes_of_a_sharded_head() -> None:
+    codes = codes_of(WORDS, Mesh.of(tp=4))
+    found = [code for code in codes.values() if "loss_parallel():" in code]
+    assert any("'head': ColwiseParallel(use_local_output=False)" in code for code in found)
+    assert difference(WORDS, found[0]) == ""
+    with fake_ranks(WORLD):
+        kinds = [
+            {kind for kind, _ in theirs(WORDS, code).found}
+            for code in (found[0], found[0].replace(", loss_parallel()", ""))
+        ]
+        assert compared("words", WORDS, found[0], has_bill=False) == "equal"
+    assert kinds == [{"all_reduce"}, {"all_reduce", "all_gather"}]
+
+
+@pytest.mark.parametrize(
+    ("loss", "ends"),
+    [
+        (entropy, ""),
+        (lambda scores, labels: entropy(scores[:, 1:], labels[:, 1:]), ""),
+        (lambda scores, labels: entropy(scores / 2, labels, ignore_index=3, reduction="sum"), ""),
+        (lambda scores, labels: entropy(scores, labels, label_smoothing=0.1), "loss/_log_softmax"),
+        (lambda scores, labels: entropy(scores, labels, weight=torch.ones(64)), "loss/_log_softmax"),
+        (
+            lambda scores, labels: -scores.log_softmax(-1).gather(-1, labels[..., None]).mean(),
+            "loss/_log_softmax",
+        ),
+        (lambda scores, labels: entropy(scores.softmax(-1), labels), "loss/_softmax"),
+        (lambda scores, labels: entropy(scores, labels) + 0.1 * scores.logsumexp(-1).mean(), "loss/sub"),
+        (lambda scores, labels: scores.mean(), "loss/mean"),
+    ],
+)
+def test_losses_that_need_all_classes(loss: Callable[..., Any], ends: str) -> None:
+    main = Symbols(step(replace(WORDS, loss=loss)).module).main()
+    assert scores_of(main, model_of(main).layers) == {"head": TorchScores(0 if ends else 64, ends)}
 
 
 def step(trained: Trained) -> Program:

@@ -159,8 +159,10 @@ def test_autocast_computes_in_bfloat16() -> None:
 def test_steps_of_packages_compute_what_torch_computes(package: str, name: str) -> None:
     pytest.importorskip(package, reason=f"{package} is not installed")
     torch.manual_seed(0)
-    found = compare(SOURCES[package]()[name]())
-    assert_equal(found)
+    examples = SOURCES[package]()
+    if name not in examples:
+        pytest.skip(f"{name} needs a newer release of {package}")
+    assert_equal(compare(examples[name]()))
 
 
 class Lion(torch.optim.Optimizer):
@@ -457,7 +459,7 @@ NO_MESH = {"shardings": {"up.weight": [Shard(0)]}}
             torch.sum,
             adamw,
             {},
-            r"test_torch_training\.py:\d+:1: error: .*unsupported in a step",
+            r"test_torch_training\.py:\d+:1: error: .*unsupported in a step.*pass specialize=True",
         ),
         (
             Chooses(),

@@ -171,6 +171,8 @@ def _slice_backward(
         )
     low, _, step = slice(start, end, step).indices(input_sizes[number])
     count = sizes(grad_output.type)[number]
+    if not count:
+        return filled(out, 0)
     return _padded(grad_output, number, low, input_sizes[number] - low - ((count - 1) * step + 1), step - 1)
 
 

@@ -3,7 +3,8 @@
     with fitting("mse_loss", mse_loss, (output,), {}, "pass ..."):
         mse_loss(output)        call of mse_loss: missing a required argument: 'target'
 
-Not here: why torch cannot export a model (`exporting.py`), or trace a step (`trace.py`).
+`called_with` calls a model with other tensors. Not here: why torch cannot export a model (`exporting.py`), or
+trace a step (`trace.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 from warnings import catch_warnings, simplefilter
 
 from shardy_py.api import ShardyError
@@ -101,3 +103,24 @@ def _misfit(
 def _parameter(given: inspect.Parameter) -> str:
     stars = {given.VAR_POSITIONAL: "*", given.VAR_KEYWORD: "**"}.get(given.kind, "")
     return f"{stars}{given.name}{'' if given.default is given.empty else '=...'}"
+
+
+def called_with(
+    model: Any,
+    tensors: Mapping[str, object],
+    args: Sequence[object],
+    keywords: Mapping[str, object] | None = None,
+) -> Any:
+    """As `torch.func.functional_call`, after which a module that is registered twice has its own tensors.
+
+    torch gives back the tensors of the second path, which are those of the call.
+    """
+    own = [(module, dict(module._parameters), dict(module._buffers)) for module in model.modules()]
+    try:
+        return torch_module("torch").func.functional_call(
+            model, dict(tensors), tuple(args), dict(keywords or {})
+        )
+    finally:
+        for module, parameters, buffers in own:
+            module._parameters.update(parameters)
+            module._buffers.update(buffers)

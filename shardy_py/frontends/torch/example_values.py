@@ -45,6 +45,10 @@ _NUMBERS = frozenset(
 """Functions that read a number from tensors."""
 
 
+_INDEXED, _RANGES = ("__getitem__", "__setitem__"), ("arange", "linspace")
+"""Functions in which torch reads numbers from tensors in an index, and from all that are given."""
+
+
 @dataclass(frozen=True)
 class _Read:
     """A result of a function that depends on elements: a number, or a size."""
@@ -64,6 +68,9 @@ class ExampleValues:
         """Within it, calls are recorded; random numbers are those of before, after it."""
 
         def read(name: str, function: Function, args: Arguments, keywords: Keywords) -> object:
+            read_by_torch = _integers(args[1]) if name in _INDEXED else []
+            read_by_torch += filter(is_tensor, (*args, *keywords.values())) if name in _RANGES else ()
+            self._reads += [_Read("item", each.item()) for each in read_by_torch]
             found = function(*args, **keywords)
             if name == "tolist":  # fake tensors read their elements one by one
                 self._reads += [_Read("item", each) for each in _elements(found)]
@@ -85,13 +92,23 @@ class ExampleValues:
         """
         left = self._reads[::-1]
 
+        def next_value(name: str) -> Traced:
+            if not left or left[-1].name != name:
+                raise _differs(f"calls {name}()", left[-1].name if left else "")
+            return left.pop().value
+
         def read(name: str, function: Function, args: Arguments, keywords: Keywords) -> object:
+            if name in _INDEXED:
+                args = args[0], _with_integers(args[1], lambda: next_value("item")), *args[2:]
+            if name in _RANGES:
+                args = [next_value("item") if is_tensor(each) else each for each in args]
+                keywords = {
+                    key: next_value("item") if is_tensor(each) else each for key, each in keywords.items()
+                }
             sized = _SIZED.get(name)
             if name not in _NUMBERS and (sized is None or not sized.depends(*args, **keywords)):
                 return function(*args, **keywords)
-            if not left or left[-1].name != name:
-                raise _differs(f"calls {name}()", left[-1].name if left else "")
-            value = left.pop().value
+            value = next_value(name)
             return value if sized is None else sized.static(value, *args, **keywords)
 
         with _intercepting(read), extremes_are_tensors():
@@ -145,6 +162,37 @@ def _positions(count: int, mask: Traced, *, as_tuple: bool = False) -> object:
 
 def _keys(key: object) -> list[Traced]:
     return [*key] if is_sequence(key) and isinstance(key, tuple) else [key]
+
+
+def _is_integer(part: Traced) -> bool:
+    """Returns whether a part of an index, or a bound of a slice, is a tensor that is read as an integer."""
+    torch = torch_module("torch")
+    is_number = is_tensor(part) and not part.ndim
+    return is_number and part.dtype in (torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def _is_slice(part: Traced) -> bool:
+    return isinstance(part, slice)
+
+
+def _integers(key: object) -> list[Traced]:
+    """The tensors in an index that are read as integers, in order; exports of torch read them so, too."""
+    bounds = [[p.start, p.stop, p.step] if _is_slice(p) else [p] for p in _keys(key)]
+    return [each for part in bounds for each in part if _is_integer(each)]
+
+
+def _with_integers(key: object, next_integer: Callable[[], int]) -> object:
+    """An index with integers in place of the tensors that are read as such."""
+
+    def number(part: Traced) -> Traced:
+        return next_integer() if _is_integer(part) else part
+
+    if not _integers(key):
+        return key
+    return tuple(
+        slice(number(p.start), number(p.stop), number(p.step)) if _is_slice(p) else number(p)
+        for p in _keys(key)
+    )
 
 
 def _is_mask(key: Traced) -> bool:

@@ -33,6 +33,7 @@ from shardy_py.frontends.builder.insertion import current_block
 from shardy_py.frontends.torch.control import control_of
 from shardy_py.frontends.torch.decompositions import all_nodes, decomposed
 from shardy_py.frontends.torch.effects import drop_tokens, is_token
+from shardy_py.frontends.torch.exporting import check_elements
 from shardy_py.frontends.torch.module_notes import called_in, note_modules
 from shardy_py.frontends.torch.nodes import blamed, check, location_of, node_type
 from shardy_py.frontends.torch.numbers import function_of_numbers
@@ -100,6 +101,7 @@ def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> P
         expected = "the result of torch.export.export(model, arguments)"
         raise ShardyError.unexpected("", expected=expected, got=type(exported).__name__)
     _check_inputs(exported)
+    check_elements(exported)
     graph = TorchGraph.of(decomposed(exported))
     program = build(graph.run, *graph.arguments, mesh=mesh, name=name)
     populate_expanded_op_rules(program.module)

@@ -21,7 +21,7 @@ from shardy_py.base.errors import Diagnostic
 from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.arguments import check_model, named_inputs
-from shardy_py.frontends.torch.calls import fitting, place_of, short_text
+from shardy_py.frontends.torch.calls import called_with, fitting, place_of, short_text
 from shardy_py.frontends.torch.example_values import ExampleValues
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchModule, TorchProgram
@@ -124,12 +124,37 @@ def export(
         for way in (False, True) if strict is None and not specialize else (bool(strict),):
             try:
                 with fitting(name, model.forward, args, keywords, remedy):
-                    return torch.export.export(model, tuple(args), keywords, strict=way)
+                    exported = torch.export.export(model, tuple(args), keywords, strict=way)
+                if not (errors and _lost(exported)):
+                    return exported
             except ShardyError:
                 raise
             except Exception as error:  # of any type: it is the model's code, and torch's
                 errors.append(error)
         raise _failure(errors[0], strict) from errors[0]
+
+
+def check_elements(exported: TorchProgram) -> None:
+    """Raises `ShardyError` for constants without elements, which torch reads, and then ends the process.
+
+    In exports with strict=True, it takes the elements of `tensor.data` for such a constant.
+    """
+    for name in _lost(exported):
+        what = f"{name} is a constant without elements: torch.export takes `tensor.data` for one"
+        remedy = "write tensor.detach() for tensor.data, or use from_module, which does"
+        raise ShardyError(Diagnostic(what, remedy=remedy))
+    is_wrapped = torch_module("torch")._C._functorch.is_functorch_wrapped_tensor
+    for name in (name for name, each in exported.constants.items() if is_wrapped(each)):
+        what = f"{name} is a tensor of torch.vmap or torch.func, which torch.export takes for a constant"
+        raise ShardyError(Diagnostic(what, remedy="compute it before vmap, or without"))
+
+
+def _lost(exported: TorchProgram) -> list[str]:
+    """The constants whose elements torch lost: they are fake, though the weights are not."""
+    fake = torch_module("torch._subclasses").FakeTensor
+    if not exported.state_dict or any(isinstance(each, fake) for each in exported.state_dict.values()):
+        return []
+    return [name for name, each in exported.constants.items() if isinstance(each, fake)]
 
 
 class _WithoutGraphs(StringIO):
@@ -150,12 +175,11 @@ def _example_values(
     model: TorchModule, args: Sequence[object], keywords: Mapping[str, object]
 ) -> ExampleValues:
     """The values that the model reads from tensors in a call; its buffers stay as they are."""
-    torch = torch_module("torch")
     values = ExampleValues()
     given = torch_module("torch.utils._pytree").tree_map(_copied, (tuple(args), dict(keywords)))
     buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
     with values.recorded():
-        torch.func.functional_call(model, buffers, *given)
+        called_with(model, buffers, *given)
     return values
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+from shardy_py.frontends.torch.class_gradients import rewrite_class_gradients
 from shardy_py.frontends.torch.decompositions import (
     DecomposedBody,
     alike,
@@ -42,6 +43,8 @@ def decomposed_step(
     """
     given = _with_inputs(recorded, held, ignored)
     graph = None if given is None else without_mutation(given)
+    if graph is not None:
+        rewrite_class_gradients(graph)
     calls = None if graph is None else distinct_calls(graph, table)
     if graph is None or calls is None:
         return None

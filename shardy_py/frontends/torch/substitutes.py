@@ -58,6 +58,27 @@ def conv_tbc(input: Traced, weight: Traced, bias: Traced, pad: int = 0) -> objec
     return found.permute(2, 0, 1)
 
 
+def data(tensor: Traced) -> object:
+    """As `tensor.data`, a constant to a trace: the node of `detach`, with its own count of changes."""
+    proxies = torch_module("torch.fx.experimental.proxy_tensor")
+    mode = proxies.get_proxy_mode()
+    if mode is None:
+        return NotImplemented
+    found = torch_module("torch").Tensor.data.__get__(tensor)
+    proxies.set_proxy_slot(found, mode.tracer, proxies.get_proxy_slot(tensor.detach(), mode.tracer))
+    return found
+
+
+def set_data(tensor: Traced, new: Traced) -> object:
+    """As `tensor.data = new`, which a trace does not see; of the same type, so that it is an update."""
+    elements: Traced = data(tensor)
+    is_update = (tensor.shape, tensor.dtype, tensor.device) == (new.shape, new.dtype, new.device)
+    if elements is NotImplemented or not is_update:
+        return NotImplemented
+    elements.copy_(new)
+    return None
+
+
 def _named_ctc_loss(
     log_probs: object,
     targets: object,
@@ -83,6 +104,8 @@ def _functions() -> Mapping[object, Callable[..., object]]:
     chunked = getattr(functional, "linear_cross_entropy", None)
     return {
         **{getattr(each, ours.__name__): ours for each in (torch, torch.Tensor) for ours in _METHODS},
+        torch.Tensor.data.__get__: data,
+        torch.Tensor.data.__set__: set_data,
         torch.combinations: combinations,
         torch.conv_tbc: conv_tbc,
         torch.ctc_loss: ctc_loss,

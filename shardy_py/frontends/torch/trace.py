@@ -111,18 +111,22 @@ def _recorded(function: Callable[..., object], inputs: Sequence[TorchTensor], pl
         raise ShardyError(Diagnostic(what, place_of(error))) from error
 
 
+_SPECIALIZE = "pass specialize=True, which takes the numbers of the example inputs"
+
+
 def unsupported(error: RuntimeError) -> str | None:
     """Returns what a step must not do, if that is why torch cannot trace it."""
     fake = torch_module("torch._subclasses.fake_tensor")
     shapes = torch_module("torch.fx.experimental.symbolic_shapes")
     if isinstance(error, fake.DataDependentOutputException):
         reads = f"{getattr(error, 'func', '')} reads a number from a tensor, as item() does"
-        return f"{reads}, which is unsupported in a step; keep it a tensor"
+        return f"{reads}, which is unsupported in a step; keep it a tensor, or {_SPECIALIZE}"
     if isinstance(error, fake.DynamicOutputShapeException):
         op = getattr(error, "func", "")
-        return f"{op}: the size of its result depends on values; use an op of fixed size"
+        return f"{op}: the size of its result depends on values; use an op of fixed size, or {_SPECIALIZE}"
     if isinstance(error, shapes.GuardOnDataDependentSymNode):
-        return "the code depends on elements of a tensor, which is unsupported in a step; use torch.where"
+        reason = "the code depends on elements of a tensor, which is unsupported in a step"
+        return f"{reason}; use torch.where, or {_SPECIALIZE}"
     if found := re.search(r"HigherOrderOperator (\w+)", str(error)):
         return f"{found[1]} runs graphs of its own, which is unsupported in a step; use torch.where"
     return None

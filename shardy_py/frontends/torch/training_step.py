@@ -23,7 +23,7 @@ from shardy_py.frontends.torch.arguments import (
     state_slots,
 )
 from shardy_py.frontends.torch.boundaries import Boundaries
-from shardy_py.frontends.torch.calls import fitting
+from shardy_py.frontends.torch.calls import called_with, fitting
 from shardy_py.frontends.torch.example_values import ExampleValues
 from shardy_py.frontends.torch.optimizers import PreparedOptimizer, check_optimizer, updated_names
 from shardy_py.frontends.torch.placements import torch_module
@@ -213,7 +213,7 @@ class TrainingStep:
         replaced = {f"model.{name}": tensor for name, tensor in own.items()}
         both: Traced = Both()
         both.add_module("model", self.model)
-        return torch.func.functional_call(both, replaced, (run,))
+        return called_with(both, replaced, (run,))
 
     def _loss(self, inputs: Sequence[TorchTensor], places: Places) -> TorchTensor:
         """The loss. Raises `ShardyError` unless it is a scalar."""

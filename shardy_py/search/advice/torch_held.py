@@ -2,7 +2,8 @@
 
     "layers.0.up.weight"  [{"tp", "dp"}, {}], gathered along dp      columns along tp
 
-Not here: layers and what reads them (`torch_layers.py`), the words for other values (`torch_words.py`).
+Not here: layers and what reads them (`torch_layers.py`), their styles (`torch_styled.py`), the words for
+other values (`torch_words.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.location_names import name_in
 from shardy_py.mlir.module_paths import BACKWARD, GATHERS, outer_name
 from shardy_py.mlir.value_shardings import sharding_of
-from shardy_py.search.advice.torch_layers import StyledLayers, TorchLayer, model_of, styled
+from shardy_py.search.advice.torch_layers import TorchLayer, model_of
+from shardy_py.search.advice.torch_styled import StyledLayers, styled
 from shardy_py.sharding import TensorSharding
 
 _LAYERS: Identities[Mapping[str, TorchLayer]] = SESSION.identities("layers of torch")

@@ -13,7 +13,7 @@ Not here: which layers are sharded, and the code (`shardy_py.search.suggest`).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
 from itertools import accumulate
 from math import gcd
@@ -71,83 +71,26 @@ class TorchLayer:
 
 
 @dataclass(frozen=True)
+class TorchScores:
+    """What a layer returns to the loss. classes: of a cross entropy; 0 if another op needs all, `ends`."""
+
+    classes: int = 0
+    ends: str = ""
+
+
+@dataclass(frozen=True)
 class TorchModel:
     """A model of PyTorch in its program.
 
     layers: by path. refused: the classes of modules whose weights no style takes, by path. uncalled: the
-    paths of blocks, and of modules in them, whose forward pass is never called.
+    paths of blocks, and of modules in them, whose forward pass is never called. scores: by the path of the
+    layer that returns them.
     """
 
     layers: Mapping[str, TorchLayer] = field(default_factory=dict[str, TorchLayer])
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
     uncalled: frozenset[str] = frozenset()
-
-
-COLUMNS, ROWS = "ColwiseParallel", "RowwiseParallel"
-_WHOLE = {COLUMNS: "output_layouts=Replicate()", ROWS: "input_layouts=Replicate()"}
-"""The layout that a layer without a partner returns or takes, where its style has a part as default."""
-
-
-@dataclass(frozen=True)
-class StyledLayers:
-    """Layers that one axis shards. columns, rows: by path; kept: those that return, or take, parts.
-
-    distributed: those of the columns whose parts are DTensors.
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[str, ...]
-    kept: frozenset[str]
-    distributed: frozenset[str]
-
-    def text(self, path: str) -> str:
-        """Returns the style of a layer."""
-        name = COLUMNS if path in self.columns else ROWS
-        given = [] if path in self.kept else [_WHOLE[name]]
-        given += ["use_local_output=False"] if path in self.distributed else []
-        return f"{name}({', '.join(given)})"
-
-    def is_met(self, path: str, others: Iterable[str], layers: Mapping[str, TorchLayer]) -> bool:
-        """Returns whether the features of a layer are those of others: it reads them, or both are read."""
-        return any(not self._features(path, layers).isdisjoint(self._features(p, layers)) for p in others)
-
-    def _features(self, path: str, layers: Mapping[str, TorchLayer]) -> set[str]:
-        """The rows that read the parts that a layer returns or takes."""
-        return {*layers[path].readers} if path in self.columns else {path}
-
-
-def styled(
-    columns: Sequence[str], rows: Sequence[str], layers: Mapping[str, TorchLayer], size: int
-) -> StyledLayers:
-    """Returns layers with those between which features stay sharded: the largest set with all partners.
-
-    size: of the axis. Parts that are viewed are DTensors, which do not mix with plain tensors.
-    """
-    kept = {
-        path
-        for path in columns
-        if not layers[path].ends and layers[path].parts % size == 0 and {*layers[path].readers} <= {*rows}
-    }
-    while True:
-        distributed = {path for path in kept if layers[path].is_viewed}
-        distributed |= {path for path in kept if not distributed.isdisjoint(layers[path].partners)}
-        lost = {path for path in kept if not kept.issuperset(layers[path].partners)}
-        lost |= {path for path in distributed if not all(p in distributed for p in layers[path].partners)}
-        taken = {reader for path in kept for reader in layers[path].readers}
-        lost |= {
-            path
-            for path in kept
-            if any(path not in kept or path in lost for path in _sources(layers[path].readers, layers))
-        }
-        if not lost:
-            return StyledLayers(tuple(columns), tuple(rows), frozenset(kept | taken), frozenset(distributed))
-        kept -= lost
-
-
-def _sources(readers: Iterable[str], layers: Mapping[str, TorchLayer]) -> list[str]:
-    """The layers whose features these read."""
-    read = {*readers}
-    return [path for path, layer in layers.items() if not read.isdisjoint(layer.readers)]
+    scores: Mapping[str, TorchScores] = field(default_factory=dict[str, TorchScores])
 
 
 def model_of(function: Operation) -> TorchModel:
@@ -231,7 +174,7 @@ def _row_dimension(path: str, weight: SSAValue) -> int | None:
 
 
 def _lost(op: Operation, place: int) -> int | None:
-    rule = _rule(op)
+    rule = rule_of(op)
     if rule is None or len(rule.operands[place]) != _MATRIX:
         return None
     kept = {factor for dimension in rule.results[0] for factor in dimension}
@@ -278,7 +221,7 @@ def _followed(
 
     dimension: that of the features in the operand.
     """
-    rule = _rule(op)
+    rule = rule_of(op)
     own = None if rule is None else rule.operands[place]
     if rule is None or own is None or not own[dimension]:
         flow.ends = flow.ends or _name(op)
@@ -372,7 +315,8 @@ def _trained(block: Block) -> set[int]:
     return found
 
 
-def _rule(op: Operation) -> ShardingRule | None:
+def rule_of(op: Operation) -> ShardingRule | None:
+    """Returns the sharding rule of an op; None without one."""
     if op.name not in TABLE:
         return None
     record = record_of(op)

@@ -231,7 +231,10 @@ def _fitting(
             whole = "" if path in held.kept else REPLICATED
             inputs, outputs = ("", whole) if style.name == COLUMNS else (whole, "")
             fitting = style.merged(ModuleStyle("", inputs, outputs))
-            found[path] = replace(fitting, is_distributed=path in held.distributed)
+            # Parts that no layer takes are DTensors in a plan that has them, as for loss_parallel.
+            is_part = style.name == COLUMNS and style.outputs == _shard(style.rank - 1)
+            distributed = path in held.distributed or (is_part and path not in held.kept)
+            found[path] = replace(fitting, is_distributed=distributed)
     return found
 
 

@@ -8,7 +8,8 @@
 Weights sharded along axes of the batch are gathered where they are used, so that is FSDP; along other axes
 their modules have styles. `fully_shard` is called on each block of a container of blocks, whose weights are
 gathered together and freed after its forward pass, then on the rest. Between modules with styles are plain
-tensors, whole on every device, except where all that reads what a layer returns keeps its features apart.
+tensors, whole on every device, except where all that reads what a layer returns keeps its features apart. So
+does `cross_entropy` under `loss_parallel`, of scores whose classes are sharded.
 What no call says is a comment.
 
 Not here: where what a layer returns goes (`advice/torch_layers.py`), code for JAX (`code.py`).
@@ -23,7 +24,8 @@ from math import prod
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
-from shardy_py.search.advice.torch_layers import TorchLayer, TorchModel, styled
+from shardy_py.search.advice.torch_layers import TorchModel
+from shardy_py.search.advice.torch_styled import StyledLayers, styled
 from shardy_py.search.suggest.code import Code, Row, by_path, spec_text
 from shardy_py.search.suggest.schemes import Spec
 
@@ -43,6 +45,14 @@ _CONTEXT = (
     "# heads are DTensors, the masks that they meet plain tensors: of the forward and the backward pass",
     "step_context = implicit_replication  # with step_context(): loss(model(x)).backward()",
 )
+_LOSS_CONTEXT = '''
+@contextmanager
+def step_context():
+    """Goes around model, cross_entropy and backward pass: each device has scores of some classes."""
+    with implicit_replication(), loss_parallel():
+        yield
+
+'''
 _PART = '''
 def part_of_batch(tensor, dimension=0):
     """Returns the part of the whole batch that this device passes to the model, and computes its loss of."""
@@ -98,17 +108,18 @@ def torch_lines(code: Code, data: Sequence[TorchInput], model: TorchModel) -> It
             axis for each in data for axis in each.spec[each.batch : each.batch + 1] for axis in axis
         )
     )
-    calls, said = list[str](), set[tuple[str, str]]()
+    calls, said, styles = list[str](), set[tuple[str, str]](), list[StyledLayers]()
     layers = model.layers
     left = [row for row in weights if row.label.removesuffix(_WEIGHT) in layers]
     for axis in (name for name in names if name not in batch):
         held = {row.label.removesuffix(_WEIGHT): row for row in left if _dimension(row, axis) is not None}
         if held:
-            calls += _parallelized(axis, held, layers, code.mesh.sizes[axis])
+            styles.append(_styles(axis, held, model, code.mesh.sizes[axis]))
+            calls += _parallelized(axis, held, styles[-1], model)
             said |= {(row.label, axis) for row in held.values()}
             left = [row for row in left if row.label.removesuffix(_WEIGHT) not in held]
     mesh = _mesh_of_batch(code.mesh.sizes, weights, batch)
-    calls += _CONTEXT if any("use_local_output" in line for line in calls) else ()
+    calls += _context(styles)
     wrapped = [*_wrapped(weights, batch, mesh, model.uncalled)]
     yield from _head(mesh, [*calls, *wrapped])
     yield from calls
@@ -121,40 +132,56 @@ def torch_lines(code: Code, data: Sequence[TorchInput], model: TorchModel) -> It
 def _head(mesh: _TorchMesh, calls: Sequence[str]) -> Iterator[str]:
     """The imports of what the calls use, and the mesh."""
     used = {name for line in calls if not line.startswith("#") for name in re.findall(r"\b\w+", line)}
+    if "contextmanager" in used:
+        yield from ("from contextlib import contextmanager", "")
     yield "from torch.distributed.device_mesh import init_device_mesh"
     yield from (line for name, line in _IMPORTS.items() if name in used)
     styles = sorted(name for name in used if name.endswith("Parallel"))
     if styles:
-        yield f"from torch.distributed.tensor.parallel import {', '.join(styles)}, parallelize_module"
+        names = [*styles, *(name for name in ("loss_parallel", "parallelize_module") if name in used)]
+        yield f"from torch.distributed.tensor.parallel import {', '.join(names)}"
     yield ""
     yield "device = next(model.parameters()).device.type"
     sizes, names = tuple(mesh.axes.values()), tuple(mesh.axes)
     yield f"mesh = init_device_mesh(device, {sizes}, mesh_dim_names={names})"
 
 
+def _styles(axis: str, held: Mapping[str, Row], model: TorchModel, size: int) -> StyledLayers:
+    """The styles of the layers whose weights an axis shards."""
+    layers = model.layers
+    rows = {path for path, row in held.items() if _dimension(row, axis) == layers[path].row_dimension}
+    columns = [path for path in held if path not in rows]
+    return styled(columns, [*filter(rows.__contains__, held)], layers, size, model.scores)
+
+
 def _parallelized(
-    axis: str, held: Mapping[str, Row], layers: Mapping[str, TorchLayer], size: int
+    axis: str, held: Mapping[str, Row], style: StyledLayers, model: TorchModel
 ) -> Iterator[str]:
     """The call for an axis; layers alike share a line."""
-    rows = {path for path, row in held.items() if _dimension(row, axis) == layers[path].row_dimension}
-    style = styled(
-        [path for path in held if path not in rows], [*filter(rows.__contains__, held)], layers, size
-    )
     texts: dict[Spec | None, str] = {((style.text(path),),): style.text(path) for path in held}
     by_style = [
         replace(row, label=path, path=row.path.removesuffix(_WEIGHT), spec=((style.text(path),),))
         for path, row in held.items()
     ]
-    whole = [
-        (path, layers[path].ends)
-        for path in style.columns
-        if path not in style.kept
-        if layers[path].readers and layers[path].ends
-    ]
-    for path, reason in dict.fromkeys((_pattern(path), _pattern(reason)) for path, reason in whole):
+    whole = [(path, _needing(path, model)) for path in style.columns if path not in style.kept]
+    for path, reason in dict.fromkeys((_pattern(path), _pattern(reason)) for path, reason in whole if reason):
         yield f"# {path} returns whole features: {reason} needs them"
     yield from by_path(f"styles_along_{_identifier(axis)}", by_style, texts)
     yield f'parallelize_module(model, mesh["{axis}"], styles_along_{_identifier(axis)})'
+
+
+def _needing(path: str, model: TorchModel) -> str:
+    """What needs whole features of a layer: of those that another layer or a loss reads; "" elsewhere."""
+    if path in model.scores:
+        return model.scores[path].ends
+    return model.layers[path].ends if model.layers[path].readers else ""
+
+
+def _context(styles: Iterable[StyledLayers]) -> Iterable[str]:
+    """The context of a step, in which DTensors meet plain tensors, and the loss takes parts of scores."""
+    if any(each.scored for each in styles):
+        return _LOSS_CONTEXT.split("\n")[:-1]
+    return _CONTEXT if any(each.distributed for each in styles) else ()
 
 
 def _mesh_of_batch(sizes: Mapping[str, int], weights: Sequence[Row], batch: Collection[str]) -> _TorchMesh:

@@ -29,7 +29,9 @@ from tests.frontends.survey import (
     hugging_face,
     images,
     latest,
+    measures,
     mixtures,
+    newest,
     others,
     packages,
     pictures,
@@ -54,6 +56,8 @@ ROWS = (
     *further.ROWS,
     *others.ROWS,
     *latest.ROWS,
+    *newest.ROWS,
+    *measures.ROWS,
 )
 
 

@@ -18,6 +18,7 @@ import torch.utils._pytree as pytree
 from shardy_py import Program, ShardyError
 from tests.frontends.survey.attempts import (
     EQUAL,
+    EQUAL_EXAMPLE,
     NOT_BUILT,
     STOPPED,
     UNSUPPORTED,
@@ -52,8 +53,17 @@ def loss_of(output: Any) -> Any:
 def attempt_step(row: Row) -> Attempt:
     """Builds a model, converts its backward pass and runs it. Every error is an outcome.
 
+    Numbers that depend on elements are those of the inputs where the model does not convert otherwise.
     nodes: of the program. export_seconds: of torch's own backward pass.
     """
+    found = _attempt(row, specialize=False)
+    if found.outcome != UNSUPPORTED:
+        return found
+    again = _attempt(row, specialize=True)
+    return changed(again, outcome=EQUAL_EXAMPLE) if again.outcome == EQUAL else found
+
+
+def _attempt(row: Row, *, specialize: bool) -> Attempt:
     warnings.simplefilter("ignore")
     found = Attempt(row.name, row.source, NOT_BUILT)
     try:
@@ -79,7 +89,9 @@ def attempt_step(row: Row) -> Attempt:
     start = time.process_time()
     try:
         with silence():
-            program = Program.from_torch_training(model, loss_of, None, given[1] or given[0])
+            program = Program.from_torch_training(
+                model, loss_of, None, given[1] or given[0], specialize=specialize
+            )
     except ShardyError as error:
         return changed(found, reasons=tuple(each.message for each in error.diagnostics))
     except Exception as error:

@@ -10,7 +10,8 @@ import pytest
 
 from shardy_py import Program, ShardyError
 from shardy_py.cli.suggest import main
-from shardy_py.search.advice.torch_layers import TorchLayer, TorchModel, styled
+from shardy_py.search.advice.torch_layers import TorchLayer, TorchModel
+from shardy_py.search.advice.torch_styled import styled
 from shardy_py.search.suggest import Code, Row
 from shardy_py.search.suggest.frameworks import flax_lines
 from shardy_py.search.suggest.torch_code import TorchInput, blocks_of, torch_lines
