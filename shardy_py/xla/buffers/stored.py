@@ -215,9 +215,7 @@ class StoredBlock:
     def sent_for(self, step: PlannedOp) -> Sequence[Sent]:
         """The collectives of a step."""
         number = id(step)
-        if number in self.originals:
-            number = self.originals[number]
-        return self.sent.get(number, ())
+        return self.sent.get(self.originals.get(number, number), ())
 
     def _is_alias(self, step: PlannedOp) -> bool:
         """True if each result has the size of its operand, and nothing is sent."""
@@ -239,8 +237,8 @@ class StoredBlock:
         """The fusion of the steps that are needed, on chips."""
         steps = [*reversed(self._needed()[1])]
         sent, reads = [*map(self.sent_for, steps)], [*map(self._reads, steps)]
-        kept = [*self.results, *self.returned]
-        return Fusion(*(steps, self.sizes, sent, kept, self.kinds, reads, self.setting.on_tpu, self.types))
+        rest = sent, [*self.results, *self.returned], self.kinds, reads, self.setting.on_tpu, self.types
+        return Fusion(steps, self.sizes, *rest)
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.
@@ -371,10 +369,9 @@ class StoredBlock:
         step = event.step
         if step is None or not step.blocks or event.sent is not None:
             return []
-        known = self._regions.get(id(step))
-        if known is None:
-            known = self._regions[id(step)] = [self._region(step, inner) for inner in step.blocks]
-        return known
+        if id(step) not in self._regions:
+            self._regions[id(step)] = [self._region(step, inner) for inner in step.blocks]
+        return self._regions[id(step)]
 
     def inside(self, inner: Block) -> StoredBlock:
         """A region of a step of the block, with what is known of the values from outside that it reads."""
