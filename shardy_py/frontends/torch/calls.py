@@ -17,12 +17,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
 from warnings import catch_warnings, simplefilter
 
 from shardy_py.api import ShardyError
 from shardy_py.base.errors import Diagnostic, Position
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.traced import Traced
 
 _MOST_TEXT = 240
 """Characters of an error's text; conditions on many sizes have thousands."""
@@ -106,11 +106,11 @@ def _parameter(given: inspect.Parameter) -> str:
 
 
 def called_with(
-    model: Any,
+    model: Traced,
     tensors: Mapping[str, object],
     args: Sequence[object],
     keywords: Mapping[str, object] | None = None,
-) -> Any:
+) -> Traced:
     """As `torch.func.functional_call`, after which a module that is registered twice has its own tensors.
 
     torch gives back the tensors of the second path, which are those of the call.

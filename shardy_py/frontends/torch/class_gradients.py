@@ -13,10 +13,9 @@ Not here: other ops (`composites.py`, `decompositions.py`).
 
 from __future__ import annotations
 
-from typing import Any
-
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxGraph, FxNode
+from shardy_py.frontends.torch.traced import Traced
 
 _OF_SCORES = "aten._log_softmax_backward_data.default"
 _VIEWS = ("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default")
@@ -67,7 +66,7 @@ def _gradient(node: FxNode) -> FxNode:
     return _call(node, aten.sub.Tensor, given, of_sum)
 
 
-def _call(node: FxNode, op: Any, *arguments: Any) -> FxNode:
+def _call(node: FxNode, op: Traced, *arguments: Traced) -> FxNode:
     """A call in the place of a node, with its line and module."""
     made = node.graph.call_function(op, arguments)
     values = [each.meta["val"] if hasattr(each, "meta") else each for each in arguments]

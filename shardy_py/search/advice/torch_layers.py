@@ -72,7 +72,10 @@ class TorchLayer:
 
 @dataclass(frozen=True)
 class TorchScores:
-    """What a layer returns to the loss. classes: of a cross entropy; 0 if another op needs all, `ends`."""
+    """Results of a layer that go to the loss.
+
+    classes: of a cross entropy; 0 if another op needs all, `ends`.
+    """
 
     classes: int = 0
     ends: str = ""

@@ -171,7 +171,7 @@ def _parallelized(
 
 
 def _needing(path: str, model: TorchModel) -> str:
-    """What needs whole features of a layer: of those that another layer or a loss reads; "" elsewhere."""
+    """The op that needs whole features of a layer, where another layer or a loss reads them; "" elsewhere."""
     if path in model.scores:
         return model.scores[path].ends
     return model.layers[path].ends if model.layers[path].readers else ""

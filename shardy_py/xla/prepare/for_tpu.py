@@ -12,10 +12,10 @@ depend on them (`xla/targets/simplified.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects.chlo import TopKOp
@@ -35,11 +35,8 @@ from shardy_py.xla.prepare.tpu_folds import TPU_FOLDS
 _ROUNDS = 8
 """XLA repeats a pipeline until nothing changes, too; real programs need two or three rounds."""
 _FOLDS = {name: (*FOLDS.get(name, ()), *TPU_FOLDS.get(name, ())) for name in {*FOLDS, *TPU_FOLDS}}
-_EXPANSIONS: Mapping[str, Callable[[Operation], Sequence[SSAValue] | None]] = {
-    TopKOp.name: sorted_selection,
-    CustomCallOp.name: expanded_call,
-}
-"""The functions that make the results of ops with several of them by others; None if nothing does."""
+_EXPANSIONS = (TopKOp, sorted_selection), (CustomCallOp, expanded_call)
+"""Ops with several results, and what makes these by others, or returns None."""
 
 
 def simplified_for_tpu(module: ModuleOp) -> ModuleOp:
@@ -47,8 +44,8 @@ def simplified_for_tpu(module: ModuleOp) -> ModuleOp:
     changes, splats = Changes(), Splats()
     equal, sunk = EqualOps(changes), SunkForms(changes, splats)
     module = equal.copied(module)
-    for name, expanded in _EXPANSIONS.items():
-        for op in ir.find_ops(module, name):
+    for op_class, expanded in _EXPANSIONS:
+        for op in ir.find_ops(module, op_class.name):
             for old, new in zip(op.results, expanded(op) or op.results, strict=True):
                 ir.replace_uses(old, new)
     folded = {name for name, row in TABLE.items() if row.is_folded or row.moves_elements} | _FOLDS.keys()

@@ -1,4 +1,4 @@
-"""What loops read of constants, made inside them: XLA sinks constants and broadcasts of them into the bodies.
+"""Constants that loops read, made inside them: XLA sinks constants and broadcasts of them into the bodies.
 
 So that no value that is the same everywhere is stored while a loop runs. Source: openxla/xla,
 xla/service/while_loop_constant_sinking.cc. Not here: what a loop does not change otherwise.
