@@ -22,6 +22,7 @@ POINTWISE = names("""InspectSharding LayoutConstraint
     mhlo.erf X64SplitHigh X64SplitLow xla.megascale.provide_metadata""")
 OFFLOADS = {"MoveToDevice": Memory.DEVICE, "MoveToHost": Memory.HOST}
 MATRIX = ["Cholesky", "CompactWyHelper", "InvertDiagBlocksLowerTriangular", "InvertDiagBlocksUpperTriangular"]
+EIGENVALUES, FACTORS = "EighTpu", "LuDecompositionBlock"
 MOVED = names("""_SPMDInternalOp_MultiPad _SPMDInternalOp_RotateRight _SPMDInternalOp_MultiRotate
     _SPMDInternalOp_MultiSlice _SPMDInternalOp_Wrap""")
 

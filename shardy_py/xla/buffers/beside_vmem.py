@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from math import prod
 
 from shardy_py.mlir.dialects.stablehlo import PadOp, PartitionIdOp
-from shardy_py.ops import TABLE, Family, OpRecord
-from shardy_py.ops.custom_calls import CALL
+from shardy_py.ops import TABLE, Family, OpRecord, call_target
+from shardy_py.ops.custom_calls import CALL, EIGENVALUES, FACTORS, MATRIX
 from shardy_py.ops.dimensions import ScatterDimensions
 from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.facet import STORED
@@ -26,6 +26,11 @@ from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
+
+_IN_VMEM = frozenset((*MATRIX, EIGENVALUES, FACTORS))
+"""The kernels of linear algebra, whose results are in VMEM, but for pivots, which are where results will be.
+
+Source: buffers of 9 programs that XLA:TPU compiled for v6e."""
 
 
 def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
@@ -86,7 +91,7 @@ def _is_permute(event: Event) -> bool:
 def _is_emitted_apart(event: Event) -> bool:
     """True for an op with an emitter of its own: a call, or one that makes several values, as a sort."""
     step = event.step
-    if step is None or step.blocks or not computes(event):
+    if step is None or step.blocks or not computes(event) or call_target(step.record) in _IN_VMEM:
         return False
     return _is_call(event) or len(step.results) > 1 or _scatters_elements(step.record)
 

@@ -24,6 +24,7 @@ from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, resized, shape_of
 from shardy_py.mlir.text.type_reader import ranked_tensor
+from shardy_py.ops.custom_calls import EIGENVALUES, FACTORS
 from shardy_py.xla.prepare import folding
 
 _BLOCK: Final = 128
@@ -86,7 +87,7 @@ def expanded_call(op: Operation) -> Sequence[SSAValue] | None:
 def _lu(op: Operation, matrix: SSAValue) -> Sequence[SSAValue]:
     """The factors of matrices, their pivots, and their permutations."""
     build, types = StablehloBuilder(before=op), [result.type for result in op.results]
-    factors, pivots, order = _called(build, f"{_LU}Block", (matrix,), types)
+    factors, pivots, order = _called(build, FACTORS, (matrix,), types)
     sizes = shape_of(order)
     batch = tuple(range(len(sizes) - 1))
     numbers = GatherDimensionNumbers(
@@ -117,7 +118,7 @@ def _eigh(op: Operation, matrix: SSAValue) -> Sequence[SSAValue] | None:
     ]
     values = resized(matrix, (*sizes[:batch], half))
     types = (values, values, *(each.type for each in quarters))
-    first, second, *vectors = _called(build, "EighTpu", quarters, types)
+    first, second, *vectors = _called(build, EIGENVALUES, quarters, types)
     found = build.concatenate([first, second], batch)
     rows = [build.concatenate(vectors[i : i + 2], batch + 1) for i in (0, 2)]
     spread = build.broadcast(found, sizes, (*range(batch), batch + 1))

@@ -1,4 +1,4 @@
-"""Linear algebra on v5p: what XLA:TPU allocates for batches of matrices, but for 64 bytes of tuples."""
+"""Linear algebra: what XLA:TPU allocates for batches of matrices, on v5p but for 64 bytes of tuples."""
 
 from __future__ import annotations
 
@@ -40,3 +40,19 @@ def test_factors_are_made_whole() -> None:
       return %1, %0#2 : {_MATRICES}, {numbers}
     }}""")
     assert 0 <= 1171360 - found <= _ADDRESS
+
+
+def test_kernels_leave_their_results_in_vmem() -> None:
+    """On v6e, XLA:TPU allocates nothing for them in HBM."""
+    text = f"""
+    func.func @main(%a: {_MATRICES} {_BATCH}) -> ({_MATRICES} {_BATCH}) {{
+      %0 = stablehlo.cholesky %a, lower = true : {_MATRICES}
+      %1 = "stablehlo.triangular_solve"(%0, %a) <{{left_side = true, lower = true,
+        transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}}>
+        : ({_MATRICES}, {_MATRICES}) -> {_MATRICES}
+      return %1 : {_MATRICES}
+    }}"""
+    estimate = (
+        propagate(Program.parse(_MESH + text, as_compiled=True), progress=False).memory("tpu-v6e").estimate
+    )
+    assert (estimate.temporaries, estimate.in_vmem) == (0, 0)
