@@ -176,8 +176,6 @@ class _Holding:
     ) -> list[HeldMemory]:
         """Gives memory to what an event makes: that of the result or of an operand, or new."""
         event, sizes, moment = block.of.events[number], block.of.sizes, block.moments[number]
-        if not event.is_update and event.sent is None and len(event.makes) == 1:
-            return [self._one(block, number, since, roots, holders, order)]
         reads = dict.fromkeys(event.reads) if event.is_update else ()
         dying = [name for name in reads if block.last[name] == moment and name in holders]
         found: list[HeldMemory] = []
@@ -215,34 +213,6 @@ class _Holding:
             holders[made] = held
             found.append(held)
         return found
-
-    def _one(
-        self,
-        block: _Block,
-        number: int,
-        since: int,
-        roots: Mapping[Name, HeldMemory],
-        holders: dict[Name, HeldMemory],
-        order: int,
-    ) -> HeldMemory:
-        """Gives memory to the one value that most events make, which is written over nothing for certain."""
-        of, event = block.of, block.of.events[number]
-        (made,) = event.makes
-        if made in of.alias:
-            return HeldMemory(0, [])
-        size, own, over = of.sizes[made], block.number, event.over_at(0)
-        # Names of another computation may be the same.
-        names = tuple([(own, name) for name in over if of.sizes.get(name) == size]) if over else ()
-        slot = roots.get(made)
-        finish = block.end if slot is not None else block.last.get(made, block.moments[number])
-        period = Period(since, finish, (own, made), names, made)
-        held = HeldMemory(size, [period], order, event, is_part=event.is_part)
-        self.found.append(held)
-        if slot is not None:
-            held.move_to(slot)
-            held = slot
-        holders[made] = held
-        return held
 
 
 def _enter_loop(held: HeldMemory, name: Name, starts: Sequence[int]) -> None:

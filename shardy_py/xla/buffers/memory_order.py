@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from shardy_py.xla.buffers.schedule import Event, makers_of
+from shardy_py.xla.buffers.schedule import Event, makers_of, walked
 from shardy_py.xla.spmd.program import Name
 
 
@@ -139,30 +139,12 @@ class _Graph:
         ranks = [(-users, -size, number) for number, (users, size) in enumerate(behind)]
         ends = [number for number in range(count) if not self.users[number]]
         reads = [sorted(each, key=ranks.__getitem__) for each in self.reads]
-        return self._walked(sorted(ends, key=ranks.__getitem__), reads)
+        return walked(sorted(ends, key=ranks.__getitem__), reads) or []
 
     def by_operands(self) -> list[int]:
         """The order of a depth-first walk from the results, to operands in their order."""
         ends = [number for number in range(len(self.events)) if not self.users[number]]
-        return self._walked(ends, self.reads)
-
-    def _walked(self, ends: Sequence[int], reads: Sequence[Sequence[int]]) -> list[int]:
-        """The order of a depth-first walk from these events, each after what it reads."""
-        order: list[int] = []
-        state = bytearray(len(self.events))
-        for end in ends:
-            left = [end]
-            while left:
-                number = left[-1]
-                if state[number] == 0:
-                    state[number] = 1
-                    left += [each for each in reversed(reads[number]) if not state[each]]
-                    continue
-                left.pop()
-                if state[number] == 1:
-                    state[number] = 2
-                    order.append(number)
-        return order
+        return walked(ends, self.reads) or []
 
     def peak(self, order: Sequence[int], inside: Mapping[int, int]) -> int:
         """The most bytes that are alive at once. inside: in what each event runs."""

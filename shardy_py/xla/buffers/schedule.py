@@ -195,13 +195,26 @@ def makes_elements(event: Event, types: Mapping[Name, TensorType]) -> bool:
     return bool(made) and all(type_ is not None and {*type_.shape} <= {1} for type_ in made)
 
 
-def ordered_by_reads(events: Sequence[Event]) -> list[Event] | None:
-    """Returns events each after those that make what it reads; None if some need each other."""
+def ordered_by_reads(events: Sequence[Event], *, last_first: bool = False) -> list[Event] | None:
+    """Returns events each after those that make what it reads; None if some need each other.
+
+    last_first: whether of these the last ones come first.
+    """
     makers = makers_of(events)
-    reads = [[*dict.fromkeys(makers[name] for name in event.reads if name in makers)] for event in events]
-    order: list[Event] = []
-    state = bytearray(len(events))
-    for end in range(len(events)):
+    reads = [[makers[name] for name in event.reads if name in makers] for event in events]
+    reads = [each[::-1] for each in reads] if last_first else reads
+    order = walked(range(len(events)), reads)
+    return None if order is None else [events[number] for number in order]
+
+
+def walked(ends: Iterable[int], reads: Sequence[Sequence[int]]) -> list[int] | None:
+    """Returns numbers in the order of a depth-first walk, each after what it reads; None if that is a circle.
+
+    ends: where the walk starts. reads: by number those that it needs, in the order in which it goes to them.
+    """
+    order: list[int] = []
+    state = bytearray(len(reads))
+    for end in ends:
         left = [end]
         while left:
             number = left[-1]
@@ -214,7 +227,7 @@ def ordered_by_reads(events: Sequence[Event]) -> list[Event] | None:
             left.pop()
             if state[number] == 1:
                 state[number] = 2
-                order.append(events[number])
+                order.append(number)
     return order
 
 

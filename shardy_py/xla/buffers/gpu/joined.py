@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
-from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.schedule import Event, ordered_by_reads
 from shardy_py.xla.spmd.program import Name
 
 
@@ -26,7 +26,7 @@ def joined(events: Sequence[Event], groups: Sequence[Sequence[Event]], sizes: di
     two, as a sum of `n` becomes `n + 2` events. Source: openxla/xla, xla/service/collective_combiner_utils.h.
     """
     wide = {id(event) for group in groups for event in group}
-    slots = _spread(in_order(events) or events, wide)
+    slots = _spread(ordered_by_reads(events, last_first=True) or events, wide)
     places = {id(event): n for n, event in enumerate(slots) if event is not None}
     for group in groups:
         left = [*group]
@@ -54,7 +54,7 @@ def _joined_first(
                 tried += one
             elif event is not None and id(event) not in own:
                 tried.append(event)
-        found = in_order(tried)
+        found = ordered_by_reads(tried, last_first=True)
         if not found:
             continue
         wide -= own
@@ -137,27 +137,3 @@ def _one(group: Sequence[Event], sizes: dict[Name, int]) -> list[Event]:
         first._replace(reads=(together,), makes=(whole,), over=(together,)),
         *(Event(event.step, (whole,), event.makes) for event in group),
     ]
-
-
-def in_order(events: Sequence[Event]) -> list[Event]:
-    """Returns events, each after those that make what it reads; none if some need each other."""
-    makers = {name: number for number, event in enumerate(events) for name in event.makes}
-    order: list[Event] = []
-    state = bytearray(len(events))
-    for start in range(len(events)):
-        left = [start]
-        while left:
-            number = left[-1]
-            if state[number] == 0:
-                state[number] = 1
-                before = (makers[name] for name in events[number].reads if name in makers)
-                needed = [each for each in before if state[each] < 2]
-                if any(state[each] == 1 for each in needed):
-                    return []
-                left += needed
-                continue
-            left.pop()
-            if state[number] == 1:
-                state[number] = 2
-                order.append(events[number])
-    return order

@@ -28,14 +28,14 @@ from shardy_py.xla.buffers.gpu.graph import (
     is_loop,
     live,
 )
-from shardy_py.xla.buffers.gpu.joined import in_order, is_taken_apart, joined, summed, written_apart
+from shardy_py.xla.buffers.gpu.joined import is_taken_apart, joined, summed, written_apart
 from shardy_py.xla.buffers.gpu.kernels import Kernel, KernelFusion, direct_reads
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
 from shardy_py.xla.buffers.gpu.lowering import lowered
 from shardy_py.xla.buffers.gpu.products import with_products
 from shardy_py.xla.buffers.gpu.siblings import KernelGroups
 from shardy_py.xla.buffers.memory_order import in_least_memory
-from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.schedule import Event, ordered_by_reads
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.combining import CombinerLimits, combined
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode
@@ -111,7 +111,7 @@ class GpuComputation:
             elif kernel is None and (not graph.row(number).is_fused or graph.types[number] is None):
                 found.append(self._other(number, elements.get(number, [])))
         if len(together) < len(kernels):
-            found = in_order(found) or found
+            found = ordered_by_reads(found, last_first=True) or found
         found = written_apart([self._renamed(event) for event in found], self._overwritten(found), self.sizes)
         return self._joined(found)
 
