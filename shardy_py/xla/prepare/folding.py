@@ -21,6 +21,7 @@ from shardy_py.base.session import SESSION
 from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.mlir.dialects.stablehlo import op_class
 from shardy_py.mlir.dialects.traits import is_constant_class
+from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import build_operation, operands_of, place_before, type_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
@@ -35,6 +36,7 @@ from shardy_py.mlir.text.dense import (
 )
 from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.ops import TABLE
+from shardy_py.xla.prepare.populate_expanded_op_rules import populate_rule
 
 _ARRAYS: dict[tuple[int, ...], Attribute] = SESSION.table("arrays of i64")
 
@@ -158,11 +160,30 @@ def make(
     properties: dict[str, Attribute],
     type_: Attribute | None = None,
 ) -> SSAValue:
-    """The result of a new op before `op`, of the type of its result by default, with its attributes."""
-    types = [type_ or op.results[0].type]
-    new = build_operation(op_class(name), operands, types, properties, dict(op.attributes), op.location)
+    """The result of a new op before `op`, of the type of its result by default, with its attributes.
+
+    Not with a rule, which is that of the old op.
+    """
+    types, attributes = [type_ or op.results[0].type], _without_rule(op)
+    new = build_operation(op_class(name), operands, types, properties, attributes, op.location)
     place_before(new, op)
     return new.results[0]
+
+
+def resized_elementwise(
+    op: Operation, operands: Sequence[SSAValue], type_: Attribute, before: Operation
+) -> SSAValue:
+    """The result of an elementwise op like `op`, on tensors of another shape, before an op."""
+    properties, attributes = dict(op.properties), _without_rule(op)
+    new = build_operation(type(op), operands, [type_], properties, attributes, op.location)
+    place_before(new, before)
+    if RULE in op.attributes:
+        populate_rule(new)
+    return new.results[0]
+
+
+def _without_rule(op: Operation) -> dict[str, Attribute]:
+    return {name: value for name, value in op.attributes.items() if name != RULE}
 
 
 def make_constant(op: Operation, data: bytes) -> SSAValue:

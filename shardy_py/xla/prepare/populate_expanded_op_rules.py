@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.dialects.chlo import ErfOp, RaggedDotOp, TopKOp
@@ -29,12 +30,16 @@ def populate_expanded_op_rules(module: ModuleOp) -> None:
     """Gives ops that XLA expands the rule that follows from their indexing maps; constants have none."""
     names = [name for name in TABLE if name.startswith("chlo.")]
     for inner in find_ops(module, CustomCallOp.name, *names):
-        if RULE in inner.attributes or not operands_of(inner):
-            continue
-        record = record_of(inner)
-        rule = _rule(record) if None not in record.results and record.is_static else None
-        if rule is not None:
-            inner.attributes[RULE] = OpShardingRuleAttr(rule)
+        if RULE not in inner.attributes and operands_of(inner):
+            populate_rule(inner)
+
+
+def populate_rule(op: Operation) -> None:
+    """Gives one such op the rule that follows from its indexing maps, if XLA does not leave it to Shardy."""
+    record = record_of(op)
+    rule = _rule(record) if None not in record.results and record.is_static else None
+    if rule is not None:
+        op.attributes[RULE] = OpShardingRuleAttr(rule)
 
 
 def _rule(record: OpRecord) -> ShardingRule | None:

@@ -1,10 +1,13 @@
 """Reshapes and transpositions of what XLA:TPU can compute in their form: from broadcasts and iotas.
 
-    reshape(compare(broadcast(x), iota))  ->  compare(broadcast(reshape(x)), iota)
+    reshape(compare(broadcast(x), iota))      ->  compare(broadcast(reshape(x)), iota)
+    reshape(subtract(reshape(x), broadcast))  ->  subtract(x, broadcast), if the reshapes are inverse
 
-One-hot matrices, masks and positions are such. They are computed again if others read them in another form.
-From dumps of its pass tpu-broadcast-rewriter, which is not public. Not here: forms of other values, which go
-after elementwise ops (`sunk_forms.py`).
+One-hot matrices, masks and positions are of the first kind, normalizations by group of the second: a mean of
+each group of channels is spread over the channels of its group, reshaped, and broadcast along all else. They
+are computed again if others read them in another form.
+From dumps of its pass tpu-broadcast-rewriter, which is not public, of 12 programs. Not here: forms of other
+values, which go after elementwise ops (`sunk_forms.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from shardy_py.mlir.plain import plain
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, resized
 from shardy_py.ops import TABLE
 from shardy_py.xla.prepare import folding
-from shardy_py.xla.prepare.folds import BROADCAST
+from shardy_py.xla.prepare.folds import BROADCAST, RESHAPE
 
 _IOTA = stablehlo.IotaOp.name
 _MOST = 16
@@ -37,7 +40,9 @@ def fold_form_of_spread(op: Operation, splats: folding.Splats) -> SSAValue | Non
     if not folding.is_static(value, op.results[0]):
         return None
     form = OtherForm.of(op, splats)
-    return form.made_of(value, op) if form.is_free(value) else None
+    if not form.is_free(value) or (form.keeps_reshapes and not form.drops_reshapes):
+        return None
+    return form.made_of(value, op)
 
 
 def fold_broadcast_of_iota(op: Operation, splats: folding.Splats) -> SSAValue | None:
@@ -58,6 +63,8 @@ class OtherForm:
     """A transposition by `order`, or a reshape, from one shape to another.
 
     keeps_order: whether what is broadcast must not be transposed for it, and no other value either.
+    drops_reshapes: whether a value was found that an inverse reshape gave.
+    keeps_reshapes: whether one was found that has to be reshaped in whole.
     """
 
     held: tuple[int, ...]
@@ -67,6 +74,8 @@ class OtherForm:
     keeps_order: bool = False
     known: dict[int, bool] = field(default_factory=dict[int, bool])
     count: int = 0
+    drops_reshapes: bool = False
+    keeps_reshapes: bool = False
 
     @staticmethod
     def of(op: Operation, splats: folding.Splats, *, is_inverse: bool = False) -> OtherForm:
@@ -98,8 +107,11 @@ class OtherForm:
             return False
         self.count += 1
         if maker.name == BROADCAST:
-            places = self._places(_kept(maker))
-            return places is not None and not (self.keeps_order and list(places) != sorted(places))
+            return self._takes_broadcast(_kept(maker))
+        if maker.name == RESHAPE:
+            is_inverse = self.order is None and folding.sizes_of(operands_of(maker)[0]) == self.made
+            self.drops_reshapes |= is_inverse
+            return is_inverse
         if self.keeps_order and self.order is not None:
             return False
         if maker.name == _IOTA:
@@ -124,17 +136,38 @@ class OtherForm:
             return build.iota(self.made, places[0], element_of(value))
         if maker.name == BROADCAST:
             return self._broadcast(build, maker)
+        if maker.name == RESHAPE:
+            return operands_of(maker)[0]
         operands = [self.made_of(each, before) for each in operands_of(maker)]
-        name = maker.name.removeprefix("stablehlo.")
-        return folding.make(before, name, operands, dict(maker.properties), type_)
+        return folding.resized_elementwise(maker, operands, type_, before)
+
+    def _takes_broadcast(self, kept: tuple[int, ...]) -> bool:
+        if self.order is not None:
+            places = [self.order.index(i) for i in kept]
+            return not self.keeps_order or places == sorted(places)
+        self.keeps_reshapes |= self._spread(kept)[0] == (*range(len(self.held)),)
+        return True
+
+    def _spread(self, kept: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The dimensions that a value of these needs to be reshaped, and those of the form that it has then.
+
+        Both are of whole segments: those of which the value has any dimension.
+        """
+        own = [each for each in _segments(self.held, self.made) if any(i in kept for i in each[0])]
+        return tuple(i for before, _ in own for i in before), tuple(j for _, after in own for j in after)
 
     def _broadcast(self, build: StablehloBuilder, maker: Operation) -> SSAValue:
         (source,) = operands_of(maker)
         kept = _kept(maker)
+        if self.order is None:
+            needed, places = self._spread(kept)
+            source = _shaped(build, source, [self.held[i] for i in kept])
+            if any(self.held[i] != 1 for i in needed if i not in kept):
+                at = [needed.index(i) for i in kept]
+                source = build.broadcast(source, [self.held[i] for i in needed], at)
+            return build.broadcast(_shaped(build, source, [self.made[i] for i in places]), self.made, places)
         places = self._places(kept)
         assert places is not None
-        if self.order is None:
-            return build.broadcast(_shaped(build, source, [self.made[i] for i in places]), self.made, places)
         source = _shaped(build, source, [self.held[i] for i in kept])
         order = sorted(range(len(places)), key=places.__getitem__)
         source = source if order == sorted(order) else build.transpose(source, order)

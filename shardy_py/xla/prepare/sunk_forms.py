@@ -68,7 +68,7 @@ class SunkForms:
             for value in operands_of(op)
         ]
         type_ = resized(op.results[0], before.made)
-        made = folding.make(op, op.name.removeprefix("stablehlo."), operands, dict(op.properties), type_)
+        made = folding.resized_elementwise(op, operands, type_, op)
         properties: dict[str, Attribute] = dict(form.properties)
         new = folding.make(op, form.name.removeprefix("stablehlo."), [made], properties)
         self._changes.replace(op, (new,))

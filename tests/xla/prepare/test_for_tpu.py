@@ -12,6 +12,7 @@ from shardy_py import Program
 from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.mlir.plain import plain
 from shardy_py.xla.prepare.for_tpu import simplified_for_tpu
+from shardy_py.xla.prepare.populate_expanded_op_rules import populate_expanded_op_rules
 
 _F = "tensor<{}xf32>"
 
@@ -33,6 +34,17 @@ def _product(operands: str, left: str, right: str, result: str, numbers: str) ->
 def _transposed(value: str, name: str, held: str, made: str, order: str) -> str:
     types = f"(tensor<{held}xf32>) -> tensor<{made}xf32>"
     return f"  %{name} = stablehlo.transpose %{value}, dims = [{order}] : {types}\n"
+
+
+def _spread(value: str, name: str, held: str, made: str, dimensions: str) -> str:
+    types = f"(tensor<{held}xf32>) -> tensor<{made}xf32>"
+    return f"  %{name} = stablehlo.broadcast_in_dim %{value}, dims = [{dimensions}] : {types}\n"
+
+
+def _sum(value: str, held: str, dimensions: str, made: str) -> str:
+    types = f"(tensor<{held}xf32>, tensor<f32>) -> tensor<{made}xf32>"
+    applied = f"applies stablehlo.add across dimensions = [{dimensions}]"
+    return f"stablehlo.reduce({value} init: %z) {applied} : {types}"
 
 
 _ZERO = "  %z = stablehlo.constant dense<0.0> : tensor<f32>"
@@ -194,6 +206,46 @@ CASES: dict[str, tuple[str, list[str]]] = {
             *("reshape", "broadcast_in_dim", "iota", "compare"),
             *("reshape", "constant", "broadcast_in_dim", "select"),
         ],
+    ),
+    "a mean of groups of channels is spread over their channels": (
+        _text(
+            "2x5x6",
+            f"{_ZERO}\n"
+            "  %g = stablehlo.reshape %a0 : (tensor<2x5x6xf32>) -> tensor<2x5x3x2xf32>\n"
+            f"  %m = {_sum('%g', '2x5x3x2', '1, 3', '2x3')}\n"
+            f"{_spread('m', 'b', '2x3', '2x5x3x2', '0, 2')}"
+            "  %d = stablehlo.subtract %g, %b : tensor<2x5x3x2xf32>\n"
+            "  %r = stablehlo.reshape %d : (tensor<2x5x3x2xf32>) -> tensor<2x5x6xf32>",
+            _F.format("2x5x6"),
+        ),
+        [
+            *("constant", "reduce", "add", "reshape", "reduce", "add"),
+            *("broadcast_in_dim", "reshape", "broadcast_in_dim", "subtract"),
+        ],
+    ),
+    "what is scaled by blocks keeps its shape": (
+        _text(
+            "4x6",
+            f"{_ZERO}\n"
+            "  %g = stablehlo.reshape %a0 : (tensor<4x6xf32>) -> tensor<4x3x2xf32>\n"
+            f"  %m = {_sum('%g', '4x3x2', '1', '4x2')}\n"
+            f"{_spread('m', 'b', '4x2', '4x3x2', '0, 2')}"
+            "  %d = stablehlo.multiply %g, %b : tensor<4x3x2xf32>\n"
+            "  %r = stablehlo.reshape %d : (tensor<4x3x2xf32>) -> tensor<4x6xf32>",
+            _F.format("4x6"),
+        ),
+        ["constant", "reshape", "reduce", "add", "broadcast_in_dim", "reshape", "multiply"],
+    ),
+    "a sum of what is spread in two ways is reshaped once": (
+        _text(
+            "4x3 4x2",
+            f"{_spread('a0', 'b', '4x3', '4x3x2', '0, 1')}"
+            f"{_spread('a1', 'c', '4x2', '4x3x2', '0, 2')}"
+            "  %d = stablehlo.multiply %b, %c : tensor<4x3x2xf32>\n"
+            "  %r = stablehlo.reshape %d : (tensor<4x3x2xf32>) -> tensor<4x6xf32>",
+            _F.format("4x6"),
+        ),
+        ["broadcast_in_dim", "broadcast_in_dim", "multiply", "reshape"],
     ),
     "a large kernel is an image": (
         _text(
@@ -359,3 +411,17 @@ def test_a_solve_is_a_product_with_the_inverse(is_left: bool, is_lower: bool, tu
     contracted = (along, 1) if is_left else (2, along)
     sides = numbers["lhs_contracting_dimensions"], numbers["rhs_contracting_dimensions"]
     assert tuple(dimension for (dimension,) in sides) == contracted
+
+
+def test_an_op_that_hlo_expands_gets_the_rule_of_its_new_shape() -> None:
+    text = """func.func @main(%a: tensor<4x6xf32>) -> tensor<4x6xf32> {
+      %g = stablehlo.reshape %a : (tensor<4x6xf32>) -> tensor<4x3x2xf32>
+      %s = chlo.square %g : tensor<4x3x2xf32> -> tensor<4x3x2xf32>
+      %r = stablehlo.reshape %s : (tensor<4x3x2xf32>) -> tensor<4x6xf32>
+      return %r : tensor<4x6xf32>
+    }"""
+    program = Program.parse(text, as_compiled=False)
+    populate_expanded_op_rules(program.module)
+    simple = Program(simplified_for_tpu(program.module)).text()
+    assert "reshape" not in simple
+    assert "<([i, j])->([i, j]) {i=4, j=6}>" in simple
