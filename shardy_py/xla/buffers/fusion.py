@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TensorType
-from shardy_py.ops.dimensions import ScatterDimensions
+from shardy_py.xla.buffers.computed_again import Computed, is_computed_again
 from shardy_py.xla.buffers.inner_products import is_inner
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
-from shardy_py.xla.buffers.storing import StoringKind, StoringKinds
+from shardy_py.xla.buffers.storing import StoringKind, StoringKinds, makes_one_element, starts_with
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -74,13 +74,18 @@ class Fusion:
                     known.append(number)
         return users
 
-    @cached_property
+    @property
     def fused(self) -> set[Name]:
         """The values that are computed in their consumers."""
+        return self._computed.fused
+
+    @cached_property
+    def _computed(self) -> Computed:
         steps, users, on_tpu = self.steps, self._users, self.on_tpu
         kinds, sent, sizes = self._kinds, self.sent, self.sizes
         returned = set(self.results)
         found: set[Name] = set()
+        again: dict[int, list[int]] = {}
         broadcast = {
             step.results[0]
             for step, kind in zip(steps, kinds, strict=True)
@@ -92,6 +97,8 @@ class Fusion:
         """The steps that are computed with a product."""
         taking: list[StoringKind | None] = [None] * len(steps)
         """The kinds of the steps that may take in others."""
+        repeated = set[int]()
+        """The steps whose elements are read repeatedly where they are computed."""
         for number in range(len(steps) - 1, -1, -1):
             step, kind, own = steps[number], kinds[number], sent[number]
             row = kind.row
@@ -122,15 +129,25 @@ class Fusion:
                 row.is_always_fused
                 or (on_tpu and kind.is_broadcast and self._is_base(step, consumers))
                 or (
-                    (into >= 0 or not kind.is_expensive or (on_tpu and not _is_one_element(step)))
-                    and self._is_fused_into_all(kind, step, consumers, taking, broadcast)
+                    (into >= 0 or not kind.is_expensive or (on_tpu and not makes_one_element(step)))
+                    and self._is_fused_into_all(kind, step, consumers, taking, broadcast, repeated)
                 )
             ):
                 found.add(name)
                 roots[number] = into
+                if any(kinds[each].is_broadcast or each in repeated for each in consumers):
+                    repeated.add(number)
+            elif on_tpu and len(consumers) > 1 and is_computed_again(kind, step, self.types):
+                again[number] = [
+                    each
+                    for each in consumers
+                    if not kinds[each].row.is_product
+                    and self._is_fused_into_all(kind, step, (each,), taking, broadcast, repeated)
+                ]
         if on_tpu:
             found |= {*self._inner_products(roots, products)} - returned
-        return found
+        left = ((steps[number].results[0], own) for number, own in again.items() if number not in products)
+        return Computed(found, dict(left))
 
     def _inner_products(self, roots: Sequence[int], products: Collection[int]) -> Iterator[Name]:
         """The values made with a product that are computed in the product that alone reads them, as they are.
@@ -180,7 +197,7 @@ class Fusion:
         """True for one element everywhere that scatters start with: they write it with what they add."""
         if self.sizes.get(step.operands[0], 0) > ELEMENT_BYTES:
             return False
-        return all(_starts_with(self.steps[each], step.results[0]) for each in consumers)
+        return all(starts_with(self.steps[each], step.results[0]) for each in consumers)
 
     @cached_property
     def _behind_product(self) -> set[Name]:
@@ -238,6 +255,7 @@ class Fusion:
         consumers: Iterable[int],
         taking: Sequence[StoringKind | None],
         broadcast: set[Name],
+        repeated: set[int],
     ) -> bool:
         """True if an op is fused into steps; an expensive one not where its elements are read repeatedly."""
         is_plain = kind.is_elementwise and (self.on_tpu or broadcast.isdisjoint(step.operands))
@@ -252,7 +270,8 @@ class Fusion:
                 is_plain or kind.is_repeatable or (kind.is_transpose and row.is_product)
             ):
                 return False
-            if into.is_broadcast and kind.is_expensive:
+            is_repeated = into.is_broadcast or (each in repeated and not makes_one_element(step))
+            if is_repeated and kind.is_expensive:
                 return False
         return True
 
@@ -301,6 +320,7 @@ class Fusion:
         bytes, as fusion by cost on accelerators does.
         """
         fused = self._without_costly if saves_reads else self.fused
+        again = self._computed.again
         makers: dict[Name, int] = {}
         stored: list[int] = []
         for number, step in enumerate(self.steps):
@@ -308,6 +328,8 @@ class Fusion:
                 makers[step.results[0]] = number
             else:
                 stored.append(number)
+                if step.results and step.results[0] in again:
+                    makers[step.results[0]] = number
         return {id(self.steps[number]): self._group(number, makers) for number in stored}
 
     def _group(self, number: int, makers: Mapping[Name, int]) -> FusedStep:
@@ -316,6 +338,7 @@ class Fusion:
         own = dict.fromkeys(reads[number])
         if makers.keys().isdisjoint(own):
             return FusedStep([steps[number]], [*own], own)
+        again = self._computed.again
         members: list[int] = []
         needs: dict[Name, None] = {}
         seen = {number}
@@ -324,7 +347,7 @@ class Fusion:
             last, names = left[-1]
             for name in names:
                 maker = makers.get(name)
-                if maker is None:
+                if maker is None or last not in again.get(name, (last,)):
                     needs[name] = None
                 elif maker not in seen:
                     seen.add(maker)
@@ -351,20 +374,6 @@ class Fusion:
                 needed.add(name)
                 left += reads[makers[name]] if name in makers else ()
         return [name for name in needs if name not in needed]
-
-
-def _starts_with(step: PlannedOp, name: Name) -> bool:
-    """True for a scatter of rows into a value, without batch dimensions."""
-    if COMPILED.of(step.record.name).form is not NodeForm.SCATTER or step.operands[0] != name:
-        return False
-    numbers = ScatterDimensions.of(step.record.attributes)
-    return bool(numbers.offsets) and not numbers.batching
-
-
-def _is_one_element(step: PlannedOp) -> bool:
-    """True if a result is one element: computed in all its readers, a long chain before it would be, too."""
-    type_ = step.record.results[0]
-    return type_ is not None and all(size == 1 for size in type_.shape)
 
 
 def _gathers(sent: Iterable[Sent]) -> bool:

@@ -14,9 +14,11 @@ from typing import cast
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import TransposeOp
 from shardy_py.ops import TABLE, Control, Memory, OpRecord, Repeat, Role, Storage, row_of
+from shardy_py.ops.dimensions import ScatterDimensions
 from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.facet import STORED, StoredRow
 from shardy_py.xla.buffers.local_sizes import TILED, least_padded
+from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
@@ -88,6 +90,23 @@ def has_several(value: object) -> bool:
     (True, False, False)
     """
     return len({*map(str, _flat(value))}) > 1
+
+
+def starts_with(step: PlannedOp, name: Name) -> bool:
+    """Returns True for a scatter of rows into a value, without batch dimensions."""
+    if COMPILED.of(step.record.name).form is not NodeForm.SCATTER or step.operands[0] != name:
+        return False
+    numbers = ScatterDimensions.of(step.record.attributes)
+    return bool(numbers.offsets) and not numbers.batching
+
+
+def makes_one_element(step: PlannedOp) -> bool:
+    """Returns True if the result is one element.
+
+    If it were computed in all its readers, a long chain before it would be, too.
+    """
+    type_ = step.record.results[0]
+    return type_ is not None and all(size == 1 for size in type_.shape)
 
 
 def _flat(value: object) -> Iterator[object]:

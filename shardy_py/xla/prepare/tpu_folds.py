@@ -39,6 +39,7 @@ from shardy_py.xla.prepare.product_folds import (
     fold_transposed_product,
 )
 from shardy_py.xla.prepare.reduce_folds import (
+    fold_maximum_of_converted,
     fold_reduce_of_ones,
     fold_reduce_of_reduce,
     fold_reduce_of_reshape,
@@ -148,6 +149,7 @@ TPU_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
             fold_reduce_of_transpose,
             fold_reduce_of_reshape,
             fold_sum_of_broadcast,
+            fold_maximum_of_converted,
         ),
         "reduce_window": (fold_cumulative,),
         "reshape": (fold_form_of_spread,),

@@ -247,6 +247,17 @@ CASES: dict[str, tuple[str, list[str]]] = {
         ),
         ["broadcast_in_dim", "broadcast_in_dim", "multiply", "reshape"],
     ),
+    "a maximum in f32 of what was bf16 is one in bf16": (
+        _text(
+            "4x6",
+            "  %b = stablehlo.convert %a0 : (tensor<4x6xf32>) -> tensor<4x6xbf16>\n"
+            "  %f = stablehlo.convert %b : (tensor<4x6xbf16>) -> tensor<4x6xf32>\n"
+            "  %z = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+            f"  %r = {_sum('%f', '4x6', '1', '4').replace('add', 'maximum')}\n",
+            _F.format("4"),
+        ),
+        ["convert", "constant", "reduce", "maximum", "convert"],
+    ),
     "a large kernel is an image": (
         _text(
             "2x4x4x3 2x7x7x5",

@@ -1,0 +1,77 @@
+"""Which ops XLA:TPU computes where they are read, by rule: no compiler runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from shardy_py import Program, propagate
+from shardy_py.xla.buffers import fusion
+
+_ROWS, _WHOLE = "tensor<1024xf32>", "tensor<1024x4096xf32>"
+
+
+def _stored(text: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+    """The ops whose results XLA stores, and the elements of the stored tensors that each reads."""
+    found: dict[str, list[str]] = {}
+    groups = fusion.Fusion.groups
+
+    def listed(self: fusion.Fusion, *, saves_reads: bool = False) -> Mapping[int, fusion.FusedStep]:
+        made = groups(self, saves_reads=saves_reads)
+        for group in made.values():
+            types = (self.types.get(name) for name in group.needs)
+            read = [type_.element for type_ in types if type_ is not None and type_.shape]
+            found[group.members[-1].record.name.removeprefix("stablehlo.")] = read
+        return made
+
+    monkeypatch.setattr(fusion.Fusion, "groups", listed)
+    result = propagate(Program.parse(text, as_compiled=True), progress=False)
+    assert result.memory("tpu-v5p").estimate.temporaries >= 0
+    return found
+
+
+def _normalized(last: str) -> str:
+    """What each row is divided by, and `last` of it, broadcast along the row."""
+    return f"""
+    func.func @main(%x: {_WHOLE}) -> {_WHOLE} {{
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]
+        : ({_WHOLE}, tensor<f32>) -> {_ROWS}
+      %1 = stablehlo.rsqrt %0 : {_ROWS}
+      {last}
+      %3 = stablehlo.broadcast_in_dim %2, dims = [0] : ({_ROWS}) -> {_WHOLE}
+      %4 = stablehlo.multiply %x, %3 : {_WHOLE}
+      return %4 : {_WHOLE}
+    }}"""
+
+
+@pytest.mark.parametrize("last", ["stablehlo.negate %1", "stablehlo.add %1, %1"])
+def test_what_is_expensive_is_not_computed_for_each_element_of_a_row(
+    last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is it if a cheap op is between it and the broadcast."""
+    stored = _stored(_normalized(f"%2 = {last} : {_ROWS}"), monkeypatch)
+    assert {*stored} == {"sdy.constant", "reduce", "rsqrt", "multiply"}
+
+
+@pytest.mark.parametrize(("made", "element"), [("%0", "f32"), ("%y", "bf16")])
+def test_what_is_converted_for_a_look_up_is_converted_again(
+    made: str, element: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But not what is made with a product."""
+    wide, whole = "tensor<1024x1024xbf16>", "tensor<1024x1024xf32>"
+    product = f"contracting_dims = [1] x [0] : ({wide}, {wide}) -> {wide}"
+    text = f"""
+    func.func @main(%x: {wide}, %y: {wide}, %i: tensor<8x1xi32>) -> ({whole}, tensor<8x1024xf32>) {{
+      %0 = stablehlo.dot_general %x, %x, {product}
+      %1 = stablehlo.convert {made} : ({wide}) -> {whole}
+      %2 = "stablehlo.gather"(%1, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+        collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
+        slice_sizes = array<i64: 1, 1024>}}> : ({whole}, tensor<8x1xi32>) -> tensor<8x1024xf32>
+      %3 = stablehlo.negate %1 : {whole}
+      return %3, %2 : {whole}, tensor<8x1024xf32>
+    }}"""
+    stored = _stored(text, monkeypatch)
+    assert stored["gather"] == ["f32", "i32"]
+    assert stored["negate"] == [element]
