@@ -18,6 +18,7 @@ from shardy_py.xla.buffers.computed_again import Computed, is_computed_again
 from shardy_py.xla.buffers.inner_products import is_inner
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.storing import StoringKind, StoringKinds, makes_one_element, starts_with
+from shardy_py.xla.buffers.with_products import StepAlone, behind_product, instead_of_product
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -130,6 +131,7 @@ class Fusion:
                 or (on_tpu and kind.is_broadcast and self._is_base(step, consumers))
                 or (
                     (into >= 0 or not kind.is_expensive or (on_tpu and not makes_one_element(step)))
+                    and not (on_tpu and into == _MANY and name in self._instead_of_product)
                     and self._is_fused_into_all(kind, step, consumers, taking, broadcast, repeated)
                 )
             ):
@@ -200,34 +202,19 @@ class Fusion:
         return all(starts_with(self.steps[each], step.results[0]) for each in consumers)
 
     @cached_property
+    def _instead_of_product(self) -> set[Name]:
+        return instead_of_product(self._alone(), self._users, self.sizes)
+
+    @cached_property
     def _behind_product(self) -> set[Name]:
-        """The values that are computed with a product of which they are all that others read."""
-        found: set[Name] = set()
-        users, steps = self._users, self.steps
-        product: dict[Name, int] = {}
-        """The product of what is made of one elementwise."""
-        left: dict[int, int] = {}
-        """The reads of such values that are not behind the product so far."""
+        return behind_product(self._alone(), self._users)
+
+    def _alone(self) -> Iterator[StepAlone]:
+        """The steps of one result that are not sent."""
         for number, (kind, names) in enumerate(zip(self._kinds, self.reads, strict=True)):
-            step = steps[number]
-            if len(step.results) != 1 or (self.sent[number] and not self._gathers_apart(number)):
-                continue
-            name = step.results[0]
-            if kind.row.is_product:
-                own = number
-            elif kind.is_elementwise or kind.is_transpose:
-                own = max((product[each] for each in names if each in product), default=-1)
-            else:
-                own = -1
-            if own < 0:
-                continue
-            product[name] = own
-            read = {each for each in names if product.get(each) == own}
-            left[own] = left.get(own, 0) - len(read)
-            if not left[own]:
-                found.add(name)
-            left[own] += len(users.get(name, ()))
-        return found
+            step = self.steps[number]
+            if len(step.results) == 1 and not (self.sent[number] and not self._gathers_apart(number)):
+                yield StepAlone(number, kind, step.results[0], names)
 
     def _joins(
         self,

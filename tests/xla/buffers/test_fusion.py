@@ -75,3 +75,19 @@ def test_what_is_converted_for_a_look_up_is_converted_again(
     stored = _stored(text, monkeypatch)
     assert stored["gather"] == ["f32", "i32"]
     assert stored["negate"] == [element]
+
+
+def test_what_alone_reads_a_product_is_stored_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Biases are added with the product; what is computed of the sum is computed where it is read."""
+    square = "tensor<1024x1024xf32>"
+    product = f"contracting_dims = [1] x [0] : ({square}, {square}) -> {square}"
+    text = f"""
+    func.func @main(%x: {square}, %y: {square}) -> ({square}, {square}) {{
+      %0 = stablehlo.dot_general %x, %y, {product}
+      %1 = stablehlo.add %0, %x : {square}
+      %2 = stablehlo.negate %1 : {square}
+      %3 = stablehlo.dot_general %2, %y, {product}
+      %4 = stablehlo.subtract %y, %1 : {square}
+      return %3, %4 : {square}, {square}
+    }}"""
+    assert {*_stored(text, monkeypatch)} == {"add", "dot_general", "subtract"}
