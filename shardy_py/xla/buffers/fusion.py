@@ -15,7 +15,7 @@ from typing import NamedTuple
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.computed_again import Computed, is_computed_again
-from shardy_py.xla.buffers.inner_products import is_inner
+from shardy_py.xla.buffers.inner_products import is_inner, is_turned
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.storing import StoringKind, StoringKinds, makes_one_element, starts_with
 from shardy_py.xla.buffers.with_products import StepAlone, behind_product, instead_of_product
@@ -170,6 +170,10 @@ class Fusion:
             (reader,) = readers
             into = roots[reader]
             if into < 0 or into in inner or into in outer or step.results[0] in self._sent_names(reader):
+                continue
+            last = self.steps[into]
+            after = [self.steps[each] for each in self._users.get(last.results[0], ())]
+            if is_turned(last, after, self.types):
                 continue
             own = [self.steps[each] for each in within.get(root, ())]
             if is_inner(step, own, self.steps[reader], self.types):

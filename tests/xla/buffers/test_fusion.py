@@ -12,8 +12,13 @@ from shardy_py.xla.buffers import fusion
 _ROWS, _WHOLE = "tensor<1024xf32>", "tensor<1024x4096xf32>"
 
 
-def _stored(text: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """The ops whose results XLA stores, and the elements of the stored tensors that each reads."""
+def _stored(
+    text: str, monkeypatch: pytest.MonkeyPatch, products: list[str] | None = None
+) -> dict[str, list[str]]:
+    """The ops whose results XLA stores, and the elements of the stored tensors that each reads.
+
+    products: gets the products of them.
+    """
     found: dict[str, list[str]] = {}
     groups = fusion.Fusion.groups
 
@@ -22,7 +27,10 @@ def _stored(text: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
         for group in made.values():
             types = (self.types.get(name) for name in group.needs)
             read = [type_.element for type_ in types if type_ is not None and type_.shape]
-            found[group.members[-1].record.name.removeprefix("stablehlo.")] = read
+            last = group.members[-1].record.name.removeprefix("stablehlo.")
+            if products is not None and last == "dot_general":
+                products.append(last)
+            found[last] = read
         return made
 
     monkeypatch.setattr(fusion.Fusion, "groups", listed)
@@ -91,3 +99,28 @@ def test_what_alone_reads_a_product_is_stored_for_it(monkeypatch: pytest.MonkeyP
       return %3, %4 : {square}, {square}
     }}"""
     assert {*_stored(text, monkeypatch)} == {"add", "dot_general", "subtract"}
+
+
+@pytest.mark.parametrize(("batch", "stored"), [(0, 2), (1, 3)])
+def test_products_that_others_read_in_other_batches_take_in_none(
+    batch: int, stored: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Experts: the second layer takes in the first, unless what combines them has them in other batches."""
+    given, hidden = "tensor<8x8x64x64xbf16>", "tensor<8x8x64x256xbf16>"
+    numbers = f"batching_dims = [{batch}] x [0], contracting_dims = [{1 - batch}, 2] x [1, 2]"
+    text = f"""
+    func.func @main(%x: {given}, %a: tensor<8x64x256xbf16>, %b: tensor<8x256x64xbf16>,
+        %c: tensor<8x8x64x32xbf16>) -> tensor<8x8x64x32xbf16> {{
+      %0 = stablehlo.dot_general %x, %a, batching_dims = [0] x [0], contracting_dims = [3] x [1]
+        : ({given}, tensor<8x64x256xbf16>) -> {hidden}
+      %1 = stablehlo.dot_general %0, %b, batching_dims = [0] x [0], contracting_dims = [3] x [1]
+        : ({hidden}, tensor<8x256x64xbf16>) -> {given}
+      %2 = stablehlo.dot_general %1, %c, {numbers}
+        : ({given}, tensor<8x8x64x32xbf16>) -> tensor<8x64x32xbf16>
+      %3 = stablehlo.broadcast_in_dim %2, dims = [0, 2, 3]
+        : (tensor<8x64x32xbf16>) -> tensor<8x8x64x32xbf16>
+      return %3 : tensor<8x8x64x32xbf16>
+    }}"""
+    products: list[str] = []
+    _stored(text, monkeypatch, products)
+    assert len(products) == stored
