@@ -14,6 +14,7 @@ from dataclasses import field
 from functools import cached_property
 
 from shardy_py.base.records import dataclass
+from shardy_py.ops import TABLE, Storage
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.held import HeldMemory, Period, ResultMemory
 from shardy_py.xla.buffers.packing import Buffer, have_places, packed, packed_in_order, summed
@@ -90,8 +91,20 @@ class Assignment:
         return inner + sum(map(_moments, self.events))
 
 
+def _is_copy(held: HeldMemory) -> bool:
+    """True for the memory of a copy in another order."""
+    event = held.event
+    return event is not None and event.step is None and event.sent is None and not event.sums
+
+
 def _is_constant(held: HeldMemory) -> bool:
     return held.step is not None and STORED.of(held.step.record.name).is_constant
+
+
+def _is_written(event: Event) -> bool:
+    """True for an op that writes a part of a value, as a scatter does."""
+    step = event.step
+    return step is not None and event.sent is None and TABLE[step.record.name].storage is Storage.IN_PLACE
 
 
 def _moments(event: Event) -> int:
@@ -154,7 +167,7 @@ class _Holding:
         for name, made, slot in zip(of.carried, of.results, slots, strict=False):
             if name is not None:
                 until = block.end if name == made else block.last.get(name, before)
-                slot.periods.append(Period(before, until, (block.number, name), is_carried=True))
+                slot.periods.append(Period(before, until, (block.number, name), in_place=True))
                 holders[name] = slot
         together: dict[Hashable, int] = {}
         for number, event in enumerate(of.events):
@@ -202,8 +215,10 @@ class _Holding:
                 _enter_loop(held, (block.number, taken), block.starts[number])
             # Names of another computation may be the same.
             names = tuple((block.number, name) for name in over)
-            is_carried = bool(block.starts[number]) and event.is_update
-            held.periods.append(Period(since, finish, (block.number, made), names, made, is_carried))
+            in_place = event.is_update and (
+                bool(block.starts[number]) or (taken is not None and _is_written(event))
+            )
+            held.periods.append(Period(since, finish, (block.number, made), names, made, in_place))
             slot = roots.get(made)
             if slot is not None and held.is_apart:
                 slot.periods.append(Period(block.end, block.end))
@@ -266,7 +281,7 @@ def _written_over(held: Sequence[HeldMemory]) -> list[HeldMemory]:
         period = each.periods[0]
         for name in period.over:
             other = single.get(name)
-            if other is None or other.is_part or other.is_apart or other.size != each.size:
+            if other is None or other.is_part or other.is_apart or other.size != each.size or _is_copy(other):
                 continue
             if other.periods[-1].end == period.start:
                 each.move_to(other)

@@ -23,7 +23,8 @@ class Period(NamedTuple):
     """The time of a value in memory, from an event to another.
 
     name: of the value. over: the values that it may be written over, of those needed up to its start.
-    value: its name in its computation. is_carried: whether a loop carries it, or returns it at its end.
+    value: its name in its computation. in_place: whether a loop carries it, or returns it
+    at its end, or it is another value with a part written over.
     """
 
     start: int
@@ -31,7 +32,7 @@ class Period(NamedTuple):
     name: Name = None
     over: tuple[Name, ...] = ()
     value: Name = None
-    is_carried: bool = False
+    in_place: bool = False
 
 
 @dataclass(eq=False)

@@ -16,7 +16,7 @@ from math import prod
 from typing import NamedTuple
 
 from shardy_py.indexing.layout.formats import LANES, SUBLANES
-from shardy_py.ops import CALL, OpRecord
+from shardy_py.ops import CALL, TABLE, OpRecord
 from shardy_py.ops.custom_calls import MATRIX
 from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, ScatterDimensions
 from shardy_py.ops.reads import integer, integers
@@ -47,7 +47,10 @@ def needed_orders(
     """Yields the orders that an op needs. shapes, made: of its operands and its result, on a device."""
     tiled = STORED.of(record.name).tiled
     if "minor_to_major" in record.attributes:
-        yield -1, TileOrder(integers(record.attributes, "minor_to_major"), made)
+        own = TileOrder(integers(record.attributes, "minor_to_major"), made)
+        yield -1, own
+        if TABLE[record.name].elementwise(record):
+            yield from ((i, own) for i, shape in enumerate(shapes) if shape == made)
     elif tiled is Tiled.ROWS:
         yield from _rows(record, shapes, made)
     elif tiled is Tiled.IMAGES:

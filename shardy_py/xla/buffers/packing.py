@@ -56,8 +56,8 @@ def packed(held: Sequence[HeldMemory], unit: int = 1) -> tuple[int, tuple[Buffer
 def packed_in_order(held: Sequence[HeldMemory], unit: int) -> tuple[int, tuple[Buffer, ...]]:
     """The bytes of memory beside that of results on a TPU, and what is alive when most is.
 
-    XLA:TPU counts beside the whole what is free in it when most is alive, and there the values that loops
-    start with and make, but not those that loops carry from one to the other.
+    XLA:TPU counts beside the whole what is free in it when most is alive, and there the values that loops and
+    updates in place start with, but not those that they make in the same memory.
     """
     needed = [each for each in held if each.size]
     moment, _ = _most_alive([(p.start, p.end, each.size) for each in needed for p in each.periods])
@@ -73,12 +73,12 @@ def _first(held: HeldMemory) -> tuple[int, int]:
 
 
 def _spans(held: HeldMemory) -> list[tuple[int, int]]:
-    """From when until when memory is needed without a break, but for what loops carry.
+    """From when until when memory is needed without a break, but for what is made in place.
 
     A value written over another is in its memory at the moment at which that is read last.
     """
     found: list[tuple[int, int]] = []
-    for start, end in sorted((p.start, p.end) for p in held.periods if not p.is_carried):
+    for start, end in sorted((p.start, p.end) for p in held.periods if not p.in_place):
         if found and start <= found[-1][1]:
             start, last = found.pop()
             end = max(end, last)

@@ -141,9 +141,9 @@ class _TileOrders:
         if len(step.results) != 1 and not (is_sorted or is_call):
             return
         made = self._shape(step.results[0])
-        operands = [shape for name in step.operands if (shape := self._shape(name)) is not None]
-        if made is not None and len(operands) == len(step.operands):
-            yield from needed_orders(step.record, operands, made)
+        operands = [self._shape(name) for name in step.operands]
+        if made is not None and (None not in operands or "minor_to_major" in step.record.attributes):
+            yield from needed_orders(step.record, [shape or () for shape in operands], made)
 
     def _shape(self, name: Name) -> tuple[int, ...] | None:
         type_ = self.types.get(name)

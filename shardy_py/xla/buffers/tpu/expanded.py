@@ -9,15 +9,17 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 
 from shardy_py.base.records import dataclass
-from shardy_py.mlir.dialects.stablehlo import TransposeOp
+from shardy_py.mlir.dialects.stablehlo import SelectOp, TransposeOp
 from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.needed_orders import needed_orders
 from shardy_py.xla.buffers.storing import has_several
-from shardy_py.xla.buffers.tpu.records import ELEMENT, PLACED, PLACES, Records, elements_of, step_of
+from shardy_py.xla.buffers.tpu.records import ELEMENT, NOTHING, PLACED, PLACES, Records, elements_of, step_of
 from shardy_py.xla.buffers.tpu.sends import spread_of_element, zeros_of
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.parts import shape_of
 
 
 def _turns_rows(record: OpRecord) -> bool:
@@ -92,6 +94,23 @@ class Expanded:
             yield step_of(self.records.of(PLACES, (groups,), made), (sizes,), names, own.source)
         record = replace(own.record, operands=(left, right, *made, *others))
         yield replace(own, record=record, operands=(*own.operands[:2], *names, *own.operands[3:]))
+
+    def masked(self, own: PlannedOp) -> tuple[PlannedOp, PlannedOp | None]:
+        """Returns a scatter whose results are summed, and the mask of what it starts with, in its order.
+
+        One device starts with the value, the others with zeros.
+        """
+        base, *others = own.operands
+        given, made = own.record.operands[0], own.record.results[0]
+        if given is None or made is None:
+            return own, None
+        shapes = [() if type_ is None else shape_of(type_) for type_ in own.record.operands]
+        order = dict(needed_orders(own.record, shapes, shape_of(made))).get(0)
+        fixed = {} if order is None else {"minor_to_major": order.minor_to_major}
+        masked: Name = (own.results[0], "masked")
+        record = self.records.of(SelectOp.name, (TensorType((), "i1"), given, given), (given,), **fixed)
+        mask = step_of(record, (NOTHING, base, NOTHING), (masked,), own.source)
+        return replace(own, operands=(masked, *others)), mask
 
     def _scatter(self, own: PlannedOp) -> Iterator[PlannedOp]:
         """A scatter, behind what makes all that it starts with, if a device would have a part of that."""

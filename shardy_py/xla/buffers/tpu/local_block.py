@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
+from functools import cached_property
 from itertools import chain, repeat
 
 from shardy_py.base.records import dataclass
@@ -165,9 +166,26 @@ class _Computation:
             if _is_computed_whole(own, node.step):
                 yield from self._parts_of_whole(own, node.step)
                 return
+            if number in self._masked_scatters:
+                own, mask = builder.expanded.masked(own)
+                yield from () if mask is None else (mask,)
             for step in builder.images.steps(own):
                 for each in builder.expanded.steps(step):
                     yield from self._counted(each, node.step)
+
+    @cached_property
+    def _masked_scatters(self) -> set[int]:
+        """The scatters that devices sum, into other values than of one element everywhere."""
+        nodes = self.body.nodes
+        sent = [
+            node
+            for node in nodes.values()
+            if node.transfer is not None and node.transfer.kind == "all_reduce"
+        ]
+        summed = {node.inputs[0] for node in sent if self.body.form(node.inputs[0]) is NodeForm.SCATTER}
+        return {
+            number for number in summed if self.body.form(nodes[number].inputs[0]) is not NodeForm.BROADCAST
+        }
 
     def _op(self, number: int, node: DeviceNode, step: PlannedOp) -> PlannedOp:
         """The step of an op of the program."""
