@@ -22,6 +22,7 @@ from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, Sc
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.local_sizes import tiled_bytes
+from shardy_py.xla.buffers.reshaped_orders import reshaped_orders
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
 
@@ -51,6 +52,10 @@ def needed_orders(
         yield -1, own
         if TABLE[record.name].elementwise(record):
             yield from ((i, own) for i, shape in enumerate(shapes) if shape == made)
+    elif COMPILED.of(record.name).form is NodeForm.RESHAPE and record.results[0] is not None:
+        orders = reshaped_orders(shapes[0], made, record.results[0].element)
+        pairs = zip((0, -1), orders or (), (shapes[0], made), strict=False)
+        yield from ((i, TileOrder(order, shape)) for i, order, shape in pairs if order is not None)
     elif tiled is Tiled.ROWS:
         yield from _rows(record, shapes, made)
     elif tiled is Tiled.IMAGES:

@@ -28,6 +28,7 @@ from shardy_py.xla.buffers.host_steps import HostSteps
 from shardy_py.xla.buffers.inferred_layouts import InferredLayouts, stored_name
 from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
+from shardy_py.xla.buffers.reshaped_orders import reorders
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.xla.buffers.settings import CompileSetting
 from shardy_py.xla.buffers.several_results import with_fusions
@@ -218,10 +219,10 @@ class StoredBlock:
         return self.sent.get(self.originals.get(number, number), ())
 
     def _is_alias(self, step: PlannedOp) -> bool:
-        """True if each result has the size of its operand, and nothing is sent."""
-        pairs = zip(step.operands, step.results, strict=False)
-        same = all(self.sizes.get(self.stored_name(name)) == self.sizes[result] for name, result in pairs)
-        return same and not self.sent_for(step) and bool(step.results)
+        """True if each result has the size of its operand, and nothing is sent or in another order."""
+        moves = self.sent_for(step) or (self.setting.sends_apart and reorders(step, self.types))
+        pairs = zip(map(self.stored_name, step.operands), step.results, strict=False)
+        return bool(step.results) and not moves and all(self.sizes.get(a) == self.sizes[b] for a, b in pairs)
 
     def scheduled(self, *, saves_reads: bool = False) -> tuple[list[Event], dict[int, list[PlannedOp]]]:
         """The events in program order; and by the identity of a step, what is computed in it.
@@ -280,8 +281,8 @@ class StoredBlock:
         """The ops on the host; notes which values the results are."""
         if self._program is not None:
             return self._program
-        measure = partial(measured, target=self.setting.target)
-        program = HostProgram(self.types, self.sizes, self.alias, measure, barriers=self._barriers)
+        known = self.types, self.sizes, self.alias, partial(measured, target=self.setting.target)
+        program = HostProgram(*known, barriers=self._barriers)
         steps = HostSteps(program, self.sent, self.merged, self.originals)
         live, _ = self._needed()
         for step in self.steps:
@@ -375,10 +376,9 @@ class StoredBlock:
 
     def inside(self, inner: Block) -> StoredBlock:
         """A region of a step of the block, with what is known of the values from outside that it reads."""
-        known = self._insides.get(id(inner))
-        if known is None:
-            known = self._insides[id(inner)] = self._inside(inner)
-        return known
+        if id(inner) not in self._insides:
+            self._insides[id(inner)] = self._inside(inner)
+        return self._insides[id(inner)]
 
     def _inside(self, inner: Block) -> StoredBlock:
         read = {name: name if name in self.types else self.stored_name(name) for name in used(inner)}

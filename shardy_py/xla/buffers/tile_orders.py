@@ -226,6 +226,9 @@ class _TileOrders:
             return order
         if row.collective is not None:
             return TileOrder(order.minor_to_major, shape) if len(shape) == len(given) else None
+        is_repeated = row.role is Role.BROADCAST and target == -1 and self.keeps_pieces
+        if is_repeated and order.minor_to_major == (*reversed(range(len(given))),):
+            return TileOrder((*reversed(range(len(shape))),), shape)  # rows stay rows
         rule = rule_of(step.record)
         if rule is None:
             return None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from shardy_py import Program, propagate
 from shardy_py.ops import CALL, OpRecord, TensorType
 from shardy_py.xla.buffers.local_sizes import measured, tiled_bytes
 from shardy_py.xla.buffers.needed_orders import TileOrder, needed_orders, sorted_order
+from shardy_py.xla.buffers.reshaped_orders import reshaped_orders
 from shardy_py.xla.buffers.tpu.exchanged import OrderChange, exchange_of, received_as, sent_as
 from shardy_py.xla.buffers.tpu.offsets import Offsets, tile_numbers
 from shardy_py.xla.buffers.tpu.records import LOOK_UP, OFFSETS, Records
@@ -161,3 +163,37 @@ def test_words_alone_in_rows_have_tiles_of_one_row() -> None:
     assert tiled_bytes("f32", (1, 128)) == 512
     assert tiled_bytes("bf16", (1, 128)) == 512
     assert tiled_bytes("f32", (2, 128)) == 1024
+
+
+@pytest.mark.parametrize(
+    ("held", "made", "orders"),
+    [
+        # As XLA:TPU (v5p) compiled reshapes of exp(x), which is in the order of the argument.
+        ((1024, 16), (16384,), ((1, 0), (0,))),
+        ((256, 2), (2, 256), ((1, 0), (1, 0))),
+        ((256, 8), (32, 64), ((1, 0), (1, 0))),
+        ((128, 4, 2), (512, 2), ((1, 0, 2), (0, 1))),
+        ((40, 12, 3), (480, 3), ((1, 0, 2), (0, 1))),
+        ((512,), (256, 2), (None, (1, 0))),
+        ((32, 64), (256, 8), (None, (1, 0))),
+        ((128, 16), (2, 64, 16), None),
+        ((1024, 16), (8, 128, 16), None),
+        ((512, 6, 8), (512, 48), None),
+    ],
+)
+def test_reshapes_keep_the_order_of_elements(
+    held: tuple[int, ...], made: tuple[int, ...], orders: tuple[object, ...] | None
+) -> None:
+    assert reshaped_orders(held, made, "f32") == orders
+
+
+def test_a_column_is_copied_into_rows_before_it_is_reshaped() -> None:
+    """XLA:TPU (v5p) has f32[1024,4]{0,1} of 16 KiB in lanes, and copies it to {1,0}, of 512 KiB."""
+    text = """
+    func.func @main(%x: tensor<1024x4xf32>) -> tensor<4096xf32> {
+      %0 = stablehlo.sine %x : tensor<1024x4xf32>
+      %1 = stablehlo.reshape %0 : (tensor<1024x4xf32>) -> tensor<4096xf32>
+      return %1 : tensor<4096xf32>
+    }"""
+    estimate = propagate(Program.parse(text), progress=False).memory("tpu-v5p").estimate
+    assert 512 << 10 <= estimate.temporaries <= (512 + 64) << 10
