@@ -17,6 +17,7 @@ from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.computed_again import Computed, is_computed_again
 from shardy_py.xla.buffers.inner_products import is_inner, is_turned
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
+from shardy_py.xla.buffers.shifted import shifted_values
 from shardy_py.xla.buffers.storing import StoringKind, StoringKinds, makes_one_element, starts_with
 from shardy_py.xla.buffers.with_products import StepAlone, behind_product, instead_of_product
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -45,7 +46,8 @@ class Fusion:
     """The model of fusion of steps, which are known by their numbers here.
 
     sizes: of values. sent: for each step. results: that the program returns. kinds: of the records of steps.
-    reads: for each step the stored names of what it reads. types: of values, on a device.
+    reads: for each step the stored names of what it reads. types: of values, on a device. joins: whether
+    fusions with several results are made of these (`several_results.py`).
     """
 
     steps: Sequence[PlannedOp]
@@ -56,6 +58,7 @@ class Fusion:
     reads: Sequence[Sequence[Name]]
     on_tpu: bool = False
     types: Mapping[Name, TensorType] = field(default_factory=dict[Name, TensorType])
+    joins: bool = False
 
     @cached_property
     def _kinds(self) -> list[StoringKind]:
@@ -74,6 +77,11 @@ class Fusion:
                 elif known[-1] != number:
                     known.append(number)
         return users
+
+    @cached_property
+    def shifted(self) -> set[Name]:
+        """The values that are stored with the sums of their exponentials."""
+        return shifted_values(self.steps, self.reads, self._users, self.types) if self.joins else set()
 
     @property
     def fused(self) -> set[Name]:
@@ -117,12 +125,10 @@ class Fusion:
                 continue
             if not kind.is_cheap or step.blocks or len(step.results) != 1:
                 continue
-            if own and not self._gathers_apart(number):
-                continue
-            if is_alone:
+            if is_alone or (own and not self._gathers_apart(number)):
                 continue
             name = step.results[0]
-            if name in returned:
+            if name in returned or name in self.shifted:
                 continue
             consumers = users.get(name, ())
             into = roots[consumers[0]] if len(consumers) == 1 else _root_of(consumers, roots)

@@ -42,28 +42,38 @@ class Fusible(NamedTuple):
     """An event that may be fused with others.
 
     shape: of its elements, which are those of the operand of a reduction. is_reduced: whether they are
-    reduced. is_narrow: whether each of them is one bit, which has other tiles.
+    reduced. is_narrow: whether each of them is one bit, which has other tiles. is_shifted: whether it is
+    computed with the largest elements that it subtracts (`shifted.py`).
     """
 
     emitter: EmitterKind
     shape: tuple[int, ...]
     is_reduced: bool
     is_narrow: bool
+    is_shifted: bool = False
 
 
 def with_fusions(
-    block: StoredBlock, events: Sequence[Event], members: Mapping[int, Sequence[PlannedOp]]
+    block: StoredBlock,
+    events: Sequence[Event],
+    members: Mapping[int, Sequence[PlannedOp]],
+    shifted: Collection[Name] = (),
 ) -> list[Event]:
     """Returns the events of a block in program order, those that are one fusion as one.
 
-    members: by the identity of a step, what is computed in it. Notes that what is made with a product is not
-    in VMEM.
+    members: by the identity of a step, what is computed in it. shifted: see `shifted.py`. Notes that what is
+    made with a product is not in VMEM.
     """
     constant = {name for event in events if _is_constant(event) for name in event.makes}
 
     def fusible(event: Event) -> Fusible | None:
         own = members.get(id(event.step))
-        return None if own is None or event.sent is not None else _fusible(block, event, own)
+        found = None if own is None or event.sent is not None else _fusible(block, event, own)
+        return (
+            found
+            if found is None or event.step.results[0] not in shifted
+            else found._replace(is_shifted=True)
+        )
 
     def is_shared(name: Name) -> bool:
         type_ = block.types.get(name)
@@ -74,7 +84,7 @@ def with_fusions(
         own = fusible(event) if len(event.makes) > 1 else None
         if own is None:
             continue
-        if own.emitter is EmitterKind.PRODUCT:
+        if own.emitter is EmitterKind.PRODUCT or own.is_shifted:
             block.in_vmem.made.difference_update(event.makes)
             block.in_vmem.returned.difference_update(event.makes)
         elif block.setting.sends_apart:
@@ -176,7 +186,7 @@ class _Merging:
             if maker is None or self.groups[maker] == self.groups[number]:
                 continue
             other = self.known.get(maker)
-            if other is None or other.is_reduced or other.shape != own.shape:
+            if other is None or (other.is_reduced and not own.is_shifted) or other.shape != own.shape:
                 continue
             if not (own.is_narrow and self._is_in_product(maker) and (name, own.shape) in self.wide):
                 self._join(self.groups[maker], self.groups[number])
@@ -207,7 +217,8 @@ class _Merging:
 
     def _needs_reduced(self, first: int, second: int) -> bool:
         """True if a fusion reads what another reduces: that is only known once all of it is."""
-        reads = {name for each in self.members[second] for name in self.events[each].reads}
+        members = (each for each in self.members[second] if not self.known[each].is_shifted)
+        reads = {name for each in members for name in self.events[each].reads}
         return any(
             self.known[each].is_reduced and not reads.isdisjoint(self.events[each].makes)
             for each in self.members[first]
@@ -280,9 +291,8 @@ class _Merging:
         ]
         reads = dict.fromkeys(name for event in events for name in event.reads if name not in made)
         over = dict.fromkeys(name for event in events for name in event.over if name in reads)
-        product = (
-            e for n, e in zip(numbers, events, strict=True) if self.known[n].emitter is EmitterKind.PRODUCT
-        )
-        first = next(product, events[-1])
+        kinds = [(self.known[number], event) for number, event in zip(numbers, events, strict=True)]
+        emitted = [event for kind, event in kinds if kind.emitter is EmitterKind.PRODUCT or kind.is_shifted]
+        first = next(iter(emitted), events[-1])
         any_of = ((*over,),) * len(makes)
         return first._replace(reads=(*reads,), makes=(*makes,), over=(*over,), over_each=any_of)

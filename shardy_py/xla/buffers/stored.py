@@ -239,7 +239,7 @@ class StoredBlock:
         steps = [*reversed(self._needed()[1])]
         sent, reads = [*map(self.sent_for, steps)], [*map(self._reads, steps)]
         rest = sent, [*self.results, *self.returned], self.kinds, reads, self.setting.on_tpu, self.types
-        return Fusion(steps, self.sizes, *rest)
+        return Fusion(steps, self.sizes, *rest, joins=self.setting.fused_in_vmem > 0)
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.
@@ -252,7 +252,7 @@ class StoredBlock:
             events, members = self.scheduled()
             if self.setting.fused_in_vmem:
                 given = {value.name for value in self.block.arguments if self.is_entry}
-                events = with_fusions(self, events, members)
+                events = with_fusions(self, events, members, self._fusion.shifted)
                 events = with_copies_for_updates(events, self.sizes, given.difference(carried))
         events = self._ordered(events)
         taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}

@@ -7,16 +7,19 @@ from collections.abc import Sequence
 import pytest
 
 from shardy_py import Program, propagate
+from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.fetched import CopyTime
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.several_results import EmitterKind, Fusible, with_several_results
+from shardy_py.xla.buffers.shifted import shifted_values
+from shardy_py.xla.buffers.tpu.records import Records, step_of
 from shardy_py.xla.spmd.program import Name
 
 _SHAPE, _OTHER = (8, 128), (8,)
 
 
 def _event(kind: str, reads: Sequence[Name], made: str) -> Event:
-    """An event whose step is its kind: loop, narrow, reduce, product, other."""
+    """An event whose step is its kind: loop, narrow, reduce, shifted, product, other."""
     return Event(kind, (*reads,), (made,))
 
 
@@ -25,7 +28,8 @@ def _fusible(event: Event) -> Fusible | None:
     shape = _OTHER if event.step == "small" else _SHAPE
     if event.step == "other":
         return None
-    return Fusible(emitter, shape, event.step == "reduce", is_narrow=event.step == "narrow")
+    is_narrow, is_shifted = (event.step == kind for kind in ("narrow", "shifted"))
+    return Fusible(emitter, shape, event.step == "reduce", is_narrow, is_shifted)
 
 
 def _fused(*events: Event, kept: Sequence[Name] = ()) -> list[tuple[Name, ...]]:
@@ -107,3 +111,45 @@ def test_comparisons_are_not_joined_where_others_are() -> None:
     narrow = _event("narrow", "a", "p")
     assert _fused(product, narrow, kept="ap") == [("a", "p")]
     assert _fused(product, narrow, wide, kept="apt") == [("a", "t"), ("p",)]
+
+
+def test_what_is_shifted_by_a_reduction_is_one_fusion_with_it() -> None:
+    """Also with the sum that reads it, and with the product; the largest elements are not stored."""
+    product, greatest = _event("product", "xw", "a"), _event("reduce", "a", "m")
+    total, user = _event("reduce", "s", "e"), _event("other", "s", "u")
+    shifted = product, greatest, _event("shifted", "am", "s"), total, user
+    assert _fused(*shifted, kept="eu") == [("s", "e"), ("u",)]
+    apart = product, greatest, _event("loop", "am", "s"), total, user
+    assert _fused(*apart, kept="eu") == [("a", "m"), ("s", "e"), ("u",)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "maker", "readers", "stored"),
+    [
+        # As XLA:TPU (v5p) stores f32[16,32,1024] of logits, but not f32[512,1024], what is not made with a
+        # product, and what only the exponential reads.
+        ((16, 32, 1024), "stablehlo.dot_general", "el", {"s"}),
+        ((512, 1024), "stablehlo.dot_general", "el", set[str]()),
+        ((16, 32, 1024), "stablehlo.gather", "el", set[str]()),
+        ((16, 32, 1024), "stablehlo.dot_general", "e", set[str]()),
+    ],
+)
+def test_logits_less_their_largest_are_stored(
+    shape: tuple[int, ...], maker: str, readers: str, stored: set[str]
+) -> None:
+    records, whole, rows = Records(), TensorType(shape, "f32"), TensorType(shape[:-1], "f32")
+    steps = [
+        step_of(records.of(maker, (), (whole,)), ("x", "w"), ("a",), None),
+        step_of(
+            records.of("stablehlo.reduce", (), (rows,), dimensions=(len(shape) - 1,)), ("a",), ("m",), None
+        ),
+        step_of(records.of("stablehlo.broadcast_in_dim", (), (whole,)), ("m",), ("b",), None),
+        step_of(records.of("stablehlo.subtract", (), (whole,)), ("a", "b"), ("s",), None),
+        step_of(records.of("stablehlo.exponential", (), (whole,)), ("s",), ("e",), None),
+    ]
+    users: dict[Name, list[int]] = {"s": [4 + number for number, _ in enumerate(readers)]}
+    steps += [
+        step_of(records.of("stablehlo.negate", (), (whole,)), ("s",), (name,), None) for name in readers[1:]
+    ]
+    types: dict[Name, TensorType] = {"a": whole, "s": whole}
+    assert shifted_values(steps, [step.operands for step in steps], users, types) == stored
