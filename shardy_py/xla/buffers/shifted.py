@@ -22,7 +22,6 @@ from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 _RANK = 3
-_EXPONENTIAL = "stablehlo.exponential"
 
 
 def shifted_values(
@@ -43,7 +42,7 @@ def shifted_values(
     return {
         name
         for name, own in readers
-        if len(own) > 1 and any(steps[each].record.name == _EXPONENTIAL for each in own)
+        if len(own) > 1 and any(STORED.of(steps[each].record.name).sums_shifted for each in own)
     }
 
 
