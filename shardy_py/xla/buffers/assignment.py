@@ -191,6 +191,9 @@ class _Holding:
         event, sizes, moment = block.of.events[number], block.of.sizes, block.moments[number]
         reads = dict.fromkeys(event.reads) if event.is_update else ()
         dying = [name for name in reads if block.last[name] == moment and name in holders]
+        if block.of.receives_apart and block.starts[number]:
+            # What a loop starts with is copied from a constant.
+            dying = [name for name in dying if not _is_constant(holders[name])]
         found: list[HeldMemory] = []
         is_part = len(event.makes) > 1
         for position, made in enumerate(event.makes):

@@ -20,8 +20,9 @@ from shardy_py.ops.custom_calls import CALL, EIGENVALUES, FACTORS, MATRIX
 from shardy_py.ops.dimensions import ScatterDimensions
 from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.facet import STORED
-from shardy_py.xla.buffers.fetched import computes, is_fetch
+from shardy_py.xla.buffers.fetched import is_fetch
 from shardy_py.xla.buffers.held import HeldMemory, ResultMemory
+from shardy_py.xla.buffers.read_there import computes
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.program import Name

@@ -16,6 +16,7 @@ from shardy_py.ops import TABLE, Control, Storage, TensorType
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.fusion import FusedStep
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES, measured, measured_part
+from shardy_py.xla.buffers.read_there import note_used
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -51,6 +52,7 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
         made = {*_of_fusions(block, steps, groups)}
         block.in_vmem.returned.update(made.intersection(block.results))
         block.in_vmem.made.update(made.difference(block.results))
+        note_used(block, (groups[id(step)] for step in steps))
     return events
 
 

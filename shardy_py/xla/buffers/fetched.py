@@ -3,11 +3,13 @@
 An op reads from VMEM what can be copied there while the ops between run, each of which has time for one copy:
 it moves as many bytes. One argument that only products read is copied before the program starts. While there
 is room, what was fetched stays until it is read last, so that it needs no memory in HBM from then on. Not
-fetched are what an op reads a part of or writes over, what is sent instead, and single elements. Sums over
-devices are in HBM, also those of what is in VMEM (710 of 710). Source: the buffer assignments and schedules
-of XLA:TPU for about 460 programs.
+fetched are what ops read less than half of, as slices of it, what an op writes over, what is sent instead,
+and single elements. Sums over devices are in HBM, also those of what is in VMEM (710 of 710). Source:
+openxla/xla, xla/service/memory_space_assignment/, and the buffer assignments and schedules of XLA:TPU for
+466 programs.
 
-Not here: what fusions make in VMEM (`vmem.py`), the addresses that copies have (`beside_vmem.py`).
+Not here: what fusions make in VMEM (`vmem.py`), what loops keep there (`loops_there.py`), the addresses that
+copies have (`beside_vmem.py`).
 """
 
 from __future__ import annotations
@@ -17,10 +19,9 @@ from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from shardy_py.ops import TABLE, Family, Storage
 from shardy_py.ops.dimensions import DotDimensions
-from shardy_py.xla.buffers.facet import STORED
-from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
+from shardy_py.xla.buffers.loops_there import FETCHED, LoopsThere, fetched, used_of
+from shardy_py.xla.buffers.read_there import has_elements, is_constant, is_fetched_whole
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.vmem import VectorMemory, in_vmem
 from shardy_py.xla.spmd.program import Name
@@ -29,8 +30,9 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
-_FETCHED_KINDS = ("all_gather", "collective_permute")
-_FETCHED, _WRITTEN = "fetched", "written"
+_WRITTEN = "written"
+_LEAST_USED = 0.5
+"""The part of the bytes of a copy that ops read: XLA's `xla_tpu_msa_inefficient_use_to_copy_ratio`."""
 
 
 def with_fetches(
@@ -42,12 +44,15 @@ def with_fetches(
     VMEM and then write. Notes that values there need no memory in HBM, also those that fusions make.
     """
     own = block.in_vmem.returned if block.is_entry else set[Name]()
-    updated = {made for name, made in taken.items() if name is not None and _has_elements(block, made)} & own
+    updated = {made for name, made in taken.items() if name is not None and has_elements(block, made)} & own
     sizes, memory = block.sizes, VectorMemory(room, len(events))
-    made = {*in_vmem(events, sizes, block.in_vmem.made, memory)} if block.in_vmem.made else set[Name]()
+    loops = LoopsThere(block, events, memory)
+    candidates = block.in_vmem.made - loops.in_hbm()
+    made = {*in_vmem(events, sizes, candidates, memory)} if candidates else set[Name]()
     carried = dict[Name | None, Name]() if block.is_entry or not block.setting.sends_apart else taken
-    reads = _fetched_reads(block, events, room, made, carried)
+    reads = _fetched_reads(block, events, room, {*made, *loops.made()}, carried, loops)
     before = _fetches(reads, sizes, memory)
+    updated |= loops.note(reads, made)
     sizes |= dict.fromkeys(made, 0)
     found: list[Event] = []
     last: dict[Name, Name] = {}
@@ -56,7 +61,11 @@ def with_fetches(
             last[name] = copy = fetched(name, number)
             sizes[copy] = 0
             found.append(Event(None, (name,), (copy,)))
-        if moved := {name: last[name] for name in reads.get(number, ())}:
+        moved = {name: last[name] for name in reads.get(number, ())}
+        if number in loops.of:
+            found += loops.started(number, moved)
+            event = found.pop()
+        elif moved:
             own = tuple([moved.get(name, name) for name in event.reads])
             over = tuple([name for name in event.over if name not in moved])
             event = event._replace(reads=own, over=over)
@@ -104,6 +113,7 @@ def _fetched_reads(
     room: int,
     made_there: Collection[Name],
     carried: Mapping[Name | None, Name],
+    loops: LoopsThere,
 ) -> dict[int, list[Name]]:
     """By the number of an event, what it reads that is fetched before it, or was before another.
 
@@ -114,21 +124,21 @@ def _fetched_reads(
     sent: dict[int, set[Name]] = defaultdict(set)
     known = {*_fetched_before(block, events, room)}
     time = CopyTime()
+    used = used_of(block, events)
     for number, event in enumerate(events):
-        is_read_there = event.sums or (
-            block.setting.sends_apart and event.sent is not None and event.sent.kind in _FETCHED_KINDS
-        )
-        if event.sent is not None and event.sent.kind == "all_gather" and not is_read_there:
+        if event.sent is not None and event.sent.kind == "all_gather" and not is_fetched_whole(block, event):
             sent[id(event.step)].update(event.reads)
-        elif is_read_there or (computes(event) and not event.step.blocks and not _is_constant(event)):
-            left = set[Name]() if is_read_there else _left_in_hbm(block, event) | sent[id(event.step)]
-            left.update(name for name in event.over if name in carried and carried[name] in event.makes)
+        elif there := loops.read_there(number, sent[id(event.step)]):
+            there.difference_update(n for n in event.over if n in carried and carried[n] in event.makes)
+            if number in loops.of:
+                time.add_before(loops.copied(number))
             names = [
                 name
                 for name in sorted(dict.fromkeys(event.reads), key=lambda name: made.get(name, -1))
-                if name not in left
+                if name in there
                 and block.sizes.get(name, 0) <= room
-                and _has_elements(block, name)
+                and has_elements(block, name)
+                and used.get(name, block.sizes[name]) >= _LEAST_USED * block.sizes[name]
                 and (name in known or time.take(made.get(name, -1), block.sizes.get(name, 0)))
             ]
             if names:
@@ -137,8 +147,8 @@ def _fetched_reads(
         time.add(_moved_meanwhile(block, event))
         for name in event.makes:
             if name not in made_there:
-                made[name] = len(events) if _is_constant(event) else number
-                if _is_constant(event) and block.kinds.of(event.step.record).is_table:
+                made[name] = len(events) if is_constant(event) else number
+                if is_constant(event) and block.kinds.of(event.step.record).is_table:
                     known.add(name)
     return found
 
@@ -164,8 +174,9 @@ class CopyTime:
 
     def __init__(self) -> None:
         """Nothing has run yet."""
-        self._left: list[float] = []
-        self._before: list[int] = []
+        self._left: list[float] = [0]
+        """By event, after what is copied before the first of them."""
+        self._before: list[int] = [-1]
         """By event the last one up to it, in which bytes may be left."""
 
     def add(self, size: float) -> None:
@@ -173,11 +184,18 @@ class CopyTime:
         self._before.append(len(self._left))
         self._left.append(size)
 
+    def add_before(self, size: float) -> None:
+        """Adds copies before the next event, while which so many bytes can be copied."""
+        if size:
+            self._left[-1] += size
+            self._before[-1] = len(self._left) - 1
+
     def take(self, made: int, size: float) -> bool:
         """Takes the time to copy what an event has made, -1 for an argument; False if that is over."""
         number, needed, taken = self._last(len(self._left) - 1), size, list[int]()
+        first = made + 1 if made >= 0 else -1
         while needed > 0:
-            if number <= made:
+            if number <= first:
                 return False
             taken.append(number)
             needed -= self._left[number]
@@ -201,30 +219,20 @@ class CopyTime:
         return number
 
 
-def fetched(name: Name, number: int) -> Name:
-    """Returns the name of what is fetched of a value for the event of a number."""
-    return (_FETCHED, name, number)
-
-
 def is_fetch(event: Event) -> bool:
     """Returns whether an event fetches a value, or writes it back."""
-    if event.step is not None or len(event.makes) != 1:
+    if event.step is not None or len(event.makes) != 1 or event.sums:
         return False
-    return any(
-        isinstance(name, tuple) and name[:1] in ((_FETCHED,), (_WRITTEN,))
-        for name in (*event.makes, *event.reads[:1])
-    )
+    return _is_named(event.makes[0], FETCHED) or any(_is_named(name, _WRITTEN) for name in event.reads)
 
 
-def computes(event: Event) -> bool:
-    """Returns whether an event is an op that computes, which neither sends nor only gives names."""
-    step = event.step
-    return step is not None and event.sent is None and TABLE[step.record.name].storage is not Storage.ALIAS
+def _is_named(name: Name, kind: str) -> bool:
+    return isinstance(name, tuple) and name[:1] == (kind,)
 
 
 def _moved_meanwhile(block: StoredBlock, event: Event) -> float:
     """The bytes that are copied to VMEM while an event runs, which reads and writes memory as fast."""
-    if _is_constant(event):
+    if is_constant(event):
         return 0
     sizes = block.sizes
     own = sum(sizes.get(name, 0) for name in {*event.reads, *event.makes})
@@ -241,24 +249,3 @@ def _flops(block: StoredBlock, event: Event) -> int:
         return 0
     summed = DotDimensions.of(step.record.attributes).contracting[0]
     return 2 * prod(size or 0 for size in made.shape) * prod(left.shape[d] or 0 for d in summed)
-
-
-def _is_constant(event: Event) -> bool:
-    return event.step is not None and event.sent is None and STORED.of(event.step.record.name).is_constant
-
-
-def _left_in_hbm(block: StoredBlock, event: Event) -> set[Name]:
-    """The values of which an op reads a part, as a slice does, or that it writes over."""
-    is_fetched = STORED.of(event.step.record.name).is_over_operands
-    left = {*event.over} if event.is_update and not is_fetched else set[Name]()
-    row = TABLE[event.step.record.name]
-    if row.kind is Family.INDEXED and row.storage is not Storage.IN_PLACE:
-        left.add(block.stored_name(event.step.operands[0]))
-    return left
-
-
-def _has_elements(block: StoredBlock, name: Name) -> bool:
-    """True for a value of several elements that is in memory."""
-    type_ = block.types.get(name)
-    size = block.sizes.get(name, 0)
-    return size > ELEMENT_BYTES if type_ is None else size > 0 and prod(size or 0 for size in type_.shape) > 1

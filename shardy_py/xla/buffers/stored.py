@@ -13,11 +13,10 @@ from dataclasses import field, replace
 from functools import cached_property, partial
 
 from shardy_py.base.records import dataclass
-from shardy_py.ops import TABLE, Control, TensorType
+from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.as_made import MadeResults
 from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.canonical import canonical, is_narrowed_after, note_added
-from shardy_py.xla.buffers.carried import copied, with_copies, with_copies_for_loops, with_copies_for_updates
 from shardy_py.xla.buffers.events import events_of
 from shardy_py.xla.buffers.fetched import with_fetches
 from shardy_py.xla.buffers.fusion import Fusion
@@ -25,13 +24,13 @@ from shardy_py.xla.buffers.host import host_events
 from shardy_py.xla.buffers.host_invariants import left_by, repeats
 from shardy_py.xla.buffers.host_program import HostProgram
 from shardy_py.xla.buffers.host_steps import HostSteps
+from shardy_py.xla.buffers.in_order import copied_in_order, ends_of, taken_by
 from shardy_py.xla.buffers.inferred_layouts import InferredLayouts, stored_name
 from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.reshaped_orders import reorders
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.xla.buffers.settings import CompileSetting
-from shardy_py.xla.buffers.several_results import with_fusions
 from shardy_py.xla.buffers.storing import StoringKinds
 from shardy_py.xla.buffers.tile_orders import Copies, note_orders, spreads_product
 from shardy_py.xla.buffers.vmem import VmemValues
@@ -90,6 +89,7 @@ class StoredBlock:
     _regions: dict[int, list[Assignment]] = field(default_factory=dict[int, "list[Assignment]"], init=False)
     _insides: dict[int, StoredBlock] = field(default_factory=dict[int, "StoredBlock"], init=False)
     """The regions of steps, by their identities."""
+    _events: Sequence[Event] | None = field(default=None, init=False)
     _program: HostProgram | None = field(default=None, init=False)
     """The ops on the host, once they are listed."""
 
@@ -229,12 +229,12 @@ class StoredBlock:
 
         saves_reads: see `Fusion.groups`.
         """
-        groups = self._fusion.groups(saves_reads=saves_reads)
-        stored = [step for step in self._fusion.steps if id(step) in groups]
+        groups = self.fusion.groups(saves_reads=saves_reads)
+        stored = [step for step in self.fusion.steps if id(step) in groups]
         return events_of(self, stored, groups), {number: group.members for number, group in groups.items()}
 
     @cached_property
-    def _fusion(self) -> Fusion:
+    def fusion(self) -> Fusion:
         """The fusion of the steps that are needed, on chips."""
         steps = [*reversed(self._needed()[1])]
         sent, reads = [*map(self.sent_for, steps)], [*map(self._reads, steps)]
@@ -246,21 +246,9 @@ class StoredBlock:
 
         results: the sizes of the memory for results. carried: as of `Assignment`.
         """
-        if self.setting.on_host:
-            events = with_copies_for_loops(self._on_host(results), self.sizes, {*carried})
-        else:
-            events, members = self.scheduled()
-            if self.setting.fused_in_vmem:
-                given = {value.name for value in self.block.arguments if self.is_entry}
-                events = with_fusions(self, events, members, self._fusion.shifted)
-                events = with_copies_for_updates(events, self.sizes, given.difference(carried))
-        events = self._ordered(events)
-        taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}
-        copies = copied(events, taken) if any(name is not None for name in taken) else {}
-        if copies:
-            events = self._ordered(with_copies(events, self.sizes, copies))
+        events = self.events_in_order(results, carried)
         if room := self.setting.fused_in_vmem:
-            events = with_fetches(self, events, room, taken)
+            events = with_fetches(self, events, room, taken_by(self, carried))
         numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
         numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
         return Assignment(
@@ -271,7 +259,13 @@ class StoredBlock:
             place=PLACE if self.setting.on_tpu else 1,
         )
 
-    def _on_host(self, sizes: Sequence[int]) -> list[Event]:
+    def events_in_order(self, results: Sequence[int], carried: Sequence[Name | None]) -> Sequence[Event]:
+        """The events in the order of XLA, before values are fetched. results, carried: see `assignment`."""
+        if self._events is None:
+            self._events = copied_in_order(self, results, carried)
+        return self._events
+
+    def on_host(self, sizes: Sequence[int]) -> list[Event]:
         """The events on the host, in program order; notes which values the results are."""
         events = host_events(self._host_program(sizes), self.results)
         self.results = [self.stored_name(name) for name in self.results]
@@ -321,7 +315,8 @@ class StoredBlock:
         program.ops += [op._replace(reads=tuple(map(self.stored_name, op.reads))) for op in moved]
         return made
 
-    def _ordered(self, events: Sequence[Event]) -> Sequence[Event]:
+    def ordered(self, events: Sequence[Event]) -> Sequence[Event]:
+        """The events of the block in the order in which the device runs them."""
         if self.setting.on_host:
             return breadth_first_combined(events)
         if not self.setting.on_tpu:
@@ -394,7 +389,9 @@ class StoredBlock:
         )
 
     def _region(self, step: PlannedOp, inner: Block) -> Assignment:
-        is_loop = TABLE[step.record.name].control is Control.LOOP
-        is_body = is_loop and inner is step.blocks[-1]
-        returns = [self.sizes[name] for name in step.results] if is_body or not is_loop else []
-        return self.inside(inner).assignment(returns, [v.name for v in inner.arguments] if is_body else [])
+        return self.inside(inner).assignment(*ends_of(self, step, inner))
+
+    def regions_in_order(self, step: PlannedOp) -> list[tuple[StoredBlock, Sequence[Event]]]:
+        """The regions of a step, each with its events in order, before values are fetched."""
+        inside = [(self.inside(inner), ends_of(self, step, inner)) for inner in step.blocks]
+        return [(inner, inner.events_in_order(*ends)) for inner, ends in inside]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.events import with_joined_sums
 from shardy_py.xla.buffers.memory_order import in_least_memory
 from shardy_py.xla.buffers.schedule import Event, least_memory, makes_elements, ordered_by_reads
@@ -31,22 +30,30 @@ def in_tpu_order(block: StoredBlock, events: Sequence[Event]) -> list[Event]:
     return in_least_memory(
         *(found, block.sizes, block.results),
         lambda event: makes_elements(event, block.types),
-        lambda event: max(map(_most_alive, block.regions(event)), default=0),
+        lambda event: _most_alive_inside(block, event),
         knows_operands=False,  # fusions have operands in an order of their own
     )
 
 
-def _most_alive(region: Assignment) -> int:
+def _most_alive_inside(block: StoredBlock, event: Event) -> int:
     """The most bytes of values that are alive at once in what an event runs."""
-    events, sizes = region.events, region.sizes
+    step = event.step
+    if step is None or not step.blocks or event.sent is not None:
+        return 0
+    return max((_most_alive(inner, events) for inner, events in block.regions_in_order(step)), default=0)
+
+
+def _most_alive(block: StoredBlock, events: Sequence[Event]) -> int:
+    """The most bytes of values that are alive at once while these events of a block run."""
+    sizes = block.sizes
     last: dict[Name, int] = {}
     for number, event in enumerate(events):
         last |= dict.fromkeys((*event.reads, *event.makes), number)
-    last = {name: last[name] for event in events for name in event.makes if name not in region.results}
+    last = {name: last[name] for event in events for name in event.makes if name not in block.results}
     alive = most = 0
     for number, event in enumerate(events):
         alive += sum([sizes.get(name, 0) for name in event.makes])
-        most = max(most, alive + max(map(_most_alive, region.regions[number]), default=0))
+        most = max(most, alive + _most_alive_inside(block, event))
         dying = [name for name in {*event.reads, *event.makes} if last.get(name) == number]
         alive -= sum([sizes.get(name, 0) for name in dying])
     return most

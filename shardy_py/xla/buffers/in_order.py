@@ -1,0 +1,49 @@
+"""The events of a block in the order of XLA, with copies of what results would be written over too early.
+
+Not here: what is fetched meanwhile (`fetched.py`), which orders there are (`schedule.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shardy_py.ops import TABLE, Control
+from shardy_py.xla.buffers.carried import copied, with_copies, with_copies_for_loops, with_copies_for_updates
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.several_results import with_fusions
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp
+
+if TYPE_CHECKING:
+    from shardy_py.xla.buffers.stored import StoredBlock
+
+
+def copied_in_order(
+    block: StoredBlock, results: Sequence[int], carried: Sequence[Name | None]
+) -> Sequence[Event]:
+    """Returns the events of a block in order. results, carried: see `StoredBlock.assignment`."""
+    if block.setting.on_host:
+        events = with_copies_for_loops(block.on_host(results), block.sizes, {*carried})
+    else:
+        events, members = block.scheduled()
+        if block.setting.fused_in_vmem:
+            given = {value.name for value in block.block.arguments if block.is_entry}
+            events = with_fusions(block, events, members, block.fusion.shifted)
+            events = with_copies_for_updates(events, block.sizes, given.difference(carried))
+    events = block.ordered(events)
+    taken = taken_by(block, carried)
+    copies = copied(events, taken) if any(name is not None for name in taken) else {}
+    return block.ordered(with_copies(events, block.sizes, copies)) if copies else events
+
+
+def taken_by(block: StoredBlock, carried: Sequence[Name | None]) -> dict[Name | None, Name]:
+    """Returns by argument the result that takes its memory. carried: see `StoredBlock.assignment`."""
+    return {name: made for name, made in zip(carried, block.results, strict=False) if name != made}
+
+
+def ends_of(block: StoredBlock, step: PlannedOp, inner: Block) -> tuple[list[int], list[Name]]:
+    """Returns the sizes of what a region of a step returns to it, and the values that it carries."""
+    is_loop = TABLE[step.record.name].control is Control.LOOP
+    is_body = is_loop and inner is step.blocks[-1]
+    returns = [block.sizes[name] for name in step.results] if is_body or not is_loop else []
+    return returns, [value.name for value in inner.arguments] if is_body else []
