@@ -21,7 +21,9 @@ from shardy_py.ops import CALL, OpRecord, TensorType
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.tpu.expanded import Expanded
+from shardy_py.xla.buffers.tpu.folded import with_folded
 from shardy_py.xla.buffers.tpu.images import Images
+from shardy_py.xla.buffers.tpu.looked_up import with_slices
 from shardy_py.xla.buffers.tpu.offsets import Offsets
 from shardy_py.xla.buffers.tpu.records import (
     NOTHING,
@@ -95,6 +97,7 @@ class _Builder:
             steps += together
             results.append(whole)
         self.around = around
+        steps = with_folded(steps, self.records, self._is_sent)
         own = with_own_constants(steps, around, self._is_sent, self._made) if around else tuple(steps)
         given = (*arguments, TiledValue(NOTHING, None, None))
         return Block(given, own, tuple(results), (None,) * len(results))
@@ -165,6 +168,9 @@ class _Computation:
             own = self._op(number, node, node.step)
             if _is_computed_whole(own, node.step):
                 yield from self._parts_of_whole(own, node.step)
+                return
+            if slices := with_slices(own, node.step.record, builder.records):
+                yield from slices
                 return
             if number in self._masked_scatters:
                 own, mask = builder.expanded.masked(own)
