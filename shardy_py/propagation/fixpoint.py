@@ -20,11 +20,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from shardy_py.propagation.basic import StepOptions, Strategy
-from shardy_py.propagation.flat import UNSHARDABLE, Direction, Directions, FlatProgram, Liveness, StepKind
+from shardy_py.propagation.flat import UNSHARDABLE, Directions, FlatProgram, Liveness, StepKind
 from shardy_py.propagation.journal import FUNCTION_RESULT, Journal, Setting, Stage
 from shardy_py.propagation.schedule import DirectionOf, directions_in_round
 from shardy_py.propagation.step import NO_SHARDING, Step, StepTable, before_edge
-from shardy_py.propagation.step_tables import InRound, Round, StepTables
+from shardy_py.propagation.step_tables import InRound, Round, StepTables, WantedModes
 from shardy_py.sharding import Mesh, TensorSharding
 
 
@@ -160,9 +160,7 @@ class Propagator:
         self._erasure = Erasure(program, program.liveness) if program.liveness else None
         self._kinds = list(program.step_kinds)
         self._reads = self._known.readers(program)
-        self._returned_tables: dict[Strategy, list[StepTable]] = {}
-        self._wanted: dict[int, tuple[int, int, Sequence[int]]] = {}
-        """By the identity of the modes of a round, which are kept, those of the steps."""
+        self._wanted: WantedModes = {} if self._erasure is not None else self._known.wanted(program)
         # By step: the mode (see `_mode`) in which it changes nothing at present; 0: unknown.
         # An edge without axes at the boundary of a manual computation may still have manual axes.
         settled = [0 if kind.boundary is not None else ALWAYS for kind in program.kinds]
@@ -254,19 +252,13 @@ class Propagator:
 
     def _run_returned(self, strategy: Strategy) -> None:
         """Propagate once between each value that the main function returns and its result, in order."""
-        tables = self._returned_tables.get(strategy)
-        if tables is None:
-            sizes = (value.rule.factor_sizes for value in self.program.returned)
-            options = (StepOptions(own, (Direction.BOTH,) * len(own)) for own in sizes)
-            pairs = zip(self.program.returned, options, strict=True)
-            tables = [self._known.of(Step(value.rule, strategy, both_ways)) for value, both_ways in pairs]
-            self._returned_tables[strategy] = tables
         shardings = self.shardings
-        for index, (value, table) in enumerate(zip(self.program.returned, tables, strict=True)):
-            slots = (value.slot, value.result_slot)
+        for index, (slots, table) in enumerate(self._known.returned(self.program, strategy)):
             numbers = (shardings[slots[0]], shardings[slots[1]])
             changes = table[numbers]
-            if changes and self._journal is not None:
+            if not changes:
+                continue
+            if self._journal is not None:
                 self._journal.entries.append((FUNCTION_RESULT - index, numbers, table.step, changes))
             for position, new in changes:
                 members = self.program.other_members(slots[position])

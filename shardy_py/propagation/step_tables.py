@@ -9,8 +9,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from operator import itemgetter
 
 from shardy_py.base.session import SESSION
-from shardy_py.propagation.basic import Strategy
-from shardy_py.propagation.flat import Directions, FlatProgram, StepKind
+from shardy_py.propagation.basic import StepOptions, Strategy
+from shardy_py.propagation.flat import Direction, Directions, FlatProgram, ReturnedValue, StepKind
 from shardy_py.propagation.step import Interner, Step, StepTable
 from shardy_py.sharding import Mesh
 
@@ -18,6 +18,10 @@ Reader = Callable[[list[int]], tuple[int, ...]]
 """Returns the numbers of the shardings of a step, from those of all slots."""
 Round = tuple[list[StepTable | None], list[int]]
 """By kind of step: its table and mode in a round; None and 0 if no axis may move."""
+WantedModes = dict[int, tuple[int, int, Sequence[int]]]
+"""By the identity of the modes of a round, which are kept, those of the steps: see `Propagator`."""
+ReturnedStep = tuple[tuple[int, int], StepTable]
+"""The slots of a returned value and of the result, and the table of the step between them."""
 InRound = tuple[StepTable | None, Directions]
 """The table of the steps of a kind in a round, None if no axis may move; the directions of factors."""
 
@@ -68,6 +72,8 @@ class StepTables:
         self.rounds: dict[Hashable, Round] = {}
         self._by_kind: list[dict[Hashable, InRound]] = []
         self._readers: tuple[Sequence[tuple[int, ...]], list[Reader]] = (), []
+        self._wanted: tuple[Sequence[int], WantedModes] = (), {}
+        self._returned: tuple[Sequence[ReturnedValue], dict[Strategy, list[ReturnedStep]]] = (), {}
         self._modes: dict[int, dict[tuple[Strategy, Directions], int]] = {}
 
     def of_kinds(self, kinds: Sequence[StepKind]) -> Sequence[dict[Hashable, InRound]]:
@@ -80,6 +86,26 @@ class StepTables:
         if self._readers[0] is not program.step_slots:
             self._readers = program.step_slots, [reader_of(slots) for slots in program.step_slots]
         return self._readers[1]
+
+    def wanted(self, program: FlatProgram) -> WantedModes:
+        """The modes of the steps in rounds; of programs that share their steps, and erase none, once."""
+        if self._wanted[0] is not program.step_kinds:
+            self._wanted = program.step_kinds, {}
+        return self._wanted[1]
+
+    def returned(self, program: FlatProgram, strategy: Strategy) -> list[ReturnedStep]:
+        """The steps between returned values and results; of programs that share these, once."""
+        if self._returned[0] is not program.returned:
+            self._returned = program.returned, {}
+        known = self._returned[1].get(strategy)
+        if known is None:
+            known = self._returned[1][strategy] = [self._of_returned(v, strategy) for v in program.returned]
+        return known
+
+    def _of_returned(self, value: ReturnedValue, strategy: Strategy) -> ReturnedStep:
+        sizes = value.rule.factor_sizes
+        both_ways = StepOptions(sizes, (Direction.BOTH,) * len(sizes))
+        return (value.slot, value.result_slot), self.of(Step(value.rule, strategy, both_ways))
 
     def mode(self, kind: int, strategy: Strategy, directions: Directions) -> int:
         """The number, from 1, of the way in which steps of a kind propagate in a round."""

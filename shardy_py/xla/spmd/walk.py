@@ -28,12 +28,13 @@ from shardy_py.ops import TABLE, Control
 from shardy_py.xla.spmd.application import Application, static_shape
 from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.facet import SentRow, partition
+from shardy_py.xla.spmd.live_values import live_values
 from shardy_py.xla.spmd.loop_users import ValueUses
 from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
 from shardy_py.xla.spmd.partitioned import HeldTensor, Rematerialization, without_axes
 from shardy_py.xla.spmd.patterns import Pattern, PatternRole
 from shardy_py.xla.spmd.planned import Needed, Planned, known_plan, planned, positions_of, tensor_held
-from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue, used
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
 from shardy_py.xla.spmd.recognized import patterns_of
 from shardy_py.xla.spmd.reshard import reshard
 from shardy_py.xla.spmd.step_plans import Rows, StepPlan, StepPlans, Walked
@@ -162,7 +163,7 @@ class _Walk:
 
     def run(self, block: Block, step: PlannedOp | None, times: int) -> None:
         rows = self.rows.of_all(block.steps)
-        live = _live(block, rows)
+        live = live_values(block, rows)
         patterns = patterns_of(block, rows)
         uses = None if self.loops is None else ValueUses.of(block, live)
         # Whether a product is a loop depends on the other users of its operands, too.
@@ -380,20 +381,3 @@ def _applied(
 def _operand(step: PlannedOp, names: Sequence[Name], origin: int) -> int:
     """The index of the operand that is sent; -1 if it is none of them."""
     return step.operands.index(names[origin]) if origin >= 0 and names[origin] in step.operands else -1
-
-
-def _live(block: Block, rows: Sequence[SentRow]) -> set[Name]:
-    """The names of the values of a block that its results need, or those of ops without results."""
-    live = set[Name](block.results)
-    is_dead, note = live.isdisjoint, live.update
-    for step, row in zip(reversed(block.steps), reversed(rows), strict=True):
-        results = step.results
-        if results and is_dead(results):
-            continue
-        note(step.operands)
-        if row.needs_all:
-            note(results)
-        if step.blocks:
-            for inner in step.blocks:
-                note(used(inner))
-    return live
