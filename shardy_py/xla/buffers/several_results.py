@@ -143,6 +143,8 @@ class _Merging:
     fusible: Callable[[Event], Fusible | None]
     is_shared: Callable[[Name], bool]
     makers: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
+    needs: list[tuple[int, ...]] = field(default_factory=list["tuple[int, ...]"], init=False)
+    """By event, those that make what it reads."""
     groups: list[int] = field(default_factory=list[int], init=False)
     """By event, the first one of the fusion that it belongs to."""
     members: dict[int, list[int]] = field(default_factory=dict[int, list[int]], init=False)
@@ -170,6 +172,8 @@ class _Merging:
     def add(self, number: int) -> None:
         """Adds the next event, to a fusion or alone."""
         event = self.events[number]
+        made = [*map(self.makers.get, event.reads)]
+        self.needs.append(tuple([maker for maker in made if maker is not None]))
         self.groups.append(number)
         self.members[number] = [number]
         own = self.own.get(number)
@@ -243,13 +247,12 @@ class _Merging:
 
     def _needs(self, group: int) -> set[int]:
         """The fusions whose values one reads."""
-        makers, groups = self.makers, self.groups
-        return {
-            groups[makers[name]]
-            for number in self.members[group]
-            for name in self.events[number].reads
-            if name in makers and groups[makers[name]] != group
-        }
+        groups, members = self.groups, self.members[group]
+        if len(members) == 1:
+            return {groups[maker] for maker in self.needs[members[0]]}
+        found = {groups[maker] for number in members for maker in self.needs[number]}
+        found.discard(group)
+        return found
 
     def merged(self, kept: Collection[Name]) -> list[Event]:
         """The events, one for each fusion, each after those that it needs."""
