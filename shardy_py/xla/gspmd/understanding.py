@@ -127,16 +127,24 @@ def _found_in(module: ModuleOp) -> _Found:
             found.read_op(op)
         elif attributes:
             found.has_own = True  # as most ops of a propagated program
+    _read_functions(module, found)
+    return found
+
+
+def _read_functions(module: ModuleOp, found: _Found) -> None:
+    """Adds what arguments and results of functions hold."""
     for function in functions_of(module):
         for key in ("arg_attrs", "res_attrs"):
             for entry in dictionaries_of(function, key):
                 found.read(entry.data, function)
-    return found
 
 
 def has_shardings(module: ModuleOp) -> bool:
     """Returns whether a module has shardings, of sdy or of another kind."""
-    found = _found_in(module)
+    found = _Found()
+    _read_functions(module, found)  # most programs have some there, and ops need not be read
+    if not (found.has_own or found.first):
+        found = _found_in(module)
     return found.has_own or bool(found.first)
 
 
