@@ -145,6 +145,8 @@ class _Merging:
     makers: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
     needs: list[tuple[int, ...]] = field(default_factory=list["tuple[int, ...]"], init=False)
     """By event, those that make what it reads."""
+    known_needs: dict[int, set[int]] = field(default_factory=dict[int, "set[int]"], init=False)
+    """By fusion, those whose values it reads, as long as no others become one."""
     groups: list[int] = field(default_factory=list[int], init=False)
     """By event, the first one of the fusion that it belongs to."""
     members: dict[int, list[int]] = field(default_factory=dict[int, list[int]], init=False)
@@ -213,8 +215,9 @@ class _Merging:
         """Makes one fusion of two, if no other event needs the one and is needed by the other."""
         if first > second:
             first, second = second, first
-        if self._needs_reduced(first, second) or self._is_between(first, second):
+        if self._is_between(first, second) or self._needs_reduced(first, second):
             return
+        self.known_needs.clear()
         for each in self.members[second]:
             self.groups[each] = first
         self.members[first] = sorted((*self.members[first], *self.members.pop(second)))
@@ -231,6 +234,8 @@ class _Merging:
     def _is_between(self, first: int, second: int) -> bool:
         """True if a path from one fusion to another leads over others, or may."""
         ends = {first, second}
+        if max(len(self._needs(end)) for end in ends) > _MOST_VISITS + len(ends):
+            return True  # as after the first visit
         left = [each for end in ends for each in self._needs(end) if each not in ends]
         least, seen = min(first, second), set(left)
         while left:
@@ -247,11 +252,12 @@ class _Merging:
 
     def _needs(self, group: int) -> set[int]:
         """The fusions whose values one reads."""
-        groups, members = self.groups, self.members[group]
-        if len(members) == 1:
-            return {groups[maker] for maker in self.needs[members[0]]}
-        found = {groups[maker] for number in members for maker in self.needs[number]}
-        found.discard(group)
+        found = self.known_needs.get(group)
+        if found is None:
+            groups = self.groups
+            found = {groups[maker] for number in self.members[group] for maker in self.needs[number]}
+            found.discard(group)
+            self.known_needs[group] = found
         return found
 
     def merged(self, kept: Collection[Name]) -> list[Event]:
