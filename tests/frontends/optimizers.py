@@ -81,18 +81,23 @@ def _value(label: str, net: Any, optimizers: list[Any]) -> Any:
     if label in parameters or label == "input":
         return parameters.get(label, X)
     path, _, owner = label.partition(" of ")
+    of = parameters.get(owner)
     for optimizer in optimizers:
-        for name, parameter in parameters.items():
-            found: Any = optimizer.state.get(parameter) if owner in ("", name) else None
-            for key in path.split("."):
-                if isinstance(found, list):
-                    found = found[int(key)]
-                else:
-                    found = None if found is None else found.get(key)
+        states = [optimizer.state.get(each) for each in (parameters.values() if of is None else (of,))]
+        for found in (_at(each, path.split(".")) for each in (*states, vars(optimizer))):
+            if isinstance(found, dict):  # a table of the optimizer, by parameters or by their names
+                return found[of] if of in found else found[owner]
             if found is not None:
                 return found
     number = int(owner.removeprefix("group ") or 0)
     return optimizers[0].param_groups[number][path]
+
+
+def _at(found: Any, keys: list[str]) -> Any:
+    """What is at a path in a state; None if nothing is."""
+    for key in keys:
+        found = found[int(key)] if isinstance(found, list) else found.get(key) if found else None
+    return found
 
 
 def _array(value: Any) -> Any:

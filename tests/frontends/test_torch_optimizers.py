@@ -129,6 +129,62 @@ class Ahead(torch.optim.Optimizer):
                 p.copy_(slow)
 
 
+class Listed(torch.optim.Optimizer):
+    """Lookahead that counts and keeps the slow parameters in attributes, as many are written."""
+
+    def __init__(self, base: Any) -> None:
+        super().__init__(base.param_groups, {})
+        self.base, self.param_groups = base, base.param_groups
+        self.count = 0
+        self.slow = [[p.detach().clone() for p in group["params"]] for group in self.param_groups]
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        self.base.step()
+        self.count += 1
+        if self.count % 2 == 0:
+            for group, slow in zip(self.param_groups, self.slow, strict=True):
+                for p, each in zip(group["params"], slow, strict=True):
+                    p.copy_(each.lerp_(p, 0.5))
+
+
+class Tabled(torch.optim.Optimizer):
+    """Parameters in a list of its own, tensors by parameter, a number and a tensor of all, and a constant."""
+
+    def __init__(self, params: Any) -> None:
+        self.params = list(params)
+        super().__init__(self.params, {"lr": 0.1})
+        self.velocity: dict[Any, Any] = {}
+        self.most: Any = None
+        self.count, self.scale = 0, torch.tensor(0.5)
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        self.count += 1
+        total = sum(p.grad.square().sum() for p in self.params)
+        self.most = total if self.most is None else torch.maximum(self.most, total)
+        for p in self.params:
+            velocity = self.velocity.setdefault(p, torch.zeros_like(p))
+            velocity.mul_(0.9).add_(p.grad / (1 + self.most.sqrt()))
+            p.sub_(velocity * self.scale, alpha=min(1.0, self.count / 10))
+
+
+class Averaged(torch.optim.SGD):
+    """Averages of parameters, by their names."""
+
+    def __init__(self, named: Any) -> None:
+        self.named = dict(named)
+        super().__init__(self.named.values(), 0.1)
+        self.average = {name: p.detach().clone() for name, p in self.named.items()}
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        super().step()
+        for name, p in self.named.items():
+            self.average[name].lerp_(p, 0.1)
+            p.lerp_(self.average[name], 0.01)
+
+
 MADE: dict[str, Callable[[Any], Any]] = {
     **{
         each.__name__: lambda p, e=each: Written(p, e)
@@ -137,10 +193,16 @@ MADE: dict[str, Callable[[Any], Any]] = {
     "ahead": lambda p: Ahead(torch.optim.SGD(p, 0.1, momentum=0.9)),
     "ahead_adam": lambda p: Ahead(torch.optim.AdamW(p, 0.1)),
     "clipped": lambda p: Clipped(p, 0.1),
+    "listed": lambda p: Listed(torch.optim.SGD(p, 0.1)),
+    "tabled": Tabled,
+    "averaged": lambda p: Averaged(zip(NAMES, p, strict=True)),
     "adafactor": torch.optim.Adafactor,
     "rprop": torch.optim.Rprop,
     "asgd": torch.optim.ASGD,
 }
+
+
+NAMES = [name for name, _ in model().named_parameters()]
 
 
 @functools.cache
@@ -174,6 +236,18 @@ def test_what_depends_on_a_parameter_is_its_own() -> None:
     found = labels(by_norm)
     assert {"norm of 0.weight", "norm of 3.bias", "size of 0.weight"} <= set(found)
     assert {"moments.0 of 0.weight", "moments.1.square of 3.bias"} <= set(labels(nested))
+
+
+def test_attributes_that_a_step_changes_are_states() -> None:
+    _, optimizer, program = made("listed")
+    found = [value.label for value in program.values.arguments()]
+    assert "slow.0.0 of 0.weight" in found
+    assert "count" not in found  # it is compared
+    assert optimizer.count in (0, 2)  # of the user's own, untouched; 2 behind the test above
+    found = [value.label for value in made("tabled")[2].values.arguments()]
+    assert {"velocity of 0.weight", "velocity of 3.bias", "count", "most"} <= set(found)
+    assert "scale" not in found
+    assert "average of 3.bias" in [value.label for value in made("averaged")[2].values.arguments()]
 
 
 def without_effect(p: Any, grad: Any, state: Any, group: Any) -> None:

@@ -14,12 +14,11 @@ import inspect
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy as shallow
-from random import Random
 from types import ModuleType
 from typing import Any
 
 from shardy_py.base.records import dataclass
+from shardy_py.frontends.torch.optimizer_attributes import OwnPlace, replaced
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import TorchOptimizer, TorchTensor
 
@@ -31,7 +30,6 @@ Groups = list[Options]
 """The options of each group, without its parameters."""
 _PLAIN = ("foreach", "fused", "differentiable")
 """Options of torch's own optimizers that choose how they compute, not what."""
-_CHANGED = (dict, list, set, Random)
 _OWN = ("state", "param_groups")
 
 
@@ -69,13 +67,15 @@ def modules_of(optimizers: Sequence[TorchOptimizer]) -> list[ModuleType]:
 class OptimizerCopies:
     """Copies of optimizers. main: the one whose step is made. groups: of all. states: their dictionaries.
 
-    parameters: by name.
+    parameters: by name. copies: all of them. places: what is their own in attributes.
     """
 
     main: TorchOptimizer
     groups: Groups
     states: Sequence[dict[TorchTensor, Options]]
     parameters: Mapping[str, TorchTensor]
+    copies: Sequence[TorchOptimizer]
+    places: Mapping[OwnPlace, object]
 
     @staticmethod
     def of(
@@ -96,49 +96,99 @@ class OptimizerCopies:
         states: dict[int, dict[TorchTensor, Options]] = {}
         for original in optimizers:
             copy = copies[id(original)]
-            others = {name: value for name, value in vars(original).items() if name not in _OWN}
-            copy.__dict__.update(_replaced(_apart(others), copies))
-            copy.__dict__.pop("step", None)  # a scheduler replaces it by one of the original
             is_torch = type(original).__module__.startswith("torch.")
             for group in original.param_groups:
                 made.setdefault(id(group), _group(group, moved, is_torch=is_torch))
             listed = [made[id(group)] for group in original.param_groups]
             copy.param_groups = lists.setdefault(id(original.param_groups), listed)
             copy.state = states.setdefault(id(original.state), defaultdict(Options))
+        own: dict[int, object] = {**copies, **moved, **made, **lists, **states}
+        for original in optimizers:
+            attributes = replaced(_attributes(original), lambda value: own.get(id(value), value))
+            copies[id(original)].__dict__.update(attributes)
         main = copies[id(optimizers[0])]
         for number, rate in (rates or {}).items():
             main.param_groups[number]["lr"] = rate
-        return OptimizerCopies(main, [*made.values()], [*states.values()], parameters)
+        others = [*copies.values(), *made.values(), *lists.values(), *states.values()]
+        places: dict[OwnPlace, object] = {
+            OwnPlace(f"@{number}"): value for number, value in enumerate(others)
+        }
+        places |= {OwnPlace(name): parameter for name, parameter in parameters.items()}
+        return OptimizerCopies(
+            main, [*made.values()], [*states.values()], parameters, [*copies.values()], places
+        )
 
     def fill(self, states: Mapping[str, OwnState]) -> None:
-        """Sets the states of parameters and groups, by name."""
+        """Sets the states of parameters and groups, and attributes of optimizers, by name."""
         groups = {group_name(number): group for number, group in enumerate(self.groups)}
+        optimizers = {optimizer_name(number): vars(copy) for number, copy in enumerate(self.copies)}
         for name, own in states.items():
             if name in groups:
                 groups[name].update(own[0])
+                continue
+            if name in optimizers:
+                optimizers[name].update(replaced(own[0], self._object))
                 continue
             for state, value in zip(self.states, own, strict=True):
                 if value:
                     state[self.parameters[name]] = value
 
     def filled(self, before: Groups) -> dict[str, OwnState]:
-        """Returns the states of the parameters and groups that have some, by name.
+        """Returns the states of parameters and groups that have some, and attributes of optimizers, by name.
 
         before: the options of groups at first; those that are others now are their states.
         """
         found = {name: [state.get(p) or {} for state in self.states] for name, p in self.parameters.items()}
         for number, (group, old) in enumerate(zip(self.options(), before, strict=True)):
             found[group_name(number)] = [{k: v for k, v in group.items() if k not in old or v is not old[k]}]
-        return {name: own for name, own in found.items() if any(own)}
+        return {name: own for name, own in found.items() if any(own)} | self.attributes()
+
+    def attributes(self) -> dict[str, OwnState]:
+        """Returns the attributes of each optimizer; what is its own in them is at its place."""
+        places = {id(value): place for place, value in self.places.items()}
+        return {
+            optimizer_name(number): [replaced(_attributes(copy), lambda value: places.get(id(value), value))]
+            for number, copy in enumerate(self.copies)
+        }
+
+    def _object(self, value: object) -> object:
+        """The object at a place; any other as it is."""
+        return self.places.get(value, value) if isinstance(value, OwnPlace) else value
 
     def options(self) -> Groups:
         """Returns the options of the groups."""
         return [{key: value for key, value in group.items() if key != "params"} for group in self.groups]
 
 
+def paths_of(own: OwnState) -> list[tuple[str, object]]:
+    """Returns the leaves of the state of a parameter, each with its path: `exp_avg`, `buffers.0`."""
+    return list(zip(_paths(own), torch_module("torch.utils._pytree").tree_leaves(own), strict=True))
+
+
+def _paths(own: OwnState) -> list[str]:
+    """The paths of leaves; of an optimizer in another one with its number, if that has the same."""
+    found: dict[str, None] = {}
+    for (number, *keys), _ in torch_module("torch.utils._pytree").tree_flatten_with_path(own)[0]:
+        path = ".".join(str(getattr(key, "key", getattr(key, "idx", key))) for key in keys)
+        found[path if path not in found else f"{path} {number.idx}"] = None
+    return [*found]
+
+
+def with_leaves(own: OwnState, replaced: Callable[[str, object], object]) -> OwnState:
+    """The state of a parameter with other leaves."""
+    pytree = torch_module("torch.utils._pytree")
+    leaves, structure = pytree.tree_flatten(own)
+    return pytree.tree_unflatten([*map(replaced, _paths(own), leaves)], structure)
+
+
 def group_name(number: int) -> str:
     """Returns the name of a group among states; no parameter has it."""
     return f"group {number}"
+
+
+def optimizer_name(number: int) -> str:
+    """Returns the name of an optimizer among states, for its attributes; no parameter has it."""
+    return f"optimizer {number}"
 
 
 def _group(options: Options, moved: Mapping[int, TorchTensor], *, is_torch: bool) -> Options:
@@ -149,18 +199,6 @@ def _group(options: Options, moved: Mapping[int, TorchTensor], *, is_torch: bool
     return {**options, **plain, **capturable, "params": own}
 
 
-def _apart(values: Options) -> Options:
-    """Attributes, those that code may change in place copied: the user's stay as they are."""
-    return {name: shallow(value) if type(value) in _CHANGED else value for name, value in values.items()}
-
-
-def _replaced(values: Options, copies: Mapping[int, object]) -> Options:
-    """Attributes with the copies of optimizers in the places of these."""
-    pytree = torch_module("torch.utils._pytree")
-    replace: Callable[[object], object] = lambda leaf: copies.get(id(leaf), leaf)  # noqa: E731
-    return {
-        name: pytree.tree_map(replace, value)
-        if any(id(leaf) in copies for leaf in pytree.tree_leaves(value))
-        else value
-        for name, value in values.items()
-    }
+def _attributes(optimizer: TorchOptimizer) -> Options:
+    """The attributes of an optimizer, but for what all have, and for the `step` that a scheduler sets."""
+    return {name: value for name, value in vars(optimizer).items() if name not in (*_OWN, "step")}

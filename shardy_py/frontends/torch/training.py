@@ -161,7 +161,8 @@ def _groups(
     for slot in step.slots:
         if slot.kind not in ("parameter", "state") or not shapes[slot.name]:
             continue
-        follows = slot.kind == "state" and slot.name not in given and shapes[slot.owner] == shapes[slot.name]
+        is_own = slot.kind != "state" or slot.name in given
+        follows = not is_own and shapes.get(slot.owner) == shapes[slot.name]
         leader = slot.owner if follows else slot.name
         made = step_names.after(slot.name), step_names.gradient(slot.name)
         groups.setdefault(leader, []).extend([slot.name, *(each for each in made if each in known)])
