@@ -31,6 +31,13 @@ if os.environ.get("CI"):
     settings.load_profile("ci")
 
 
+def pytest_collection_finish() -> None:
+    """Collects less: what is imported stays to the end, and looking through it was an eighth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
 def corpus_names() -> list[str]:
     """The names of the programs; empty when the corpus is missing."""
     manifest = CORPUS / "manifest.json"
