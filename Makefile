@@ -9,7 +9,6 @@ MATRIX ?= $(foreach v,3.11 3.12 3.13 3.14,$(firstword $(foreach p,python$(v) $(w
             $(if $(shell $(p) -c 'import sys; print("%d.%d" % sys.version_info[:2] == "$(v)" or "")' 2>/dev/null),$(p)))))
 VENV ?= .venv
 REFERENCE ?= .venv-reference
-JAXLIB := import tomllib; print(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["reference"][0])
 BIN ?= $(VENV)/bin
 OUT ?= build
 # The tests of a file run in one process, so that what they share is made once. Files stay in order: at the end are the
@@ -18,6 +17,11 @@ PYTEST_FLAGS ?= -n auto --dist loadfile --no-loadscope-reorder
 FUZZ_SECONDS ?= 60
 # Modules are compiled when they are first imported, which most of them never are.
 PIP := -m pip install --quiet --disable-pip-version-check --no-compile
+# The packages of extras: the package itself is installed already, and to build it again takes seconds.
+PACKAGES_OF := import shlex, sys, tomllib; \
+  extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
+  print(shlex.join(package for name in sys.argv[1:] for package in extras[name]))
+packages_of = $(BIN)/python -c '$(PACKAGES_OF)' $(1)
 # The numbers in the last lines that pytest and lit print.
 PYTEST_TOTAL := s/^=* ?([0-9]+ (passed|failed|errors?|skipped).*) in [0-9.]+s.*/\1/p
 LIT_TOTALS := s/^ +(Passed|Failed|Unsupported|Skipped) *: *([0-9]+).*/ \2 \1/p
@@ -94,12 +98,12 @@ reference: $(DEV) ## install the newest jaxlib for the newest Python that is fou
 	  echo "one Python only: comparisons with other releases of JAX will be skipped"; \
 	else \
 	  $(lastword $(MATRIX)) -m venv $(REFERENCE) && \
-	  $(REFERENCE)/bin/python $(PIP) "$$($(BIN)/python -c '$(JAXLIB)')" || \
+	  $(call packages_of,reference) | xargs $(REFERENCE)/bin/python $(PIP) || \
 	  { echo "jaxlib cannot be installed for $(lastword $(MATRIX)): comparisons with it will be skipped"; rm -rf $(REFERENCE); }; \
 	fi
 
 torch: $(DEV) ## install PyTorch, for the tests of its adaptor
-	$(BIN)/python $(PIP) --editable '.[torch-tests]'
+	@$(call packages_of,torch-tests) | xargs $(BIN)/python $(PIP)
 
 bench: $(DEV) ## time the pipeline beside the C++ reference
 	$(BIN)/python benchmarks/pipeline.py
@@ -135,9 +139,9 @@ $(VENV)/.docs: pyproject.toml $(VENV)/.runtime
 
 # JAX has no wheel for every machine; without it the tests against it and the C++ Shardy in it are skipped.
 $(VENV)/.dev: pyproject.toml $(VENV)/.runtime
-	$(BIN)/python $(PIP) --editable '.[dev]'
-	$(BIN)/python $(PIP) --editable '.[reference,jax]' \
+	@$(call packages_of,dev) | xargs $(BIN)/python $(PIP)
+	@$(call packages_of,reference jax) | xargs $(BIN)/python $(PIP) \
 	  || echo "JAX cannot be installed here: tests against it and the C++ Shardy will be skipped"
-	@$(BIN)/python $(PIP) --editable '.[docs]' \
+	@$(call packages_of,docs) | xargs $(BIN)/python $(PIP) \
 	  || echo "Sphinx cannot be installed here: the test that builds the site will be skipped"
 	@touch $@

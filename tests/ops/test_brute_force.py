@@ -12,7 +12,7 @@ from tests.ops.computed import PLAIN, Instance
 from tests.ops.computed_algorithms import ALGORITHMS
 from tests.ops.tracing import pairs_in, pairs_of
 
-INSTANCES = 200
+INSTANCES = 120
 FAMILIES = PLAIN | ALGORITHMS
 
 
