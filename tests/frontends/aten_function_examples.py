@@ -175,6 +175,10 @@ def _quantized() -> Iterator[Call]:
         (positive(16, 1), positive(1, 48), {}),
     ):
         yield call("_scaled_mm.default", small, other.t(), one, two, out_dtype=torch.float32, **more)
+    if hasattr(torch.ops.aten, "_scaled_mm_v2"):  # torch.nn.functional.scaled_mm of torch 2.10 and newer
+        for recipe, one, two in ((0, positive(1), positive(1)), (1, positive(16, 1), positive(1, 48))):
+            scales = [one], [recipe], [], [two], [recipe], []
+            yield call("_scaled_mm_v2.default", small, other.t(), *scales, None, torch.bfloat16)
 
 
 def _losses() -> Iterator[Call]:

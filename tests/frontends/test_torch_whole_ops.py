@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # ruff: noqa: E402
-from shardy_py import Mesh, P, Program, propagate
+from shardy_py import Mesh, P, Program, ShardyError, propagate
 from shardy_py.frontends.torch import from_exported
 from tests.frontends import training_models
 from tests.frontends.torch_models import nn
@@ -105,11 +105,23 @@ class Derivative(nn.Module):
         func = torch.func
         if self.of == "grad":
             return func.vmap(func.grad(lambda point: network(point).sum()))(x)
+        if self.of == "hessian":
+            return func.vmap(func.hessian(network))(x)
+        if self.of == "second":
+            return func.vmap(func.jacrev(func.jacrev(network)))(x)
         return func.vmap(func.jacrev(network))(x)
 
 
-@pytest.mark.parametrize("of", ["grad", "jacrev"])
+@pytest.mark.parametrize("of", ["grad", "jacrev", "second"])
 def test_transforms_of_torch_func_in_a_step(of: str) -> None:
     torch.manual_seed(0)
     found = compare(Example(Derivative(of), training_models.square, (torch.randn(4, 3),), ()))
     assert max(found.loss, found.gradients, found.results) < 1e-4
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script")  # torch's own formulas of forward mode
+def test_what_torch_cannot_trace_in_forward_mode_has_a_remedy() -> None:
+    with pytest.raises(
+        ShardyError, match=r"cannot trace forward mode here: use gradients .*jacrev\(jacrev\(f\)\)"
+    ):
+        Program.from_torch_training(Derivative("hessian"), training_models.square, None, (torch.randn(4, 3),))

@@ -5,6 +5,8 @@ Not here: products of other numbers (`products.py`), quantized tensors (`quantiz
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten.elements import Maybe, Row, convert, sizes
 from shardy_py.frontends.aten.products import along
@@ -38,6 +40,27 @@ def _scaled_mm(
     return convert(found, out.element_type)
 
 
+def _scaled_mm_v2(
+    out: RankedTensorType,
+    self: Tensor,
+    mat2: Tensor,
+    scale_a: Sequence[Tensor],
+    recipe_a: Sequence[int],
+    swizzle_a: Sequence[int],
+    scale_b: Sequence[Tensor],
+    recipe_b: Sequence[int],
+    swizzle_b: Sequence[int],
+    bias: Maybe = None,
+    out_dtype: object = None,
+    contraction_dim: Sequence[int] = (),
+    use_fast_accum: bool = False,
+) -> Tensor:
+    """As `_scaled_mm`, with one scale in a list for each operand: of all (recipe 0), or of rows (1)."""
+    if any(recipe not in (0, 1) for recipe in (*recipe_a, *recipe_b)):
+        raise ShardyError.unsupported("scales for blocks", remedy="scale rows, or all (ScalingType)")
+    return _scaled_mm(out, self, mat2, *scale_a, *scale_b, bias=bias)
+
+
 def _scale(scale: Tensor, shape: tuple[int, ...]) -> Tensor:
     given = sizes(scale.type)
     wide = given if len(given) == 2 else (1, 1)
@@ -58,6 +81,7 @@ def _of_int8_weight(out: RankedTensorType, self: Tensor, mat2: Tensor, scales: T
 ROWS: dict[str, Row] = {
     "_int_mm": _int_mm,
     "_scaled_mm": _scaled_mm,
+    "_scaled_mm_v2": _scaled_mm_v2,
     "_weight_int8pack_mm": _of_int8_weight,
 }
 """The rows by the name of the op without overload."""

@@ -108,9 +108,17 @@ def _recorded(function: Callable[..., object], inputs: Sequence[TorchTensor], pl
         if reason is not None:
             raise ShardyError(Diagnostic(reason, places.last)) from None
         what = f"the step cannot be traced: {short_text(error)}"
+        if _FORWARD_MODE.search(what) and not any(each.device.type == "meta" for each in inputs):
+            what += _OF_GRADIENTS
         raise ShardyError(Diagnostic(what, place_of(error))) from error
 
 
+_FORWARD_MODE = re.compile("FakeTensorDeviceMismatchError.* meta and cpu|must implement the jvp function")
+"""torch's errors for derivatives in forward mode: it finds sizes on the device meta, or has no formula."""
+_OF_GRADIENTS = (
+    "; torch cannot trace forward mode here: use gradients of gradients (jacrev(jacrev(f)), grad(grad(f)), "
+    "vjp) for torch.func.hessian, jacfwd, jvp and linearize"
+)
 _SPECIALIZE = "pass specialize=True, which takes the numbers of the example inputs"
 
 
