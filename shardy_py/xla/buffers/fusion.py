@@ -154,8 +154,17 @@ class Fusion:
                 ]
         if on_tpu:
             found |= {*self._inner_products(roots, products)} - returned
-        left = ((steps[number].results[0], own) for number, own in again.items() if number not in products)
-        return Computed(found, dict(left))
+        return Computed(found, self._computed_again(again, found, products))
+
+    def _computed_again(
+        self, again: Mapping[int, list[int]], fused: Collection[Name], products: Collection[int]
+    ) -> dict[Name, list[int]]:
+        """The steps that compute a stored value again: from stored values, not with a product."""
+        return {
+            self.steps[number].results[0]: readers
+            for number, readers in again.items()
+            if number not in products and not any(name in fused for name in self.reads[number])
+        }
 
     def _inner_products(self, roots: Sequence[int], products: Collection[int]) -> Iterator[Name]:
         """The values made with a product that are computed in the product that alone reads them, as they are.

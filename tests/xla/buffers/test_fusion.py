@@ -124,3 +124,19 @@ def test_products_that_others_read_in_other_batches_take_in_none(
     products: list[str] = []
     _stored(text, monkeypatch, products)
     assert len(products) == stored
+
+
+def test_what_is_made_of_fused_values_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a residual stream would keep what each layer adds to it."""
+    wide, whole = "tensor<1024x1024xbf16>", "tensor<1024x1024xf32>"
+    text = f"""
+    func.func @main(%x: {wide}, %y: {wide}, %i: tensor<8x1xi32>) -> ({whole}, tensor<8x1024xf32>) {{
+      %0 = stablehlo.add %x, %y : {wide}
+      %1 = stablehlo.convert %0 : ({wide}) -> {whole}
+      %2 = "stablehlo.gather"(%1, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+        collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
+        slice_sizes = array<i64: 1, 1024>}}> : ({whole}, tensor<8x1xi32>) -> tensor<8x1024xf32>
+      %3 = stablehlo.negate %1 : {whole}
+      return %3, %2 : {whole}, tensor<8x1024xf32>
+    }}"""
+    assert _stored(text, monkeypatch)["negate"] == ["f32"]
