@@ -63,17 +63,24 @@ def test_what_is_expensive_is_not_computed_for_each_element_of_a_row(
     assert {*stored} == {"sdy.constant", "reduce", "rsqrt", "multiply"}
 
 
-@pytest.mark.parametrize(("made", "element"), [("%0", "f32"), ("%y", "bf16")])
+_WIDE = "tensor<1024x1024xbf16>"
+_PRODUCT = f"dot_general %x, %x, contracting_dims = [1] x [0] : ({_WIDE}, {_WIDE}) -> {_WIDE}"
+
+
+@pytest.mark.parametrize(
+    ("op", "source", "element"),
+    [(_PRODUCT, "%0", "f32"), (f"add %x, %y : {_WIDE}", "%0", "f32"), (_PRODUCT, "%y", "bf16")],
+    ids=["product", "fused", "stored"],
+)
 def test_what_is_converted_for_a_look_up_is_converted_again(
-    made: str, element: str, monkeypatch: pytest.MonkeyPatch
+    op: str, source: str, element: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But not what is made with a product."""
-    wide, whole = "tensor<1024x1024xbf16>", "tensor<1024x1024xf32>"
-    product = f"contracting_dims = [1] x [0] : ({wide}, {wide}) -> {wide}"
+    """Not what is made with a product, nor of fused values: a residual stream would keep all its parts."""
+    whole = "tensor<1024x1024xf32>"
     text = f"""
-    func.func @main(%x: {wide}, %y: {wide}, %i: tensor<8x1xi32>) -> ({whole}, tensor<8x1024xf32>) {{
-      %0 = stablehlo.dot_general %x, %x, {product}
-      %1 = stablehlo.convert {made} : ({wide}) -> {whole}
+    func.func @main(%x: {_WIDE}, %y: {_WIDE}, %i: tensor<8x1xi32>) -> ({whole}, tensor<8x1024xf32>) {{
+      %0 = stablehlo.{op}
+      %1 = stablehlo.convert {source} : ({_WIDE}) -> {whole}
       %2 = "stablehlo.gather"(%1, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1],
         collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
         slice_sizes = array<i64: 1, 1024>}}> : ({whole}, tensor<8x1xi32>) -> tensor<8x1024xf32>
@@ -124,19 +131,3 @@ def test_products_that_others_read_in_other_batches_take_in_none(
     products: list[str] = []
     _stored(text, monkeypatch, products)
     assert len(products) == stored
-
-
-def test_what_is_made_of_fused_values_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a residual stream would keep what each layer adds to it."""
-    wide, whole = "tensor<1024x1024xbf16>", "tensor<1024x1024xf32>"
-    text = f"""
-    func.func @main(%x: {wide}, %y: {wide}, %i: tensor<8x1xi32>) -> ({whole}, tensor<8x1024xf32>) {{
-      %0 = stablehlo.add %x, %y : {wide}
-      %1 = stablehlo.convert %0 : ({wide}) -> {whole}
-      %2 = "stablehlo.gather"(%1, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1],
-        collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
-        slice_sizes = array<i64: 1, 1024>}}> : ({whole}, tensor<8x1xi32>) -> tensor<8x1024xf32>
-      %3 = stablehlo.negate %1 : {whole}
-      return %3, %2 : {whole}, tensor<8x1024xf32>
-    }}"""
-    assert _stored(text, monkeypatch)["negate"] == ["f32"]
