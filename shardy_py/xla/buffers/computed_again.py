@@ -1,13 +1,14 @@
-"""Which values XLA:TPU computes again in some of their readers, although others read them as stored.
+"""Values that XLA:TPU computes again in some of their readers, although others read them as stored.
 
     y = convert(x); gather(y, ...); exponential(y)     y is stored for the gather; exponential reads x
 
-An op that reads at most one large value is duplicated: its reader has to read that one only. So a loss in
-bf16 keeps logits of half the bytes for its gradient, although the look-up of labels needs them as f32.
-It is, if that value is stored: else all that it is made of would be kept. Products do not compute again what
-is stored, and what is made with a product is not computed again. From ten
-programs and the source: openxla/xla, `EffectivelyAtMostUnary` in
-xla/service/instruction_fusion.cc. Not here: values that no reader needs as stored (`fusion.py`).
+An op that reads at most one large value is duplicated if that value is stored, so that its reader reads
+that one only. So a loss in bf16 keeps logits of half the bytes for its gradient, although the look-up of
+labels needs them as f32. Products do not compute again what is stored, and what is made with a product is
+not computed again. From ten programs. Source: openxla/xla, `EffectivelyAtMostUnary` in
+xla/service/instruction_fusion.cc.
+
+Not here: values that no reader needs as stored (`fusion.py`).
 """
 
 from __future__ import annotations

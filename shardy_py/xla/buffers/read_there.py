@@ -52,9 +52,7 @@ def read_there(block: StoredBlock, event: Event, sent: Collection[Name]) -> set[
 
     sent: what collectives send for the step of the event instead.
     """
-    if is_fetched_whole(block, event):
-        return {*event.reads}
-    if _is_copy(block, event):
+    if is_fetched_whole(block, event) or _is_copy(block, event):
         return {*event.reads}
     if computes(event) and not event.step.blocks and not is_constant(event):
         is_fetched = STORED.of(event.step.record.name).is_over_operands

@@ -1,9 +1,9 @@
 """Values that XLA:TPU makes with a product, or stores instead of it.
 
-A product is fused with the elementwise ops that alone read it, as an addition of biases. What they
-make is stored for the product if it is no larger, and others compute from it: an activation behind biases is
-computed where it is read. From dumps of eight networks and of their gradients. Not here: which steps are
-computed where (`fusion.py`).
+A product is fused with the elementwise ops that are its only readers, as an addition of biases. Their
+result is stored instead of the product if it is no larger; an activation of the sum is computed in each of
+its readers. From dumps of eight networks and of their gradients. Not here: which steps are computed where
+(`fusion.py`).
 """
 
 from __future__ import annotations
