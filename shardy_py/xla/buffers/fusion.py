@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
+from math import prod
 from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.computed_again import Computed, is_computed_again
+from shardy_py.xla.buffers.fusion_costs import FusedSteps, fused_by_bytes, stored_by_elements
 from shardy_py.xla.buffers.inner_products import is_inner, is_turned
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.shifted import shifted_values
@@ -154,7 +156,13 @@ class Fusion:
                 ]
         if on_tpu:
             found |= {*self._inner_products(roots, products)} - returned
+        if self.joins:
+            found -= {*stored_by_elements(FusedSteps(steps, self.reads, users, found), self._elements)}
         return Computed(found, self._computed_again(again, found, products))
+
+    def _elements(self, name: Name) -> int:
+        type_ = self.types.get(name)
+        return 0 if type_ is None else prod(size or 0 for size in type_.shape)
 
     def _computed_again(
         self, again: Mapping[int, list[int]], fused: Collection[Name], products: Collection[int]
@@ -163,7 +171,8 @@ class Fusion:
         return {
             self.steps[number].results[0]: readers
             for number, readers in again.items()
-            if number not in products and not any(name in fused for name in self.reads[number])
+            if self._kinds[number].is_broadcast
+            or (number not in products and not any(name in fused for name in self.reads[number]))
         }
 
     def _inner_products(self, roots: Sequence[int], products: Collection[int]) -> Iterator[Name]:
@@ -282,42 +291,8 @@ class Fusion:
         return True
 
     @cached_property
-    def _without_costly(self) -> set[Name]:
-        """The fused values that move no more bytes when k consumers read their inputs than when stored."""
-        fused, users, sizes = self.fused, self._users, self.sizes
-        inputs: dict[Name, Iterable[Name]] = {}
-        kept = set[Name]()
-        for step, names in zip(self.steps, self.reads, strict=True):
-            name = step.results[0] if step.results else None
-            if name not in fused:
-                continue
-            count = len(users[name])
-            if count <= 1:  # costs nothing; the one consumer collects what it reads
-                kept.add(name)
-                inputs[name] = names
-                continue
-            read = frozenset(self._stored(names, inputs, users))
-            if (count - 1) * sum(sizes.get(n, 0) for n in read) <= (count + 1) * sizes.get(name, 0):
-                kept.add(name)
-                inputs[name] = read
-        return kept
-
-    def _stored(
-        self,
-        names: Iterable[Name],
-        inputs: Mapping[Name, Iterable[Name]],
-        users: Mapping[Name, Sequence[int]],
-    ) -> Iterator[Name]:
-        """The stored values behind names: those of values with one consumer are not known yet."""
-        left = [*names]
-        while left:
-            name = left.pop()
-            if name not in inputs:
-                yield name
-            elif len(users[name]) > 1:
-                yield from inputs[name]
-            else:
-                left += inputs[name]
+    def _by_bytes(self) -> set[Name]:
+        return fused_by_bytes(FusedSteps(self.steps, self.reads, self._users, self.fused), self.sizes)
 
     def groups(self, *, saves_reads: bool = False) -> dict[int, FusedStep]:
         """The steps computed in each stored step, by its identity.
@@ -325,7 +300,7 @@ class Fusion:
         saves_reads: values that several consumers would compute again are stored where that moves fewer
         bytes, as fusion by cost on accelerators does.
         """
-        fused = self._without_costly if saves_reads else self.fused
+        fused = self._by_bytes if saves_reads and not self.joins else self.fused
         again = self._computed.again
         makers: dict[Name, int] = {}
         stored: list[int] = []

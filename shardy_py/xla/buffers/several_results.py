@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shardy_py.base.records import dataclass
 from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.rounded_outside import round_outside
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -79,7 +80,10 @@ def with_fusions(
         type_ = block.types.get(name)
         return name not in constant and (type_ is None or prod(size or 0 for size in type_.shape) > 1)
 
-    found = with_several_results(events, fusible, is_shared, {*block.results, *block.returned})
+    kept = {*block.results, *block.returned}
+    merging = _merging(events, fusible, is_shared)
+    found = merging.merged(kept)
+    round_outside(block, events, members, merging.groups, kept)
     for event in found:
         own = fusible(event) if len(event.makes) > 1 else None
         if own is None:
@@ -108,7 +112,7 @@ def _fusible(block: StoredBlock, event: Event, members: Sequence[PlannedOp]) -> 
         return None
     is_reduced = COMPILED.of(step.record.name).form is NodeForm.REDUCE
     is_product = any(kind.row.is_product for kind in kinds)
-    if not (is_reduced or is_product or kinds[-1].is_cheap) or kinds[-1].row.is_constant:
+    if not (is_reduced or is_product or kinds[-1].is_cheap) or kinds[-1].row.is_constant or kinds[-1].is_broadcast:
         return None
     type_ = block.types.get(step.operands[0] if is_reduced else step.results[0])
     if type_ is None:
@@ -129,10 +133,18 @@ def with_several_results(
     fusible: what an event is, if it may be one with others. is_shared: whether reading a value is a reason
     to be one fusion. kept: the values that are needed in any case.
     """
-    merging = _Merging(events, fusible, is_shared)
+    return _merging(events, fusible, is_shared).merged(kept)
+
+
+def _merging(
+    events: Sequence[Event],
+    fusible: Callable[[Event], Fusible | None],
+    is_shared: Callable[[Name], bool],
+) -> _Merging:
+    found = _Merging(events, fusible, is_shared)
     for number in range(len(events)):
-        merging.add(number)
-    return merging.merged(kept)
+        found.add(number)
+    return found
 
 
 @dataclass

@@ -16,7 +16,7 @@ from itertools import count
 from math import prod
 
 from shardy_py.base.records import dataclass
-from shardy_py.ops import TABLE, Control, Family
+from shardy_py.ops import TABLE, Control, Family, OpRecord, TensorType
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -140,7 +140,7 @@ class _Names:
         )
 
 
-class _Reading(Enum):
+class Reading(Enum):
     """How an op reads its operands.
 
     EXACTLY: in f32. NOT: rounded. AS_READ: as what reads its result. BY_TYPE: that depends on the node.
@@ -154,16 +154,40 @@ class _Reading(Enum):
     IN_PLACES = auto()
 
 
-def _reading(node: DeviceNode) -> _Reading:
-    """How a node of an op without regions to run reads its operands."""
-    row, seen = TABLE.get(node.name), COMPILED.of(node.name)
+def reading(record: OpRecord, given: TensorType | None, made: TensorType | None) -> Reading:
+    """Returns how an op reads its operands: never by type. given, made: of the first one, and of the result.
+
+    They are those of a device.
+    """
+    found = _reading(record)
+    if found is not Reading.BY_TYPE:
+        return found
+    form = COMPILED.of(record.name).form
+    if form is NodeForm.REDUCE:
+        counts = [None if type_ is None else prod(n or 0 for n in type_.shape) for type_ in (given, made)]
+        form = NodeForm.RESHAPE if counts[0] == counts[1] and counts[0] is not None else NodeForm.NONE
+    return _by_type(record, form, given, made)
+
+
+def _reading(record: OpRecord) -> Reading:
+    """How an op without regions to run reads its operands, as far as all of its kind do."""
+    row, seen = TABLE.get(record.name), COMPILED.of(record.name)
     if row is None or row.kind is Family.PRODUCT:
-        return _Reading.EXACTLY if row is None or not _is_default(node) else _Reading.BY_TYPE
+        return Reading.EXACTLY if row is None or not _is_default(record) else Reading.BY_TYPE
     if seen.form is NodeForm.BARRIER:
-        return _Reading.IN_PLACES
+        return Reading.IN_PLACES
     if row.moves_elements or seen.chooses or seen.form in _MOVING:
-        return _Reading.AS_READ
-    return _Reading.BY_TYPE if seen.form in (NodeForm.CONVERT, NodeForm.REDUCE) else _Reading.EXACTLY
+        return Reading.AS_READ
+    return Reading.BY_TYPE if seen.form in (NodeForm.CONVERT, NodeForm.REDUCE) else Reading.EXACTLY
+
+
+def _by_type(record: OpRecord, form: NodeForm, given: TensorType | None, made: TensorType | None) -> Reading:
+    """How a product, a conversion or a reduction reads its operands. form: see `NodeForm`."""
+    if TABLE[record.name].kind is Family.PRODUCT:
+        return Reading.EXACTLY if _is_multiplied(record, given, made) else Reading.NOT
+    if form is NodeForm.CONVERT:
+        return Reading.EXACTLY if made is None or made.element != _NARROW else Reading.NOT
+    return Reading.EXACTLY if form is NodeForm.NONE else Reading.AS_READ
 
 
 @dataclass
@@ -174,7 +198,7 @@ class _Reads:
     bodies: list[tuple[DeviceBody, DeviceBody | None, int]] = field(
         default_factory=list[tuple[DeviceBody, "DeviceBody | None", int]]
     )
-    _known: dict[int, _Reading] = field(default_factory=dict[int, _Reading])
+    _known: dict[int, Reading] = field(default_factory=dict[int, Reading])
 
     def exact(self, entry: DeviceBody) -> set[int]:
         """The nodes of all bodies whose exact values are read, by what reads them and what it is for."""
@@ -210,31 +234,26 @@ class _Reads:
                 found.add(number)
             if not node.inputs:
                 continue
-            reading = reading_of(body, number, node)
-            if reading is _Reading.EXACTLY or (reading is _Reading.AS_READ and number in found):
+            how = reading_of(body, number, node)
+            if how is Reading.EXACTLY or (how is Reading.AS_READ and number in found):
                 found.update(node.inputs)
-            elif reading is _Reading.IN_PLACES:
+            elif how is Reading.IN_PLACES:
                 found.update(each for each in node.inputs if self._passes_exactly(body, each, number))
         found.discard(ROOT)
 
-    def _reading(self, body: DeviceBody, number: int, node: DeviceNode) -> _Reading:
+    def _reading(self, body: DeviceBody, number: int, node: DeviceNode) -> Reading:
         """How a node without bodies reads its inputs: what puts together what neighbours send is moved."""
         step = node.step
         if step is None or node.role is not NodeRole.OP:
-            return _Reading.AS_READ
+            return Reading.AS_READ
         # The program keeps its records, so that their identities are their own.
-        reading = self._known.get(id(step.record))
-        if reading is None:
-            reading = self._known[id(step.record)] = _reading(node)
-        if reading is not _Reading.BY_TYPE:
-            return reading
-        if TABLE[node.name].kind is Family.PRODUCT:
-            return _Reading.EXACTLY if _is_multiplied(body, node) else _Reading.NOT
-        form = body.form(number)
-        if form is NodeForm.CONVERT:
-            is_exact = node.type is None or node.type.element != _NARROW
-            return _Reading.EXACTLY if is_exact else _Reading.NOT
-        return _Reading.EXACTLY if form is NodeForm.NONE else _Reading.AS_READ
+        found = self._known.get(id(step.record))
+        if found is None:
+            found = self._known[id(step.record)] = _reading(step.record)
+        if found is not Reading.BY_TYPE:
+            return found
+        held = body.nodes.get(node.inputs[0])
+        return _by_type(step.record, body.form(number), held and held.type, node.type)
 
     def _is_exact(self, body: DeviceBody, number: int, around: DeviceBody | None, loop: int) -> bool:
         return _is_scattered(body.nodes.get(number)) or any(
@@ -249,10 +268,10 @@ class _Reads:
         node = body.nodes[user]
         if node.bodies:
             return self._passed_exactly(body, user, number)
-        reading = self._reading(body, user, node)
-        if reading is _Reading.IN_PLACES:
+        how = self._reading(body, user, node)
+        if how is Reading.IN_PLACES:
             return self._passes_exactly(body, number, user)
-        return reading is _Reading.EXACTLY or (reading is _Reading.AS_READ and user in self.found)
+        return how is Reading.EXACTLY or (how is Reading.AS_READ and user in self.found)
 
     def _passes_exactly(self, body: DeviceBody, number: int, barrier: int) -> bool:
         """True if the result of a barrier that is a value is read exactly."""
@@ -296,31 +315,26 @@ def _is_scattered(node: DeviceNode | None) -> bool:
     return node is not None and node.transfer is not None and node.transfer.kind == "reduce_scatter"
 
 
-def _is_default(node: DeviceNode) -> bool:
+def _is_default(record: OpRecord) -> bool:
     """True if a product rounds its operands: at default precision, to bf16, unless it is a kernel."""
-    if COMPILED.of(node.name).is_kernel:
-        return False
-    given: object = None if node.step is None else node.step.record.attributes.get("precision_config")
-    return "HIGH" not in str(given)
+    return not COMPILED.of(record.name).is_kernel and "HIGH" not in str(record.attributes.get("precision_config"))
 
 
-def _is_multiplied(body: DeviceBody, node: DeviceNode) -> bool:
+def _is_multiplied(record: OpRecord, given: TensorType | None, made: TensorType | None) -> bool:
     """True for a product with a vector, or of vectors, on a device: multiplied and added up in f32 instead.
 
     Source: openxla/xla, `HandleDot` in xla/hlo/transforms/simplifiers/algebraic_simplifier.cc.
     """
-    record = None if node.step is None else node.step.record
-    if record is None or COMPILED.of(record.name).form is not NodeForm.PRODUCT or node.type is None:
+    if COMPILED.of(record.name).form is not NodeForm.PRODUCT or made is None:
         return False
     numbers = DotDimensions.of(record.attributes)
     counts = [type_.rank if type_ is not None else 0 for type_ in record.operands]
     batch, contracted = len(numbers.batching[0]), len(numbers.contracting[0])
-    free = node.type.shape[batch:]
+    free = made.shape[batch:]
     if len(free) != sum(counts) - 2 * (batch + contracted):
         return False
     left = counts[0] - batch - contracted
-    held = body.nodes.get(node.inputs[0])
-    sizes = held.type.shape if held is not None and held.type is not None else ()
+    sizes = given.shape if given is not None else ()
     summed = [sizes[i] for i in numbers.contracting[0]] if len(sizes) == counts[0] else [0]
     return any(prod(size or 0 for size in each) == 1 for each in (free[:left], free[left:], summed))
 
