@@ -26,6 +26,8 @@ EIGENVALUES, FACTORS = "EighTpu", "LuDecompositionBlock"
 MOVED = names("""_SPMDInternalOp_MultiPad _SPMDInternalOp_RotateRight _SPMDInternalOp_MultiRotate
     _SPMDInternalOp_MultiSlice _SPMDInternalOp_Wrap""")
 
+TOP_K, KERNEL = "TopK", "tpu_custom_call"
+
 WITHOUT_RULE = names("""sdy_testonly tpu_custom_call xla_python_cpu_callback xla_python_gpu_callback
     xla_ffi_python_cpu_callback xla_ffi_python_gpu_callback xla.debug.Log""")
 

@@ -111,7 +111,7 @@ def sort_of(graph: GpuGraph, number: int) -> Sort | None:
     if step is None or not given or not given[0].rank:
         return None
     record = step.record
-    is_largest = record.attributes.get("call_target_name") == "TopK" and _chosen(record) > _MOST_CHOSEN
+    is_largest = record.attributes.get("call_target_name") == TOP_K and _chosen(record) > _MOST_CHOSEN
     if not is_largest and not known_work(record).is_sort:
         return None
     rank = given[0].rank

@@ -2,7 +2,8 @@
 
 Gathers and scatters of rows have the dimensions of indices first; a convolution has batch and features in
 tiles, whichever pads less, of which a smaller batch takes parts of a spatial dimension, until a tile is full
-(space to batch); what is sorted is in rows, unless it fills lanes that the others do not. Source: the HLO of
+(space to batch); what is sorted is in rows, unless it fills lanes that the others do not; what the largest
+elements are selected of is in columns. Source: the HLO of
 XLA:TPU for about 400 programs; openxla/xla, xla/service/space_to_batch_converter.cc.
 
 >>> sorted_order((128, 48), 1).minor_to_major, sorted_order((8, 128), 1).minor_to_major
@@ -17,7 +18,7 @@ from typing import NamedTuple
 
 from shardy_py.indexing.layout.formats import LANES, SUBLANES
 from shardy_py.ops import CALL, TABLE, OpRecord
-from shardy_py.ops.custom_calls import MATRIX
+from shardy_py.ops.custom_calls import MATRIX, TOP_K
 from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, ScatterDimensions
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED, Tiled
@@ -61,11 +62,30 @@ def needed_orders(
     elif tiled is Tiled.IMAGES:
         yield from _images(record, shapes, made)
     elif record.name == CALL:
-        yield from _row_major(record, shapes)
+        yield from (_selected if selects(record) else _row_major)(record, shapes)
     elif tiled is Tiled.SORTED and len(made) > 1:
         order = sorted_order(made, integer(record.attributes, "dimension", 0))
         yield -1, order
         yield from ((i, order) for i, shape in enumerate(shapes) if shape == made)
+
+
+def needs_order(record: OpRecord) -> bool:
+    """Returns whether an op reads operands in its order even where another has the same size."""
+    return STORED.of(record.name).tiled is Tiled.SORTED or selects(record)
+
+
+def selects(record: OpRecord) -> bool:
+    """Returns whether an op is the call that selects the largest elements."""
+    return record.attributes.get("call_target_name") == TOP_K
+
+
+def _selected(record: OpRecord, shapes: Sequence[tuple[int, ...]]) -> Iterator[Needed]:
+    """The orders of a call that selects the largest elements of each row: rows are in lanes."""
+    made = [() if type_ is None else shape_of(type_) for type_ in record.results]
+    for number, shape in (*enumerate(shapes[:1]), *((-1 - i, shape) for i, shape in enumerate(made))):
+        if len(shape) > 1:
+            *others, lanes, last = range(len(shape))
+            yield number, TileOrder((lanes, last, *reversed(others)), shape)
 
 
 def _row_major(record: OpRecord, shapes: Sequence[tuple[int, ...]]) -> Iterator[Needed]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
 _WIDE, _NARROW = "f32", "bf16"
+_ELSEWHERE = -2
+"""Instead of the number of a fusion: what reads the results of a block."""
 
 
 def round_outside(
@@ -37,7 +39,7 @@ def round_outside(
     """Notes the types and sizes of values of the events of a block that are stored in bf16.
 
     events: before those of one fusion are one. members: by the identity of a step, what is computed in it.
-    groups: by event, the number of its fusion. kept: the values that others read.
+    groups: by event, the number of its fusion, -1 of no fusion. kept: the values that others read.
     """
     search = _Search(block, groups, members, {*kept})
     for number in range(len(events) - 1, -1, -1):
@@ -59,7 +61,7 @@ class _Search:
     narrow: set[Name] = field(default_factory=set[Name], init=False)
 
     def __post_init__(self) -> None:
-        self.outside |= {name: {-1} for name in self.exact}
+        self.outside |= {name: {_ELSEWHERE} for name in self.exact}
 
     def add(self, number: int, event: Event) -> None:
         """Adds the event before those that were added."""
@@ -71,7 +73,8 @@ class _Search:
             return
         (made,) = event.makes
         type_ = self.block.types.get(made)
-        if type_ is not None and type_.element == _WIDE and self.outside.get(made, set()) <= {group}:
+        is_fused = group >= 0 and type_ is not None and type_.element == _WIDE
+        if is_fused and self.outside.get(made, set()) <= {group}:
             self.narrow.add(made)
         self._add_members(steps, {*event.reads}, group)
 

@@ -83,7 +83,8 @@ def with_fusions(
     kept = {*block.results, *block.returned}
     merging = _merging(events, fusible, is_shared)
     found = merging.merged(kept)
-    round_outside(block, events, members, merging.groups, kept)
+    groups = [group if number in merging.own else -1 for number, group in enumerate(merging.groups)]
+    round_outside(block, events, members, groups, kept)
     for event in found:
         own = fusible(event) if len(event.makes) > 1 else None
         if own is None:

@@ -22,7 +22,7 @@ from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorMapping
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.local_sizes import least_padded, measured
-from shardy_py.xla.buffers.needed_orders import Needed, TileOrder, needed_orders
+from shardy_py.xla.buffers.needed_orders import Needed, TileOrder, needed_orders, needs_order, selects
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
@@ -42,7 +42,8 @@ def note_orders(block: StoredBlock) -> Copies:
     copied, which is noted in `block.returned`.
     """
     given = [value.name for value in block.block.arguments]
-    found = _TileOrders(block.types, block.stored_name, block.setting.sends_apart)
+    entry = given if block.is_entry else ()
+    found = _TileOrders(block.types, block.stored_name, block.setting.sends_apart, entry)
     found.note(block.steps, given)
     fixed, sizes = {*given}, block.sizes
     if not block.is_entry:
@@ -82,13 +83,15 @@ class _TileOrders:
     """The orders of the values of a block.
 
     types: on a device. stored_name: the value that a name stands for. keeps_pieces: whether slices
-    have the order of what they are of. orders: those that are not the least
+    have the order of what they are of. copied_for_selection: the values that a selection of the largest
+    elements reads in its order; others it reads as they are. orders: those that are not the least
     padded; copies: see `Copies`; copied: the bytes of each.
     """
 
     types: Mapping[Name, TensorType]
     stored_name: Callable[[Name], Name]
     keeps_pieces: bool = False
+    copied_for_selection: Collection[Name] = ()
     orders: dict[Name, TileOrder] = field(default_factory=dict[Name, TileOrder], init=False)
     copies: dict[int, dict[Name, Name]] = field(default_factory=dict[int, dict[Name, Name]], init=False)
     copied: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
@@ -139,6 +142,8 @@ class _TileOrders:
         if step.record.name == CALL and not is_call:
             return
         if len(step.results) != 1 and not (is_sorted or is_call):
+            return
+        if selects(step.record) and self.stored_name(step.operands[0]) not in self.copied_for_selection:
             return
         made = self._shape(step.results[0])
         operands = [self._shape(name) for name in step.operands]
@@ -244,8 +249,7 @@ class _TileOrders:
         if own is not None and {*own.minor_to_major[:2]} == {*order.minor_to_major[:2]}:
             return
         is_turned = own is None and least_padded(type_)[-1] != order.minor_to_major[0]
-        is_sorted = STORED.of(step.record.name).tiled is Tiled.SORTED
-        if order.size(type_.element) != self._size(stored, type_) or (is_sorted and is_turned):
+        if order.size(type_.element) != self._size(stored, type_) or (is_turned and needs_order(step.record)):
             is_rounded = self.keeps_pieces and stored not in self.exact and self._is_rounded(step, stored)
             is_rounded |= self.keeps_pieces and type_.element == "f32" and _rounds_images(step.record)
             self._note_copy(step, stored, order, "bf16" if is_rounded else type_.element)

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from shardy_py.mlir.dialects.stablehlo import IotaOp, SliceOp, SortOp
 from shardy_py.ops import OpRecord, TensorType
-from shardy_py.ops.custom_calls import CALL
+from shardy_py.ops.custom_calls import CALL, TOP_K
 from shardy_py.xla.prepare.selection_sorts import may_be_called
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
@@ -25,7 +25,7 @@ def called(record: OpRecord) -> OpRecord | None:
     """Returns the call that selects the largest elements; None for other types, and for more than a batch."""
     if not may_be_called(record):
         return None
-    attributes = {**record.attributes, "call_target_name": "TopK"}
+    attributes = {**record.attributes, "call_target_name": TOP_K}
     return replace(record, name=CALL, results=record.results[:1], attributes=attributes)
 
 

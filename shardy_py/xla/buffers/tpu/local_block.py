@@ -20,6 +20,7 @@ from shardy_py.mlir.dialects.stablehlo import AddOp, ConcatenateOp, DynamicSlice
 from shardy_py.ops import CALL, OpRecord, TensorType
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.tpu.attention import with_attention
 from shardy_py.xla.buffers.tpu.expanded import Expanded
 from shardy_py.xla.buffers.tpu.folded import with_folded
 from shardy_py.xla.buffers.tpu.images import Images
@@ -98,6 +99,7 @@ class _Builder:
             results.append(whole)
         self.around = around
         steps = with_folded(steps, self.records, self._is_sent)
+        steps = with_attention(steps, self.records, self._is_sent)
         own = with_own_constants(steps, around, self._is_sent, self._made) if around else tuple(steps)
         given = (*arguments, TiledValue(NOTHING, None, None))
         return Block(given, own, tuple(results), (None,) * len(results))

@@ -49,6 +49,8 @@ class Records:
     _known: dict[tuple[object, ...], tuple[OpRecord, object]] = field(
         default_factory=dict[tuple[object, ...], tuple[OpRecord, object]]
     )
+    _programs: dict[int, OpRecord] = field(default_factory=dict[int, OpRecord])
+    """By the identity of a record on what a device holds, that of the program."""
 
     def like(self, record: OpRecord, operands: Types, results: Types) -> OpRecord:
         """Returns the record of an op of the program on what a device holds."""
@@ -57,7 +59,12 @@ class Records:
         if known is None:
             made = OpRecord(record.name, operands, results, record.attributes)
             known = self._known[key] = made, record
+            self._programs[id(made)] = record
         return known[0]
+
+    def in_program(self, record: OpRecord) -> OpRecord:
+        """Returns the record of the program that one on what a device holds is like; itself if it is of none."""
+        return self._programs.get(id(record), record)
 
     def of(self, name: str, operands: Types, results: Types, **attributes: object) -> OpRecord:
         """Returns a record of an op that the program does not have."""
