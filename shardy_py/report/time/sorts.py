@@ -17,6 +17,7 @@ from math import ceil, inf, prod
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops.custom_calls import TOP_K
 from shardy_py.report.time.local_work import known_work
 from shardy_py.xla.buffers.gpu.graph import GpuGraph, bits
 

@@ -1,7 +1,7 @@
 """Which values XLA stores, although each reader could compute them, as that moves less.
 
-If k stored steps compute a value of stored ones, each reads all of these; stored, it is made once and read by
-each. The value is stored if (k - 1) n > (k + 1) m, n and m being the sizes of what is behind it and of its own:
+If k stored steps compute a value of stored ones, each reads all of these; stored, it is made once and read
+by each. The value is stored if (k - 1) n > (k + 1) m, with the sizes n of what is behind it and m of its own:
 
 >>> readers = 4
 >>> saving(readers, behind=2, own=1), saving(3, behind=2, own=1)  # a sum of two
@@ -90,7 +90,7 @@ def stored_by_elements(given: FusedSteps, elements: Callable[[Name], int]) -> It
         return
     makers = {steps[number].results[0]: number for number in numbers}
     search = _Search(steps, reads, users, elements, makers)
-    left = [part for part in search.parts(sorted(numbers))]
+    left = [*search.parts(sorted(numbers))]
     while left:
         part = left.pop()
         best = search.best(part)

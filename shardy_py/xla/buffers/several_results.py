@@ -113,7 +113,9 @@ def _fusible(block: StoredBlock, event: Event, members: Sequence[PlannedOp]) -> 
         return None
     is_reduced = COMPILED.of(step.record.name).form is NodeForm.REDUCE
     is_product = any(kind.row.is_product for kind in kinds)
-    if not (is_reduced or is_product or kinds[-1].is_cheap) or kinds[-1].row.is_constant or kinds[-1].is_broadcast:
+    if not (is_reduced or is_product or kinds[-1].is_cheap):
+        return None
+    if kinds[-1].row.is_constant or kinds[-1].is_broadcast:  # what reads broadcasts computes them
         return None
     type_ = block.types.get(step.operands[0] if is_reduced else step.results[0])
     if type_ is None:

@@ -317,7 +317,8 @@ def _is_scattered(node: DeviceNode | None) -> bool:
 
 def _is_default(record: OpRecord) -> bool:
     """True if a product rounds its operands: at default precision, to bf16, unless it is a kernel."""
-    return not COMPILED.of(record.name).is_kernel and "HIGH" not in str(record.attributes.get("precision_config"))
+    precision = str(record.attributes.get("precision_config"))
+    return not COMPILED.of(record.name).is_kernel and "HIGH" not in precision
 
 
 def _is_multiplied(record: OpRecord, given: TensorType | None, made: TensorType | None) -> bool:

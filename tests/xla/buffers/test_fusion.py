@@ -13,11 +13,14 @@ _ROWS, _WHOLE = "tensor<1024xf32>", "tensor<1024x4096xf32>"
 
 
 def _stored(
-    text: str, monkeypatch: pytest.MonkeyPatch, products: list[str] | None = None
+    text: str,
+    monkeypatch: pytest.MonkeyPatch,
+    products: list[str] | None = None,
+    shapes: dict[str, list[int]] | None = None,
 ) -> dict[str, list[str]]:
     """The ops whose results XLA stores, and the elements of the stored tensors that each reads.
 
-    products: gets the products of them.
+    products: gets the products of them; shapes: the numbers of dimensions of what each reads.
     """
     found: dict[str, list[str]] = {}
     groups = fusion.Fusion.groups
@@ -26,8 +29,11 @@ def _stored(
         made = groups(self, saves_reads=saves_reads)
         for group in made.values():
             types = (self.types.get(name) for name in group.needs)
-            read = [type_.element for type_ in types if type_ is not None and type_.shape]
+            known = [type_ for type_ in types if type_ is not None and type_.shape]
+            read = [type_.element for type_ in known]
             last = group.members[-1].record.name.removeprefix("stablehlo.")
+            if shapes is not None:
+                shapes[last] = sorted(type_.rank for type_ in known)
             if products is not None and last == "dot_general":
                 products.append(last)
             found[last] = read
@@ -131,3 +137,49 @@ def test_products_that_others_read_in_other_batches_take_in_none(
     products: list[str] = []
     _stored(text, monkeypatch, products)
     assert len(products) == stored
+
+
+@pytest.mark.parametrize(
+    ("summands", "products", "is_stored"),
+    [(2, 2, False), (2, 3, False), (2, 4, True), (3, 2, False), (3, 3, True), (4, 1, False), (4, 2, True)],
+)
+def test_sums_are_stored_where_that_moves_less(
+    summands: int, products: int, is_stored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As XLA:TPU (v5p) does for sums that so many products read."""
+    square = "tensor<1024x1024xf32>"
+    given = ", ".join(f"%x{i}: {square}" for i in range(summands))
+    sums = [f"%s1 = stablehlo.add %x0, %x1 : {square}"]
+    sums += [f"%s{i} = stablehlo.add %s{i - 1}, %x{i} : {square}" for i in range(2, summands)]
+    read: list[str] = []
+    for i in range(products):
+        read += [
+            f"%c{i} = stablehlo.constant dense<{i + 2}.0> : {square}",
+            f"%m{i} = stablehlo.multiply %s{summands - 1}, %c{i} : {square}",
+            f"%p{i} = stablehlo.dot_general %m{i}, %w, contracting_dims = [1] x [0]"
+            f" : ({square}, {square}) -> {square}",
+        ]
+    made = ", ".join(f"%p{i}" for i in range(products)), ", ".join([square] * products)
+    lines = "\n".join((*sums, *read, f"return {made[0]} : {made[1]}"))
+    text = f"func.func @main({given}, %w: {square}) -> ({made[1]}) {{\n{lines}\n}}"
+    assert ("add" in _stored(text, monkeypatch)) is is_stored
+
+
+def test_what_is_repeated_is_computed_again_though_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broadcast is stored for what is sent only: others read what it repeats."""
+    whole, rows = "tensor<1024x1024xf32>", '{sdy.sharding = #sdy.sharding<@line, [{"x"}, {}]>}'
+    columns = '{sdy.sharding = #sdy.sharding<@line, [{}, {"x"}]>}'
+    text = f"""
+    sdy.mesh @line = <["x"=8]>
+    func.func @main(%x: tensor<1024xf32> {{sdy.sharding = #sdy.sharding<@line, [{{"x"}}]>}},
+        %y: {whole} {rows}, %w: {whole} {columns}) -> ({whole}, {whole}) {{
+      %0 = stablehlo.broadcast_in_dim %x, dims = [0]
+        {{sdy.sharding = #sdy.sharding_per_value<[<@line, [{{"x"}}, {{}}]>]>}} : (tensor<1024xf32>) -> {whole}
+      %1 = sdy.all_to_all [{{"x"}}: 0->1] %0 out_sharding=<@line, [{{}}, {{"x"}}]> : {whole}
+      %2 = stablehlo.add %1, %w : {whole}
+      %3 = stablehlo.multiply %0, %y : {whole}
+      return %2, %3 : {whole}, {whole}
+    }}"""
+    shapes: dict[str, list[int]] = {}
+    assert "broadcast_in_dim" in _stored(text, monkeypatch, shapes=shapes)
+    assert shapes["multiply"] == [1, 2]

@@ -275,3 +275,19 @@ def test_a_sum_of_scatters_starts_with_a_value_on_one_device() -> None:
     found = propagate(program, progress=False).memory("tpu-v5p").estimate.temporaries
     copy = 512 * 128 * 4
     assert 2 * copy <= found <= 2 * copy + (64 << 10)
+
+
+def test_an_argument_is_copied_into_columns_to_select_its_largest_elements() -> None:
+    """Also with padding; what is computed of it is made in the order with the least of that."""
+    for rows, op, copied in ((128, "", 128), (8, "", 128), (8, "%0 = stablehlo.tanh %x : TYPE", 8)):
+        type_ = f"tensor<{rows}x4096xf32>"
+        text = f"""
+        func.func @main(%x: {type_}) -> tensor<{rows}x8xf32> {{
+          {op.replace("TYPE", type_)}
+          %v, %i = chlo.top_k({"%0" if op else "%x"}, k = 8)
+            : {type_} -> (tensor<{rows}x8xf32>, tensor<{rows}x8xi32>)
+          return %v : tensor<{rows}x8xf32>
+        }}"""
+        result = propagate(Program.parse(text, as_compiled=True), progress=False)
+        size = copied * 4096 * 4
+        assert size <= result.memory("tpu-v5p").estimate.temporaries <= size + (1 << 17)

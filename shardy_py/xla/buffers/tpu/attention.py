@@ -4,11 +4,11 @@
     dot(softmax(s), v)          ->  kernel(s, v)         s is, as that of a product with a scale or a mask
 
 A softmax is exp(s - max s) / sum, along keys. Both numbers are multiples of 128, batch dimensions come first,
-and rows of `v` are keys. The first kernel has one or two batch dimensions, queries in rows, and elements of one
-type: f32 or bf16; what is between may be f32, and capped: c tanh(s / c). What else reads the softmax computes
-it again. A batch of which a device has one element is reshaped, so that nothing is found; what is one element
-in the program is dropped before. Source: the pass flash_attention of XLA:TPU, for 100 small programs compiled
-for v5p.
+and rows of `v` are keys. The first kernel has one or two batch dimensions, queries in rows, and elements of
+one type: f32 or bf16; what is between may be f32, and capped: c tanh(s / c). What else reads the softmax
+computes it again. A batch of which a device has one element is reshaped, so that nothing is found; what is
+one element in the program is dropped before. Source: the pass flash_attention of XLA:TPU, in 100 small
+programs that it compiled for v5p.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.tpu.records import Records, step_of
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.parts import shape_of
+from shardy_py.xla.targets.rounding import Reading, reading
 
 _BLOCK = 128
 _MOST_BATCHES = 2
@@ -60,15 +61,40 @@ def with_attention(
     return found
 
 
+def read_by_kernels(steps: Sequence[PlannedOp]) -> set[Name]:
+    """Returns the values that kernels read, and those that only moved give them: they are not rounded."""
+    found = set[Name]()
+    for step in reversed(steps):
+        record = step.record
+        is_kernel = record.attributes.get("call_target_name") == KERNEL
+        is_read = not found.isdisjoint(step.results) and record.operands and not step.blocks
+        if is_kernel or (
+            is_read and reading(record, record.operands[0], record.results[0]) is Reading.AS_READ
+        ):
+            found.update(step.operands)
+    return found
+
+
 class _Input(NamedTuple):
+    """is_turned: whether the last two dimensions have to change places."""
+
     name: Name
     type: TensorType
+    is_turned: bool = False
 
 
-def _kernel(step: PlannedOp, inputs: Sequence[_Input], records: Records) -> Iterator[PlannedOp]:
+def _kernel(step: PlannedOp, given: Sequence[_Input], records: Records) -> Iterator[PlannedOp]:
     """The call of a kernel; one of three operands makes f32."""
     (made,) = step.record.results
     assert made is not None
+    inputs = [*given]
+    for i, each in enumerate(given):
+        if each.is_turned:
+            *batch, rows, columns = each.type.shape
+            type_ = TensorType((*batch, columns, rows), each.type.element)
+            record = records.transposed(each.type, type_, minor_to_major=(*reversed(range(type_.rank)),))
+            inputs[i] = _Input((step.results[0], "turned"), type_)
+            yield step_of(record, (each.name,), (inputs[i].name,), step.source)
     types, names = tuple(each.type for each in inputs), tuple(each.name for each in inputs)
     wide = TensorType(made.shape, "f32") if len(inputs) > 2 else made
     is_wide = wide == made
@@ -147,8 +173,10 @@ class _Search:
         if not 1 <= sum(size != 1 for size in shape_of(made)[:batch]) <= _MOST_BATCHES:
             return None
         values = self._narrow(step.operands[1], self._type(step, 1))
-        inputs = _Input(product.operands[0], queries), _Input(product.operands[1], keys), values
-        return None if values is None or len({each.type.element for each in inputs if each}) > 1 else inputs
+        if values is None or not queries.element == keys.element == values.type.element:
+            return None
+        is_turned = numbers.contracting[1] == (batch,)
+        return _Input(product.operands[0], queries), _Input(product.operands[1], keys, is_turned), values
 
     def _softmax(self, name: Name) -> _Softmax | None:
         if name not in self.found:
@@ -163,27 +191,29 @@ class _Search:
         exponentials, sums = divided
         shifted = self._read(exponentials, ExponentialOp.name)
         pair = self._read(shifted[0], SubtractOp.name) if shifted else None
-        if pair is None or self._reduced(sums) != exponentials:
+        if pair is None or self._reduced(sums) != self._widened(exponentials):
             return None
         source, largest = pair
-        return _Softmax(source, narrow is not None) if self._reduced(largest) == source else None
+        return (
+            _Softmax(source, narrow is not None) if self._reduced(largest) == self._widened(source) else None
+        )
 
     def _reduced(self, name: Name) -> Name | None:
-        """What is reduced along its last dimension and broadcast there: without conversions of it."""
+        """What is reduced along its last dimension and broadcast there, before it is converted to f32."""
         spread = self._read(name, BroadcastInDimOp.name)
         if spread is None:
             return None
-        (rows,) = spread
-        if bounded := self._read(rows, MaximumOp.name):  # of the least number and what is reduced
-            rows = next((each for each in bounded if self._read(each, ReduceOp.name)), rows)
-        narrow = self._read(rows, ConvertOp.name)
-        maker = self.makers.get(narrow[0] if narrow else rows)
-        given = None if maker is None else maker.record.operands[0]
-        if maker is None or given is None or maker.record.name != ReduceOp.name:
-            return None
-        if integers(maker.record.attributes, "dimensions") != (given.rank - 1,):
-            return None
-        return self._widened(maker.operands[0])
+        # The largest element is also compared with the least number.
+        candidates = *spread, *(self._read(spread[0], MaximumOp.name) or ())
+        for each in candidates:
+            narrow = self._read(each, ConvertOp.name)
+            maker = self.makers.get(narrow[0] if narrow else each)
+            given = None if maker is None or not maker.record.operands else maker.record.operands[0]
+            if maker is None or given is None or maker.record.name != ReduceOp.name:
+                continue
+            if integers(maker.record.attributes, "dimensions") == (given.rank - 1,):
+                return self._widened(maker.operands[0])
+        return None
 
     def _capped(self, name: Name) -> Name:
         """What is capped: c tanh(s / c)."""

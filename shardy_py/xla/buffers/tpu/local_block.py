@@ -20,7 +20,7 @@ from shardy_py.mlir.dialects.stablehlo import AddOp, ConcatenateOp, DynamicSlice
 from shardy_py.ops import CALL, OpRecord, TensorType
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED
-from shardy_py.xla.buffers.tpu.attention import with_attention
+from shardy_py.xla.buffers.tpu.attention import read_by_kernels, with_attention
 from shardy_py.xla.buffers.tpu.expanded import Expanded
 from shardy_py.xla.buffers.tpu.folded import with_folded
 from shardy_py.xla.buffers.tpu.images import Images
@@ -62,8 +62,9 @@ def local_block(body: DeviceBody) -> LocalBlock:
     sends = Sends(records, narrow)
     builder = _Builder(records, sends, Images(records), Expanded(records), _devices(body))
     block = builder.block(body)
-    by_step = {id(builder.loops[number]): frozenset(names) for number, names in captured.items()}
-    return LocalBlock(block, sends.sent, RoundedValues(narrow, by_step))
+    exact = builder.exact
+    by_step = {id(builder.loops[number]): frozenset(names - exact) for number, names in captured.items()}
+    return LocalBlock(block, sends.sent, RoundedValues(frozenset(narrow - exact), by_step))
 
 
 @dataclass
@@ -82,6 +83,8 @@ class _Builder:
     loops: dict[int, PlannedOp] = field(default_factory=dict[int, PlannedOp])
     around: ChainMap[int, DeviceNode] = field(default_factory=ChainMap[int, DeviceNode])
     """The nodes of the computations around the one whose block is made."""
+    exact: set[Name] = field(default_factory=set[Name])
+    """The values that are not rounded, though nothing in the program reads them exactly."""
 
     def block(self, body: DeviceBody) -> Block:
         """The block of a computation."""
@@ -100,6 +103,7 @@ class _Builder:
         self.around = around
         steps = with_folded(steps, self.records, self._is_sent)
         steps = with_attention(steps, self.records, self._is_sent)
+        self.exact |= read_by_kernels(steps)
         own = with_own_constants(steps, around, self._is_sent, self._made) if around else tuple(steps)
         given = (*arguments, TiledValue(NOTHING, None, None))
         return Block(given, own, tuple(results), (None,) * len(results))

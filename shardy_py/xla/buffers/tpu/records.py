@@ -63,7 +63,7 @@ class Records:
         return known[0]
 
     def in_program(self, record: OpRecord) -> OpRecord:
-        """Returns the record of the program that one on what a device holds is like; itself if it is of none."""
+        """Returns the record of the program that one on what a device holds is like, or itself."""
         return self._programs.get(id(record), record)
 
     def of(self, name: str, operands: Types, results: Types, **attributes: object) -> OpRecord:

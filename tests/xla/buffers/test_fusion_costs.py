@@ -1,0 +1,72 @@
+"""Which fused values are stored, of steps made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shardy_py.ops import TensorType
+from shardy_py.xla.buffers.fusion_costs import FusedSteps, fused_by_bytes, saving, stored_by_elements
+from shardy_py.xla.buffers.tpu.records import Records, step_of
+from shardy_py.xla.spmd.program import Name
+
+_ROW = TensorType((8, 128), "f32")
+
+
+def _steps(*lines: tuple[str, str, str], fused: Sequence[Name]) -> FusedSteps:
+    """Steps of (kind, what it reads, what it makes), each value a letter."""
+    records = Records()
+    steps = [
+        step_of(records.of(f"stablehlo.{kind}", (), (_ROW,)), (*reads,), (made,), None)
+        for kind, reads, made in lines
+    ]
+    users: dict[Name, list[int]] = {}
+    for number, step in enumerate(steps):
+        for name in dict.fromkeys(step.operands):
+            users.setdefault(name, []).append(number)
+    return FusedSteps(steps, [step.operands for step in steps], users, fused)
+
+
+def _stored(given: FusedSteps, sizes: Mapping[Name, int]) -> list[Name]:
+    return [*stored_by_elements(given, lambda name: sizes.get(name, 1024))]
+
+
+def test_the_value_that_saves_most_is_stored_first() -> None:
+    """Once a sum of four is stored, what is made of it reads one value, so that it is computed again."""
+    given = _steps(
+        *(("add", "xy", "a"), ("add", "az", "b"), ("add", "bw", "c"), ("negate", "c", "d")),
+        *(("dot_general", "d", "p"), ("dot_general", "d", "q"), ("dot_general", "d", "r")),
+        fused="abcd",
+    )
+    assert _stored(given, {}) == ["c"]
+
+
+def test_slices_read_what_they_make() -> None:
+    """Two slices of one large value count as much as two values of their size."""
+    lines = ("slice", "x", "a"), ("slice", "y", "b"), ("add", "ab", "c")
+    readers = [("dot_general", "c", made) for made in "pqrs"]
+    given = _steps(*lines, *readers[:3], fused="abc")
+    assert _stored(given, {"x": 1 << 20, "y": 1 << 20}) == []
+    assert _stored(_steps(*lines, *readers, fused="abc"), {}) == ["c"]
+
+
+def test_single_elements_do_not_count() -> None:
+    given = _steps(("add", "xs", "a"), *(("dot_general", "a", made) for made in "pqrstu"), fused="a")
+    assert _stored(given, {"s": 1}) == []
+
+
+@given(st.integers(1, 6), st.integers(1, 6))
+def test_a_sum_is_stored_if_that_saves_anything(summands: int, readers: int) -> None:
+    """By bytes and by elements alike, if only one value is fused."""
+    names = [f"x{i}" for i in range(summands)]
+    records = Records()
+    record = records.of("stablehlo.add", (), (_ROW,))
+    steps = [step_of(record, (*names,), ("sum",), None)]
+    steps += [step_of(record, ("sum",), (f"r{i}",), None) for i in range(readers)]
+    users: dict[Name, Sequence[int]] = {"sum": [*range(1, readers + 1)]}
+    given_ = FusedSteps(steps, [step.operands for step in steps], users, {"sum"})
+    is_stored = saving(readers, behind=summands, own=1) > 0
+    assert (_stored(given_, {}) == ["sum"]) is is_stored
+    assert (fused_by_bytes(given_, dict.fromkeys((*names, "sum"), 4096)) == set()) is is_stored
