@@ -20,10 +20,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import field
 
 from shardy_py.base.records import dataclass
-from shardy_py.mlir.dialects.stablehlo import DynamicSliceOp, SliceOp
+from shardy_py.xla.buffers.read_there import takes_slices
 from shardy_py.xla.spmd.program import Name, PlannedOp
-
-_SLICES = frozenset({SliceOp.name, DynamicSliceOp.name})
 
 
 def saving(readers: int, *, behind: int, own: int) -> int:
@@ -146,8 +144,7 @@ class _Search:
         for number in part:
             name = self.steps[number].results[0]
             found = 0
-            is_slice = self.steps[number].record.name in _SLICES
-            for each in (name,) if is_slice else self.reads[number]:
+            for each in (name,) if takes_slices(self.steps[number]) else self.reads[number]:
                 if each in behind:
                     found |= behind[each]
                     continue

@@ -121,7 +121,7 @@ class _Search:
     found: dict[Name, _Softmax | None] = field(default_factory=dict[Name, "_Softmax | None"])
 
     def inputs(self, step: PlannedOp) -> Sequence[_Input] | None:
-        """What the kernel reads that computes a product; None if none does."""
+        """The values that the kernel reads which computes a product; None if none does."""
         softmax = self._softmax(step.operands[0])
         if softmax is None:
             return None
@@ -199,7 +199,7 @@ class _Search:
         )
 
     def _reduced(self, name: Name) -> Name | None:
-        """What is reduced along its last dimension and broadcast there, before it is converted to f32."""
+        """The value that is reduced along its last dimension and broadcast there, before it is converted to f32."""
         spread = self._read(name, BroadcastInDimOp.name)
         if spread is None:
             return None
@@ -216,7 +216,7 @@ class _Search:
         return None
 
     def _capped(self, name: Name) -> Name:
-        """What is capped: c tanh(s / c)."""
+        """The value that is capped: c tanh(s / c)."""
         outer = self._read(name, MultiplyOp.name)
         for each in outer or ():
             inner = self._read(each, TanhOp.name)
@@ -240,7 +240,7 @@ class _Search:
         return None if given is None else _Input(before, given)
 
     def _read(self, name: Name, kind: str) -> tuple[Name, ...] | None:
-        """What an op of a kind reads that makes a value; None if another makes it."""
+        """The operands of the op that makes a value; None if it is of another kind."""
         maker = self.makers.get(name)
         return maker.operands if maker is not None and maker.record.name == kind else None
 
