@@ -199,7 +199,7 @@ class _Search:
         )
 
     def _reduced(self, name: Name) -> Name | None:
-        """The value that is reduced along its last dimension and broadcast there, before it is converted to f32."""
+        """The value reduced along its last dimension and broadcast there, before it is converted to f32."""
         spread = self._read(name, BroadcastInDimOp.name)
         if spread is None:
             return None
