@@ -24,6 +24,7 @@ from shardy_py.xla.buffers.fetched import is_fetch
 from shardy_py.xla.buffers.held import HeldMemory, ResultMemory
 from shardy_py.xla.buffers.read_there import computes
 from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.sliced import TUPLES, starts_slice
 from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -49,9 +50,9 @@ def addresses(assignment: Assignment) -> int:
 
     These are those of permutes, loops, ops of several values, and of what is copied into VMEM or back.
     """
-    events = (event for event, _ in _all(assignment))
+    events = [event for event, _ in _all(assignment)]
     tuples = sum(is_fetch(each) or _is_permute(each) or len(each.makes) > 1 for each in events)
-    return 2 * PLACE * tuples
+    return 2 * PLACE * (tuples + TUPLES * sum(map(starts_slice, events)))
 
 
 def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:

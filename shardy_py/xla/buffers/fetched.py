@@ -23,6 +23,7 @@ from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.loops_there import FETCHED, LoopsThere, fetched, used_of
 from shardy_py.xla.buffers.read_there import has_elements, is_constant, is_fetched_whole
 from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.sliced import is_sliced_alone, sliced_into_vmem
 from shardy_py.xla.buffers.vmem import VectorMemory, in_vmem
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -47,7 +48,8 @@ def with_fetches(
     updated = {made for name, made in taken.items() if name is not None and has_elements(block, made)} & own
     sizes, memory = block.sizes, VectorMemory(room, len(events))
     loops = LoopsThere(block, events, memory)
-    candidates = block.in_vmem.made - loops.in_hbm()
+    sliced = sliced_into_vmem(block, events)
+    candidates = (block.in_vmem.made | sliced) - loops.in_hbm()
     made = {*in_vmem(events, sizes, candidates, memory)} if candidates else set[Name]()
     carried = dict[Name | None, Name]() if block.is_entry or not block.setting.sends_apart else taken
     reads = _fetched_reads(block, events, room, {*made, *loops.made()}, carried, loops)
@@ -69,6 +71,8 @@ def with_fetches(
             own = tuple([moved.get(name, name) for name in event.reads])
             over = tuple([name for name in event.over if name not in moved])
             event = event._replace(reads=own, over=over)
+        if not made.isdisjoint(event.makes) and not sliced.isdisjoint(event.makes):
+            event = event._replace(is_part=True)
         found += _with_writes(event, updated, sizes)
     return found
 
@@ -235,6 +239,8 @@ def _moved_meanwhile(block: StoredBlock, event: Event) -> float:
     if is_constant(event):
         return 0
     sizes = block.sizes
+    if is_sliced_alone(block, event):
+        return 2 * sizes.get(event.makes[0], 0)
     own = sum(sizes.get(name, 0) for name in {*event.reads, *event.makes})
     return max(own, _flops(block, event) / block.setting.flops_per_byte)
 

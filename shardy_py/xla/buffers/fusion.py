@@ -17,6 +17,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.computed_again import Computed, is_computed_again
 from shardy_py.xla.buffers.fusion_costs import FusedSteps, fused_by_bytes, stored_by_elements
+from shardy_py.xla.buffers.in_place import in_place
 from shardy_py.xla.buffers.inner_products import is_inner, is_turned
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.shifted import shifted_values
@@ -279,6 +280,8 @@ class Fusion:
             if into is None or (self.sent[each] and step.results[0] in self._sent_names(each)):
                 return False
             row = into.row
+            if self.on_tpu and into.joins_parts and not self._is_of_one_element(step, kind):
+                return False
             if row.is_product and step.results[0] in self._behind_product:
                 return False
             if (row.takes_plain or row.is_product) and not (
@@ -289,6 +292,11 @@ class Fusion:
             if is_repeated and kind.is_expensive:
                 return False
         return True
+
+    def _is_of_one_element(self, step: PlannedOp, kind: StoringKind) -> bool:
+        """True for one element, also everywhere: XLA pads with it instead of putting it beside others."""
+        name = step.operands[0] if kind.is_broadcast else step.results[0]
+        return self.sizes.get(name, 0) <= ELEMENT_BYTES
 
     @cached_property
     def _by_bytes(self) -> set[Name]:
@@ -345,7 +353,7 @@ class Fusion:
         kinds, reads = self._kinds, self.reads
         products = [number for number in members if kinds[number].row.is_product]
         if not products:
-            return needs
+            return needs if not self.on_tpu else in_place(members, needs, self.steps, reads, kinds)
         makers = {step.results[0]: each for each in members if (step := self.steps[each]).results}
         needed: set[Name] = set()
         left = [name for number in products for name in reads[number]]

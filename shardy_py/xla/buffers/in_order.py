@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.ops import TABLE, Control
 from shardy_py.xla.buffers.carried import copied, with_copies, with_copies_for_loops, with_copies_for_updates
+from shardy_py.xla.buffers.first_parts import with_first_parts
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.several_results import with_fusions
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
@@ -29,6 +30,7 @@ def copied_in_order(
         if block.setting.fused_in_vmem:
             given = {value.name for value in block.block.arguments if block.is_entry}
             events = with_fusions(block, events, members, block.fusion.shifted)
+            events = with_first_parts(block, events, members)
             events = with_copies_for_updates(events, block.sizes, given.difference(carried))
     events = block.ordered(events)
     taken = taken_by(block, carried)

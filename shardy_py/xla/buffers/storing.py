@@ -36,6 +36,7 @@ class StoringKind:
     result is its operand, changed. is_sent: whether it is a collective itself. is_conversion: of elements.
     is_alone_on_tpu: whether nothing takes it in there, nor it others.
     is_table: whether it is a constant of different elements, which TPUs fetch into VMEM in any case.
+    joins_parts: whether it puts values beside others, or beside padding.
     """
 
     record: OpRecord
@@ -55,6 +56,7 @@ class StoringKind:
     is_conversion: bool
     is_alone_on_tpu: bool
     is_table: bool
+    joins_parts: bool
 
     @staticmethod
     def of(record: OpRecord) -> StoringKind:
@@ -80,6 +82,7 @@ class StoringKind:
             COMPILED.of(record.name).form is NodeForm.CONVERT,
             stored.is_alone_on_tpu or _moves_within_tiles(record),
             stored.is_table or (stored.is_constant and has_several(record.attributes.get("value"))),
+            COMPILED.of(record.name).form in (NodeForm.PAD, NodeForm.JOIN),
         )
 
 

@@ -17,7 +17,7 @@ from itertools import chain, repeat
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import AddOp, ConcatenateOp, DynamicSliceOp, ReshapeOp
-from shardy_py.ops import CALL, OpRecord, TensorType
+from shardy_py.ops import CALL, TABLE, OpRecord, TensorType
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.tpu.attention import read_by_kernels, with_attention
@@ -34,9 +34,10 @@ from shardy_py.xla.buffers.tpu.records import (
     Types,
     elements_of,
     named,
+    of_rank,
     step_of,
 )
-from shardy_py.xla.buffers.tpu.sends import Sends
+from shardy_py.xla.buffers.tpu.sends import AroundSent, Sends
 from shardy_py.xla.buffers.tpu.sunk import with_own_constants
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
 from shardy_py.xla.spmd.walk import Sent
@@ -120,7 +121,7 @@ class _Builder:
     def read(self, inputs: Iterable[int], like: Types) -> Types:
         """The types of inputs, with the ranks that an op of the program has them in."""
         pairs = zip(inputs, chain(like, repeat(None)), strict=False)
-        return tuple([_of_rank(self.types.get(number), given) for number, given in pairs])
+        return tuple([of_rank(self.types.get(number), given) for number, given in pairs])
 
 
 def _is_computed_whole(own: PlannedOp, step: PlannedOp) -> bool:
@@ -165,7 +166,8 @@ class _Computation:
             element = node.transfer.collective.element_type
             whole, given, together = builder.images.whole(node.inputs[0], given, element)
             yield from together
-            yield from builder.sends.steps(number, node, node.transfer, (whole, given), self.offsets)
+            around = AroundSent(node.inputs[0] in self.body.arguments, self._is_read_elementwise(number))
+            yield from builder.sends.steps(number, node, node.transfer, (whole, given), self.offsets, around)
         elif node.role is NodeRole.SLICE:
             yield from self._part(number, node)
         elif node.role is NodeRole.OP and node.step is None:
@@ -184,6 +186,35 @@ class _Computation:
             for step in builder.images.steps(own):
                 for each in builder.expanded.steps(step):
                     yield from self._counted(each, node.step)
+
+    @cached_property
+    def _readers(self) -> dict[int, list[int]]:
+        """By node those that read it, -1 for what the computation returns."""
+        readers: dict[int, list[int]] = {}
+        for number in self.body.order:
+            for each in self.body.nodes[number].inputs:
+                readers.setdefault(each, []).append(number)
+        for each in self.body.results:
+            readers.setdefault(each, []).append(-1)
+        return readers
+
+    def _is_read_elementwise(self, number: int) -> bool:
+        """True if only an elementwise op of a value and of single elements reads it."""
+        reader, *others = self._readers.get(number, [-1])
+        node = self.body.nodes.get(reader)
+        if others or node is None or node.step is None or node.role is not NodeRole.OP:
+            return False
+        record = node.step.record
+        return TABLE[record.name].elementwise(record) and all(
+            each == number or self._is_of_one_element(each) for each in node.inputs
+        )
+
+    def _is_of_one_element(self, number: int) -> bool:
+        """True for a value whose elements are all the same one."""
+        node = self.builder.around.get(number)
+        is_spread = node is not None and COMPILED.of(node.name).form is NodeForm.BROADCAST
+        source = node.inputs[0] if node is not None and is_spread else number
+        return elements_of(self.builder.types.get(source)) == 1
 
     @cached_property
     def _masked_scatters(self) -> set[int]:
@@ -207,18 +238,21 @@ class _Computation:
         elements = self.elements.get(number, {})
         if count == 1 and not (elements or blocks):
             results: tuple[Name, ...] = (number,)
-            made: Types = (node.type,)
+            made: Types = (of_rank(node.type, step.record.results[0]),)
         else:
             results = tuple(elements.get(i, ("unused", number, i)) for i in range(count))
             made = tuple(
-                builder.types[name]
+                of_rank(builder.types[name], type_)
                 if isinstance(name, int)
                 else self._unused(node, i, local_type(type_, target))
                 for i, (name, type_, target) in enumerate(
                     zip(results, step.record.results, step.targets, strict=False)
                 )
             )
-        record = builder.records.like(step.record, builder.read(inputs, step.record.operands), made)
+        given = builder.read(inputs, step.record.operands)
+        if COMPILED.of(step.record.name).form is NodeForm.SORT and len(given) == count:
+            made = given  # also of a result that nothing reads
+        record = builder.records.like(step.record, given, made)
         operands = tuple(map(named, inputs))
         own = PlannedOp(record, operands, results, (None,) * count, blocks, step.times, step.source)
         if blocks:
@@ -315,16 +349,3 @@ def _equal_along(node: DeviceNode | None) -> set[int]:
     (given, *_), rank = node.step.record.operands, 0 if node.type is None else node.type.rank
     read = {d for d, size in zip(kept, () if given is None else given.shape, strict=False) if size != 1}
     return set(range(rank)) - read
-
-
-def _of_rank(type_: TensorType | None, like: TensorType | None) -> TensorType | None:
-    """A type without further dimensions of one element than another one has."""
-    if type_ is None or like is None or type_.rank <= like.rank:
-        return type_
-    surplus, shape = type_.rank - like.rank, list[int | None]()
-    for size in type_.shape:
-        if size == 1 and surplus:
-            surplus -= 1
-        else:
-            shape.append(size)
-    return TensorType(tuple(shape), type_.element)

@@ -97,3 +97,16 @@ def named(number: Name) -> Name:
 def elements_of(type_: TensorType | None) -> int:
     """Returns the number of elements of a type; 0 of none."""
     return 0 if type_ is None else prod(shape_of(type_))
+
+
+def of_rank(type_: TensorType | None, like: TensorType | None) -> TensorType | None:
+    """Returns a type without further dimensions of one element than another one has."""
+    if type_ is None or like is None or type_.rank <= like.rank:
+        return type_
+    surplus, shape = type_.rank - like.rank, list[int | None]()
+    for size in type_.shape:
+        if size == 1 and surplus:
+            surplus -= 1
+        else:
+            shape.append(size)
+    return TensorType(tuple(shape), type_.element)

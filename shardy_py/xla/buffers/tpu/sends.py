@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConvertOp, DynamicUpdateSliceOp, ReshapeOp
-from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops import TABLE, OpRecord, TensorType
+from shardy_py.ops.reads import integer
 from shardy_py.xla.buffers.tpu.exchanged import OrderChange, exchange_of, received_as, sent_as
 from shardy_py.xla.buffers.tpu.offsets import Offsets
 from shardy_py.xla.buffers.tpu.records import (
@@ -21,6 +23,7 @@ from shardy_py.xla.buffers.tpu.records import (
     Records,
     elements_of,
     least_order,
+    of_rank,
     step_of,
 )
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -31,6 +34,17 @@ from shardy_py.xla.targets.sends import transposed_around
 
 _WIDE, _NARROW = "f32", "bf16"
 _NAMES = {OrderChange.RESHAPE: ReshapeOp.name, OrderChange.COPY: COPIED, OrderChange.JOIN: PLACED}
+
+
+class AroundSent(NamedTuple):
+    """The sender and the readers of a collective.
+
+    is_given: whether it sends an argument. is_read_elementwise: whether only one elementwise op of what is
+    received, and of single elements, reads that.
+    """
+
+    is_given: bool = True
+    is_read_elementwise: bool = False
 
 
 @dataclass
@@ -51,12 +65,13 @@ class Sends:
         transfer: Transfer,
         given: tuple[Name, TensorType | None],
         offsets: Offsets,
+        around: AroundSent,
     ) -> Iterator[PlannedOp]:
         """Yields the steps of a node that receives a collective; the last one makes its value.
 
         given: the name and the type of what it sends.
         """
-        *before, last = self._chain(number, node, transfer, given, offsets)
+        *before, last = self._chain(number, node, transfer, given, offsets, around)
         yield from before
         own = step_of(last.record, last.operands, (number,), last.source)
         if (sent := self.sent.pop(id(last), None)) is not None:
@@ -70,9 +85,10 @@ class Sends:
         transfer: Transfer,
         source: tuple[Name, TensorType | None],
         offsets: Offsets,
+        around: AroundSent,
     ) -> Iterator[PlannedOp]:
         name, given = source
-        chain = _Chain(self, number, node, name, given)
+        chain = _Chain(self, number, node, name, given, around)
         made = node.type
         if given is None or made is None:
             yield chain.sent(transfer, made)
@@ -111,17 +127,22 @@ class Sends:
             if transposed_around(transfer)[1]:
                 yield chain.changed(self.records.transposed(made, made))
             return
+        held = given
         if given.rank != made.rank:
             chain.type = given = TensorType(transfer.collective.held_shape, given.element)
-        exchange = exchange_of(shape_of(given), shape_of(made))
+        exchange = exchange_of(shape_of(given), shape_of(made), *chain.own_exchange(transfer))
         if exchange is None:
             yield chain.sent(transfer, made)
             return
-        for change, each in sent_as(given, exchange):
+        for change, each in sent_as(given, exchange, is_fixed=chain.around.is_given):
             yield chain.changed(self._change(change, chain.type, each))
         yield chain.sent(transfer, chain.type)
-        for change, each in received_as(given, made, exchange):
+        is_read = chain.around.is_read_elementwise
+        for change, each in received_as(given, made, exchange, is_read_elementwise=is_read):
             yield chain.changed(self._change(change, chain.type, each))
+        made = of_rank(made, held) or made
+        if chain.type is not None and chain.type.rank != made.rank:
+            yield chain.changed(self._change(OrderChange.RESHAPE, chain.type, made))
 
     def _change(self, change: OrderChange, given: TensorType | None, made: TensorType) -> OpRecord:
         order = least_order(made)
@@ -153,6 +174,7 @@ class _Chain:
     node: DeviceNode
     name: Name
     type: TensorType | None
+    around: AroundSent
     count: int = field(default=0, init=False)
 
     def changed(self, record: OpRecord) -> PlannedOp:
@@ -161,6 +183,13 @@ class _Chain:
         self.count += 1
         step = self.node.step
         return step_of(record, (source,), (self.name,), None if step is None else step.source)
+
+    def own_exchange(self, transfer: Transfer) -> tuple[int, int]:
+        """How many devices exchange what the program exchanges, and along which dimension."""
+        step = self.node.step
+        if step is None or TABLE[step.record.name].collective is None:
+            return 0, 0
+        return transfer.collective.group_size, integer(step.record.attributes, "split_dimension", 0)
 
     def sent(self, transfer: Transfer, made: TensorType | None) -> PlannedOp:
         """The step that is the collective."""
