@@ -23,7 +23,7 @@ from dataclasses import field as _field
 from functools import lru_cache, partial
 from reprlib import recursive_repr
 from types import FunctionType, MemberDescriptorType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -55,7 +55,7 @@ Writer = Callable[[type], FunctionType]
 _FEW = 48
 """The objects of a class that are made without a compiled initializer, which takes as long to compile."""
 _SPECIAL = ("ClassVar", "InitVar", "KW_ONLY")
-"""What only the standard decorator reads in the annotation of a field."""
+"""Words in the annotation of a field that only the standard decorator reads."""
 _OF_LAYOUT = ("__dict__", "__weakref__")
 """The attributes of a class that follow from its slots."""
 
@@ -113,7 +113,7 @@ class InitializerOnUse(MethodOnUse):
 
 
 class _Known:
-    """What an initializer takes: names of fields, by position, required and all; defaults and factories."""
+    """The fields that an initializer takes: by position, required and all; defaults and factories."""
 
     __slots__ = ("fields", "names", "positional", "required")
 
@@ -172,18 +172,18 @@ def _example(is_frozen: bool, kw_only: bool, has_slots: bool) -> type:
     return _decorator(is_frozen, kw_only, has_slots)(Example)
 
 
-def _listed(class_: type) -> dict[str, Field[Any]] | None:
+def _listed(class_: type) -> dict[str, Field[object]] | None:
     """The fields of a class by name; None if the standard decorator has to look at it, or to refuse it."""
     own = vars(class_)
     types = own.get("__annotations__")
     if class_.__bases__ != (object,) or types is None or "__slots__" in own:
         return None
-    found: dict[str, Field[Any]] = {}
+    found: dict[str, Field[object]] = {}
     for name, type_ in types.items():
         if not isinstance(type_, str) or any(word in type_ for word in _SPECIAL):
             return None
         default = own.get(name, MISSING)
-        each: Field[Any] = default if isinstance(default, Field) else _field(default=default)  # pyright: ignore
+        each: Field[object] = default if isinstance(default, Field) else _field(default=default)  # pyright: ignore
         if each.default.__class__.__hash__ is None:
             return None
         each.name, each.type = name, type_
@@ -193,17 +193,15 @@ def _listed(class_: type) -> dict[str, Field[Any]] | None:
     return found
 
 
-def _with_fields(class_: type, listed: dict[str, Field[Any]], example: type) -> type:
+def _with_fields(class_: type, listed: dict[str, Field[object]], example: type) -> type:
     """The class with these fields, and all else as in the example; with slots, a class of its own."""
-    model: Any = example
     (first,) = _fields(example)
     for each in listed.values():
         each._field_type = first._field_type  # pyright: ignore
         if each.kw_only is MISSING:
             each.kw_only = first.kw_only
-    own = vars(class_)
-    made: Any = class_
-    if "__slots__" in vars(example):
+    own, model, made = vars(class_), vars(example), class_
+    if "__slots__" in model:
         left = {name: value for name, value in own.items() if name not in listed and name not in _OF_LAYOUT}
         made = type(class_)(class_.__name__, class_.__bases__, left | {"__slots__": (*listed,)})
         made.__qualname__ = class_.__qualname__
@@ -213,11 +211,14 @@ def _with_fields(class_: type, listed: dict[str, Field[Any]], example: type) -> 
                 delattr(made, name)
             else:
                 setattr(made, name, listed[name].default)
-    made.__dataclass_fields__, made.__dataclass_params__ = listed, model.__dataclass_params__
+    attributes = {"__dataclass_fields__": listed, "__dataclass_params__": model["__dataclass_params__"]}
     if "__match_args__" not in own:
-        made.__match_args__ = tuple(each.name for each in listed.values() if each.init and not each.kw_only)
-    if "__replace__" in vars(example):  # from Python 3.13 on
-        made.__replace__ = model.__replace__
+        positional = (each.name for each in listed.values() if each.init and not each.kw_only)
+        attributes["__match_args__"] = tuple(positional)
+    if "__replace__" in model:  # from Python 3.13 on
+        attributes["__replace__"] = model["__replace__"]
+    for name, value in attributes.items():
+        setattr(made, name, value)
     return made
 
 
