@@ -57,7 +57,7 @@ def group_on(tiling: Tiling, dimensions: Sequence[int], shards: Sequence[int] | 
         split += [size // inside[i], inside[i]]
     outer = [major[dimension] for dimension in dimensions]
     rest = [i for i in range(len(split)) if i not in outer]
-    cells = DeviceGrid((*split,), tiling.devices).transposed([*outer, *rest])
+    cells = DeviceGrid((*split,), tiling.cells.devices).transposed([*outer, *rest])
     listed = (*map(tuple, cells.rows(prod(inside))),)
     names = tiling.named(listed[0])
     inner = Tiling.from_grid(DeviceGrid((*inside,), range(prod(inside))), tiling.rank, names)

@@ -62,13 +62,13 @@ def dimensions_of_groups(tiling: Tiling, groups: Groups) -> tuple[int, ...] | No
     sizes = tiling.grid_dimensions
     if size < 2:
         return tuple(i for i, tiles in enumerate(sizes) if tiles > 1)
-    places = tiling.places(sizes)
-    first, second = (places[device] for device in groups[0][:2])
-    found = [i for i in range(len(sizes)) if first[i] == second[i]]
+    places = [tiling.places(i) for i in range(len(sizes))]
+    first, second = groups[0][:2]
+    found = [i for i, at in enumerate(places) if at[first] == at[second]]
     if prod(sizes[i] for i in found) != len(groups):
         return None
-    for group in groups:
-        if len({tuple([places[device][i] for i in found]) for device in group}) > 1:
+    for at in (places[i] for i in found):
+        if any(len({at[device] for device in group}) > 1 for group in groups):
             return None
     return tuple(found)
 
@@ -77,8 +77,7 @@ def replicas_in_groups(tiling: Tiling, groups: Groups, replicas: int) -> Grouped
     """The tiling with `replicas` of each tile in each of `groups`; None if a group has others."""
     if not tiling.is_partial or tiling.replicas % len(groups):
         return None
-    tiles = enumerate(tiling.cells.rows(tiling.replicas))
-    tile_of = {device: number for number, tile in tiles for device in tile}
+    tile_of = tiling.tile_numbers()
     inside: set[tuple[int, ...]] = set()
     for group in groups:
         tiles = [tile_of[device] for device in group]
@@ -115,11 +114,11 @@ def lies_within(fine: Tiling, coarse: Tiling, shape: Shape) -> bool:
     small, large = fine.local_shape(shape), coarse.local_shape(shape)
     if any(map(gt, small, large)):
         return False
-    for inner, outer in {*zip(fine.places(), coarse.places(), strict=True)}:
-        for i, size in enumerate(shape):
-            start, bound = inner[i] * small[i], outer[i] * large[i]
-            end = min(start + small[i], size)
-            if not bound <= start or end > bound + large[i]:
+    for i, size in enumerate(shape):
+        for inner, outer in fine.places_in(coarse, i) if coarse.dimensions[i] > 1 else ():
+            start, bound = inner * small[i], outer * large[i]
+            end = start + small[i]
+            if not bound <= start or bound + large[i] < end < size:
                 return False
     return True
 

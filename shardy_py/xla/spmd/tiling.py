@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -28,7 +27,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.xla.spmd.by_axes import ByAxes
-from shardy_py.xla.spmd.device_grid import DeviceGrid, devices_along
+from shardy_py.xla.spmd.device_grid import DeviceGrid, devices_along, with_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,8 +87,8 @@ class Tiling:
     @staticmethod
     def from_grid(grid: DeviceGrid, rank: int, names: tuple[int, ...] = ()) -> Tiling:
         """The tiling of a grid whose dimensions behind the first `rank` count replicas."""
-        (*dimensions, replicas), devices = grid.sorted_at_end(rank)
-        return Tiling((*dimensions,), replicas, tuple(devices), names)
+        found = grid.sorted_at_end(rank)
+        return Tiling(found.shape[:rank], found.shape[rank], tuple(found.listed), names)
 
     def by(self, axes: ByAxes | None) -> Tiling:
         """The tiling with these axes, or without."""
@@ -127,7 +126,7 @@ class Tiling:
     @property
     def cells(self) -> DeviceGrid:
         """The devices, in the shape of the tiles with a last dimension of the replicas."""
-        return DeviceGrid((*self.dimensions, self.replicas), self.devices)
+        return with_array((*self.dimensions, self.replicas), self.devices, lambda: self.grid.ravel())
 
     @cached_property
     def grid(self) -> Integers:
@@ -170,7 +169,7 @@ class Tiling:
     def pairs(self, dimension: int, positions: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         """The devices at pairs of positions along `dimension`, row-major over the tiles."""
         ends = ([pair[end] for pair in positions] for end in (0, 1))
-        sources, receivers = (self.named(self.cells.at(dimension, end).devices) for end in ends)
+        sources, receivers = (self.named(self.cells.at(dimension, end).listed) for end in ends)
         return tuple(zip(sources, receivers, strict=True))
 
     def is_even(self, shape: Sequence[int]) -> bool:
@@ -248,20 +247,32 @@ class Tiling:
             return True
         if self.is_replicated:
             return False
-        factors = [own // given for own, given in zip(self.dimensions, other.dimensions, strict=True)]
+        pairs = enumerate(zip(self.dimensions, other.dimensions, strict=True))
+        factors = [(i, own // tiles) for i, (own, tiles) in pairs if tiles > 1]
         return all(
-            [place // factor for place, factor in zip(fine, factors, strict=True)] == [*coarse]
-            for fine, coarse in zip(self.places(), other.places(), strict=True)
+            fine // factor == coarse for i, factor in factors for fine, coarse in self.places_in(other, i)
         )
 
-    def places(self, sizes: Sequence[int] | None = None) -> list[tuple[int, ...]]:
-        """By device, its place in a grid of `sizes`, with or without replicas; by default, of its tile."""
-        sizes = self.dimensions if sizes is None else sizes
-        found: list[tuple[int, ...]] = [()] * self.device_count
-        each = self.device_count // prod(sizes)
-        for number, place in enumerate(product(*map(range, sizes))):
-            for device in self.devices[number * each : (number + 1) * each]:
-                found[device] = place
+    def places_in(self, other: Tiling, dimension: int) -> set[tuple[int, int]]:
+        """The places of tiles along a dimension, each with that of a tile of `other` on the same device."""
+        return {*zip(self.places(dimension), other.places(dimension), strict=True)}
+
+    def places(self, dimension: int) -> list[int]:
+        """By device, the place of its tile along a dimension; the rank of the tensor: among the replicas."""
+        size = self.tiles(dimension)
+        stride = prod((*self.dimensions, self.replicas)[dimension + 1 :])
+        listed = [i for i in range(size) for _ in range(stride)] * (self.device_count // (size * stride))
+        return self._by_device(listed)
+
+    def tile_numbers(self) -> list[int]:
+        """By device, the number of its tile, row-major."""
+        return self._by_device([tile for tile in range(self.tile_count) for _ in range(self.replicas)])
+
+    def _by_device(self, facts: Sequence[int]) -> list[int]:
+        """The facts about each place of the grid by the device there."""
+        found = [0] * self.device_count
+        for device, fact in zip(self.devices, facts, strict=True):
+            found[device] = fact
         return found
 
     def exchanged(self, source: int, target: int) -> Tiling:
