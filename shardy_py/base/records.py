@@ -1,8 +1,8 @@
 """`dataclass` as in `dataclasses`, but the methods of a class are compiled when they are first used.
 
 The standard decorator compiles six methods for each class, which takes half a millisecond; a command imports
-hundreds of classes and uses few of their methods. Fields, `replace`, `fields`, matching, copies and pickles
-are those of the standard library.
+hundreds of classes and uses few of their methods, and most initializers for a few objects only. Fields,
+`replace`, `fields`, matching, copies and pickles are those of the standard library.
 
 >>> @dataclass(frozen=True, slots=True)
 ... class Point:
@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields, is_dataclass, replace
 from dataclasses import dataclass as _standard
+from dataclasses import field as _field
+from functools import lru_cache, partial
 from reprlib import recursive_repr
 from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING
@@ -50,6 +52,14 @@ Writer = Callable[[type], FunctionType]
 """Compiles a method of a class."""
 
 
+_FEW = 48
+"""The objects of a class that are made without a compiled initializer, which takes as long to compile."""
+_SPECIAL = ("ClassVar", "InitVar", "KW_ONLY")
+"""Words in the annotation of a field that only the standard decorator reads."""
+_OF_LAYOUT = ("__dict__", "__weakref__")
+"""The attributes of a class that follow from its slots."""
+
+
 class MethodOnUse:
     """A method that is compiled when it is looked up, and then takes this object's place in its class."""
 
@@ -66,31 +76,153 @@ class MethodOnUse:
         return method.__get__(instance, owner)
 
 
+class InitializerOnUse(MethodOnUse):
+    """An initializer that sets the fields of a few objects one by one, and is compiled for more of them.
+
+    It is compiled at once for those who look at it, and for wrong arguments, which it then describes.
+    """
+
+    __slots__ = ("known", "left")
+
+    def __init__(self, owner: type, write: Writer) -> None:
+        super().__init__(owner, write)
+        self.left = _FEW
+        self.known: _Known | None = None
+
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        if instance is None or self.left == 0:
+            return super().__get__(instance, owner)
+        self.left -= 1
+        return partial(self._fill, instance)
+
+    def _fill(self, instance: object, /, *given: object, **named: object) -> None:
+        known = self.known = self.known or _Known(self.owner)
+        values = dict(zip(known.positional, given, strict=False)) | named
+        is_each_once = len(values) == len(given) + len(named)
+        if not is_each_once or not known.required <= values.keys() <= known.names:
+            super().__get__(instance, self.owner)(*given, **named)  # pyright: ignore
+            return
+        set_ = object.__setattr__ if self.owner.__dataclass_params__.frozen else setattr  # pyright: ignore
+        for name, default, factory in known.fields:
+            if name in values:
+                set_(instance, name, values[name])
+            elif factory is not None or default is not MISSING:
+                set_(instance, name, default if factory is None else factory())
+        if hasattr(instance, "__post_init__"):
+            getattr(instance, "__post_init__")()  # noqa: B009 - a type checker refuses it
+
+
+class _Known:
+    """The fields that an initializer takes: by position, required and all; defaults and factories."""
+
+    __slots__ = ("fields", "names", "positional", "required")
+
+    def __init__(self, owner: type) -> None:
+        taken = [each for each in _fields(owner) if each.init]
+        self.positional = [each.name for each in taken if not each.kw_only]
+        self.names = {each.name for each in taken}
+        self.fields = [
+            (each.name, each.default, None if each.default_factory is MISSING else each.default_factory)
+            for each in _fields(owner)
+        ]
+        optional = {name for name, default, make in self.fields if make or default is not MISSING}
+        self.required = self.names - optional
+
+
 def _made(
     class_: type[object], compiled: Sequence[str], is_frozen: bool, kw_only: bool, has_slots: bool
 ) -> type:
     own = vars(class_)
     # A class that inherits fields is checked against its bases by the standard decorator.
     inherits = any(is_dataclass(base) for base in class_.__mro__[1:])
-    decorate = _standard(
-        init=False, repr=False, eq=False, frozen=is_frozen and inherits, slots=has_slots, kw_only=kw_only
-    )
-    made = decorate(class_)  # with slots, a class of its own
+    if (listed := _listed(class_)) is not None:
+        made = _with_fields(class_, listed, _example(is_frozen, kw_only, has_slots))
+    else:
+        made = _decorator(is_frozen and inherits, kw_only, has_slots)(class_)
     for name in compiled:
         if name not in own:
-            setattr(made, name, MethodOnUse(made, _WRITERS[name]))
+            on_use = InitializerOnUse if name == "__init__" else MethodOnUse
+            setattr(made, name, on_use(made, _WRITERS[name]))
     if "__eq__" in compiled:
         if is_frozen and own.get("__hash__") is None:
             setattr(made, "__hash__", MethodOnUse(made, _hasher))  # noqa: B010 - a type checker refuses it
         elif "__hash__" not in own:
             setattr(made, "__hash__", None)  # noqa: B010
     if is_frozen and not inherits:
+        if listed is None:
+            made.__dataclass_params__.frozen = True  # pyright: ignore
         _freeze(made, has_slots)
     return made
 
 
+def _decorator(is_frozen: bool, kw_only: bool, has_slots: bool) -> Callable[[type], type]:
+    """The standard decorator without methods; with slots, it makes a class of its own."""
+    return partial(
+        _standard, init=False, repr=False, eq=False, frozen=is_frozen, slots=has_slots, kw_only=kw_only
+    )
+
+
+@lru_cache(maxsize=8)
+def _example(is_frozen: bool, kw_only: bool, has_slots: bool) -> type:
+    """A class that the standard decorator makes with these parameters, which others take over."""
+
+    class Example:
+        first: int
+
+    return _decorator(is_frozen, kw_only, has_slots)(Example)
+
+
+def _listed(class_: type) -> dict[str, Field[object]] | None:
+    """The fields of a class by name; None if the standard decorator has to look at it, or to refuse it."""
+    own = vars(class_)
+    types = own.get("__annotations__")
+    if class_.__bases__ != (object,) or types is None or "__slots__" in own:
+        return None
+    found: dict[str, Field[object]] = {}
+    for name, type_ in types.items():
+        if not isinstance(type_, str) or any(word in type_ for word in _SPECIAL):
+            return None
+        default = own.get(name, MISSING)
+        each: Field[object] = default if isinstance(default, Field) else _field(default=default)  # pyright: ignore
+        if each.default.__class__.__hash__ is None:
+            return None
+        each.name, each.type = name, type_
+        found[name] = each
+    if any(isinstance(value, Field) and name not in found for name, value in own.items()):
+        return None
+    return found
+
+
+def _with_fields(class_: type, listed: dict[str, Field[object]], example: type) -> type:
+    """The class with these fields, and all else as in the example; with slots, a class of its own."""
+    (first,) = _fields(example)
+    for each in listed.values():
+        each._field_type = first._field_type  # pyright: ignore
+        if each.kw_only is MISSING:
+            each.kw_only = first.kw_only
+    own, model, made = vars(class_), vars(example), class_
+    if "__slots__" in model:
+        left = {name: value for name, value in own.items() if name not in listed and name not in _OF_LAYOUT}
+        made = type(class_)(class_.__name__, class_.__bases__, left | {"__slots__": (*listed,)})
+        made.__qualname__ = class_.__qualname__
+    else:
+        for name in [name for name in listed if isinstance(own.get(name), Field)]:
+            if listed[name].default is MISSING:
+                delattr(made, name)
+            else:
+                setattr(made, name, listed[name].default)
+    attributes = {"__dataclass_fields__": listed, "__dataclass_params__": model["__dataclass_params__"]}
+    if "__match_args__" not in own:
+        positional = (each.name for each in listed.values() if each.init and not each.kw_only)
+        attributes["__match_args__"] = tuple(positional)
+    if "__replace__" in model:  # from Python 3.13 on
+        attributes["__replace__"] = model["__replace__"]
+    for name, value in attributes.items():
+        setattr(made, name, value)
+    return made
+
+
 def _freeze(made: type, has_slots: bool) -> None:
-    made.__dataclass_params__.frozen = True  # pyright: ignore
     methods = {"__setattr__": _set, "__delattr__": _delete}
     if has_slots:
         methods |= {"__getstate__": _state, "__setstate__": _restore}

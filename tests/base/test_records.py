@@ -8,7 +8,7 @@ import inspect
 import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -157,3 +157,66 @@ def test_a_frozen_class_takes_no_further_attributes() -> None:
     row: Any = More(1)
     row.more = 1
     assert row.more == 1
+
+
+def _compiled_initializer(row: type) -> bool:
+    return inspect.isfunction(vars(row)["__init__"])
+
+
+def test_initializers_are_compiled_for_many_objects_only() -> None:
+    @records.dataclass(frozen=True, slots=True)
+    class Row:
+        """A row."""
+
+        x: int
+        parts: list[int] = field(default_factory=list[int])
+
+    first = Row(1)
+    assert not _compiled_initializer(Row)
+    rows = [Row(1, parts=[]) for _ in range(100)]
+    assert _compiled_initializer(Row)
+    assert rows == [first] * 100
+    assert first.parts is not Row(1).parts
+
+
+@pytest.mark.parametrize(
+    "arguments", [((), {}), ((1, 2, 3), {}), ((1,), {"x": 2}), ((1,), {"z": 2})], ids=str
+)
+def test_wrong_arguments_are_described(arguments: tuple[tuple[int, ...], dict[str, int]]) -> None:
+    rows: list[Any] = []
+    for decorator in (records.dataclass, dataclasses.dataclass):
+
+        @decorator(kw_only=False)
+        class Row:
+            """A row."""
+
+            x: int
+            y: int = 0
+
+        rows.append(Row)
+    given, named = arguments
+    found: list[str] = []
+    for row in rows:
+        with pytest.raises(TypeError) as error:
+            row(*given, **named)
+        found.append(str(error.value))
+    assert found[0] == found[1]
+
+
+def test_what_only_the_standard_decorator_reads() -> None:
+    @records.dataclass(frozen=True)
+    class Row:
+        """A row."""
+
+        count: ClassVar[int] = 3
+        x: int
+
+    assert [each.name for each in dataclasses.fields(Row)] == ["x"]
+    assert (Row(1), Row.count) == (Row(x=1), 3)
+    with pytest.raises(ValueError, match="mutable default"):
+
+        @records.dataclass
+        class _Shared:
+            """A row."""
+
+            parts: list[int] = []

@@ -36,7 +36,7 @@ FRAMEWORKS = {"jax", "torch", "pandas", "scipy", "networkx", "rich"}
             310,
             NETWORK | PROCESSES | COMPUTED | FRAMEWORKS,
         ),
-        (".check", ["examples/mlp.mlir"], 580, NETWORK | PROCESSES | FRAMEWORKS),
+        (".check", ["examples/mlp.mlir"], 580, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS),
         (".diff", ["examples/mlp.mlir", "examples/mlp.mlir"], 460, NETWORK | PROCESSES | FRAMEWORKS),
         (".check", ["--help"], 80, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"xdsl"}),
         (".compare", ["--help"], 60, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"xdsl"}),

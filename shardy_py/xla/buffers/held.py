@@ -10,13 +10,19 @@ xla/service/buffer_assignment.cc (LiveRangeInterferes, AssignSingleHloBuffer).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from shardy_py.base.deferred import np
 from shardy_py.base.records import dataclass
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name, PlannedOp
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Integers: TypeAlias = "NDArray[np.int64]"
 
 
 class Period(NamedTuple):
@@ -78,8 +84,8 @@ def _interfere(one: Period, other: Period) -> bool:
     return other.end != one.start or other.name not in one.over
 
 
-_LARGEST = 1 << 62
-"""Bytes from which on sizes count alike: no memory is as large, and numpy has no larger integers."""
+_FEW_PERIODS = 64
+"""Periods that are compared one by one, without numpy."""
 
 
 class ResultMemory:
@@ -88,10 +94,11 @@ class ResultMemory:
     def __init__(self, slots: Sequence[HeldMemory]) -> None:
         """Memory for each result, with when that is taken."""
         self._slots = sorted(slots, key=lambda slot: (slot.size, -slot.order))
-        self._sizes = np.array([min(slot.size, _LARGEST) for slot in self._slots], np.int64)
+        self._sizes = [slot.size for slot in self._slots]
         self._numbers = {id(slot): number for number, slot in enumerate(self._slots)}
-        self._periods = np.zeros((3, 64), np.int64)  # of each period the slot, start and end
-        self._count = 0
+        self._noted: list[tuple[int, int, int]] = []  # of each period the slot, start and end
+        self._columns: Integers | None = None  # the same [3, periods], of which some are copied so far
+        self._copied = 0
         for number, slot in enumerate(self._slots):
             self._note(number, slot.periods)
 
@@ -100,26 +107,40 @@ class ResultMemory:
 
         preferred: what is tried first.
         """
-        first = int(np.searchsorted(self._sizes, min(held.size, _LARGEST)))
+        first = bisect_left(self._sizes, held.size)
         if first == len(self._slots):
             return None
-        busy = np.zeros(len(self._slots), bool)
-        slots, starts, ends = self._periods[:, : self._count]
-        for period in held.periods:
-            # Where values only meet, one may be written over the other: that is asked below.
-            busy[slots[(starts < period.end) & (ends > period.start)]] = True
+        # Where values only meet, one may be written over the other: that is asked below.
+        busy = self._busy(held.periods)
         wanted = [number for slot in preferred if (number := self._numbers[id(slot)]) >= first]
-        for number in (*wanted, *(first + np.flatnonzero(~busy[first:])).tolist()):
+        for number in (*wanted, *range(first, len(self._slots))):
             slot = self._slots[number]
-            if not busy[number] and not any(map(slot.interferes, held.periods)):
+            if number not in busy and not any(map(slot.interferes, held.periods)):
                 self._note(number, held.periods)
                 slot.periods += held.periods
                 return slot
         return None
 
     def _note(self, number: int, periods: Sequence[Period]) -> None:
-        for period in periods:
-            if self._count == self._periods.shape[1]:
-                self._periods = np.concatenate((self._periods, np.zeros_like(self._periods)), axis=1)
-            self._periods[:, self._count] = number, period.start, period.end
-            self._count += 1
+        self._noted += [(number, period.start, period.end) for period in periods]
+
+    def _busy(self, periods: Sequence[Period]) -> set[int]:
+        """The slots that are taken in some of the periods."""
+        if len(self._noted) <= _FEW_PERIODS:
+            noted = [(slot, start, end, period) for slot, start, end in self._noted for period in periods]
+            return {slot for slot, start, end, each in noted if start < each.end and end > each.start}
+        slots, starts, ends = self._arrays()
+        taken = [slots[(starts < each.end) & (ends > each.start)].tolist() for each in periods]
+        return {slot for part in taken for slot in part}
+
+    def _arrays(self) -> Integers:
+        """[3, periods]: what is noted."""
+        copied, count = self._copied, len(self._noted)
+        columns = self._columns
+        if columns is None or count > columns.shape[1]:
+            columns = self._columns = np.zeros((3, 2 * count), np.int64)
+            copied = 0
+        if copied < count:
+            columns[:, copied:count] = np.transpose(self._noted[copied:])
+            self._copied = count
+        return columns[:, :count]

@@ -37,20 +37,27 @@ def merged(
     """
     firsts: dict[Hashable, list[HostOp]] = {}
     found: list[HostOp] = []
-    made = _Types(types)
+    made, renamed = _Types(types), alias.keys()
     for each in ops:
-        op = each.renamed(alias)
+        op = each if renamed.isdisjoint(each.reads) else each.renamed(alias)
         reads = op.reads
-        if reads and (op.computed is not None or op.sums or op.kind in _BY_TYPE_OR_STEP):
-            known = firsts.setdefault((op.kind, reads, made.of(op)), [])
-            if apart and not apart.isdisjoint(op.makes):
-                known = []
-            first = next((other for other in known if _are_equal(op, other)), None) if known else None
-            if first is not None:
-                alias |= zip(op.makes, first.makes, strict=True)
-                continue
-            known.append(op)
-        found.append(op)
+        if not reads or (op.computed is None and not op.sums and op.kind not in _BY_TYPE_OR_STEP):
+            found.append(op)
+            continue
+        key = op.kind, reads, made.of(op)
+        known = firsts.get(key)
+        if apart and not apart.isdisjoint(op.makes):
+            found.append(op)
+        elif known is None:
+            firsts[key] = [op]
+            found.append(op)
+        else:
+            first = next((other for other in known if _are_equal(op, other)), None)
+            if first is None:
+                known.append(op)
+                found.append(op)
+            else:
+                alias.update(zip(op.makes, first.makes, strict=True))
     return found
 
 
@@ -64,7 +71,11 @@ class _Types:
 
     def of(self, op: HostOp) -> Hashable:
         """The key of the types that an op makes."""
-        return self._number(op.makes[0]) if len(op.makes) == 1 else tuple(map(self._number, op.makes))
+        makes = op.makes
+        if len(makes) != 1:
+            return tuple(map(self._number, makes))
+        number = self._numbers.get(id(self._types.get(makes[0])))
+        return self._number(makes[0]) if number is None else number
 
     def _number(self, name: Name) -> int:
         type_ = self._types.get(name)

@@ -109,10 +109,11 @@ class HostFusion:
         self._names = [*self.numbers]
         self.users = [{} for _ in self.ops]
         makers = self.makers
+        users = self.users
         for number, values in enumerate(self.reads):
             for value in values:
                 if makers[value] >= 0:
-                    self.users[makers[value]][number] = None
+                    users[makers[value]][number] = None
         values = [self.numbers[name] for name in self.returned if name in self.numbers]
         stored = {makers[value] for value in values if makers[value] >= 0}
         for number in stored:
@@ -127,24 +128,29 @@ class HostFusion:
 
     def _list_ops(self) -> None:
         """Numbers the values that ops read and make, and finds the forms of ops."""
-        types, forms = self._types, OpForms()
+        types, makers, form_of = self._types, self.makers, OpForms().of
+        numbers, type_of = self.numbers, self.types.get
         for number, op in enumerate(self.ops):
-            read = [self._numbered(name) for name in op.reads]
+            read: list[int] = []
+            for name in op.reads:
+                value = numbers.get(name)
+                if value is None:
+                    value = numbers[name] = len(makers)
+                    makers.append(-1)
+                    types.append(type_of(name))
+                read.append(value)
             if len(read) > 1:
                 read = [*dict.fromkeys(read)]
             self.reads.append(tuple(read))
-            made = [self._numbered(name, number) for name in op.makes]
-            self._results.append(made[0] if made else -1)
-            result = types[made[0]] if made else None
-            self._forms.append(forms.of(op, [types[value] for value in read], result))
-
-    def _numbered(self, name: Name, maker: int = -1) -> int:
-        number = self.numbers.get(name)
-        if number is None:
-            number = self.numbers[name] = len(self.makers)
-            self.makers.append(maker)
-            self._types.append(self.types.get(name))
-        return number
+            for name in op.makes:
+                if numbers.setdefault(name, len(makers)) == len(makers):
+                    makers.append(number)
+                    types.append(type_of(name))
+            made = numbers[op.makes[0]] if op.makes else -1
+            self._results.append(made)
+            self._forms.append(
+                form_of(op, [types[value] for value in read], None if made < 0 else types[made])
+            )
 
     def groups(self) -> list[FusedOps]:
         """The groups that run, in the order of the ops; those fused into all users are in theirs."""
@@ -167,24 +173,47 @@ class HostFusion:
     def _group(self, root: int, removed: bytearray) -> _Growing:
         """The group of an op, which takes in what it can."""
         group = _Growing(root, {root: 1}, reductions=self._forms[root].is_reduction)
-        self._open(group, root, SAME, {root}, is_direct=True)
-        kept, results, reads, waiting = self._kept, self._results, group.reads, group.waiting
-        last = 1
-        while waiting:
-            waited = heappop(waiting)
-            if waited == last:
-                continue  # it makes several values, and was looked at
-            last, number = waited, -waited
-            if number in kept:
-                continue
-            value = results[number]
-            read = reads[value]
-            if self._joins(group, number, read):
-                group.members[number] = _count(group.members, read.places)
-                group.reductions += self._forms[number].is_reduction
-                self._move(number, root, removed)
-                del reads[value]
-                self._open(group, number, read.order, read.places, is_direct=read.is_direct)
+        kept, results, makers, fusible = self._kept, self._results, self.makers, self._fusible
+        members, reads, waiting = group.members, group.reads, group.waiting
+        is_by_library = self._forms[root].is_by_library
+        number, order, is_direct, last = root, SAME, True, 1
+        places: Set[int] = {root}
+        while True:
+            form, values = self._forms[number], self.reads[number]
+            is_direct = is_direct and form.is_pointwise
+            changed = values[0] if number == root and values and form.is_in_place else -1
+            here: Set[int] | None = None
+            for value, own, keeps in zip(values, form.orders, form.keeps, strict=True):
+                if keeps:
+                    at = places
+                else:
+                    at = here = here or {number}
+                own = max(own, order)
+                read = reads.get(value)
+                if read is None:
+                    reads[value] = _Read(is_direct or value == changed, own, at)
+                    maker = makers[value]
+                    if maker >= 0 and (fusible[maker] or (is_by_library and self._is_by_library(maker))):
+                        heappush(waiting, -maker)
+                else:
+                    read.places = read.places | at
+                    read.readers += 1
+                    read.order = own if own == read.order == SAME else REPEATED
+                    read.is_direct = read.is_direct and (is_direct or value == changed)
+            joined: _Read | None = None
+            while waiting and joined is None:
+                waited = heappop(waiting)
+                if waited != last:  # else it makes several values, and was looked at
+                    last, number = waited, -waited
+                    read = reads[results[number]]
+                    joined = read if number not in kept and self._joins(group, number, read) else None
+            if joined is None:
+                break
+            members[number] = _count(members, joined.places)
+            group.reductions += self._forms[number].is_reduction
+            self._move(number, root, removed)
+            del reads[results[number]]
+            order, places, is_direct = joined.order, joined.places, joined.is_direct
         for value, read in reads.items():
             if read.readers > 1:
                 self.read_by[value, root] = read.readers
@@ -201,27 +230,6 @@ class HostFusion:
                 users[maker][root] = None
                 if is_removed:
                     users[maker].pop(number, None)
-
-    def _open(self, group: _Growing, number: int, order: int, places: Set[int], *, is_direct: bool) -> None:
-        """Notes what a new member of a group reads, and how."""
-        form, values, reads, makers = self._forms[number], self.reads[number], group.reads, self.makers
-        is_direct = is_direct and form.is_pointwise
-        changed = values[0] if number == group.root and values and form.is_in_place else -1
-        here = {number}
-        for value, own, keeps in zip(values, form.orders, form.keeps, strict=True):
-            at = places if keeps else here
-            own = max(own, order)
-            read = reads.get(value)
-            if read is None:
-                reads[value] = _Read(is_direct or value == changed, own, at)
-                maker = makers[value]
-                if maker >= 0 and (self._fusible[maker] or self._is_of_library(group.root, maker)):
-                    heappush(group.waiting, -maker)
-            else:
-                read.places = read.places | at
-                read.readers += 1
-                read.order = own if own == read.order == SAME else REPEATED
-                read.is_direct = read.is_direct and (is_direct or value == changed)
 
     def _joins(self, group: _Growing, number: int, read: _Read) -> bool:
         """True if an op becomes a member of a group that reads what it makes."""
@@ -256,10 +264,6 @@ class HostFusion:
         # A slice of what is written over is that of its place: others would read what is new.
         over, op = self.ops[root].reads[:1], self.ops[number]
         return not (over and over[0] in op.reads) or op.kind in ("slice", "dynamic_slice")
-
-    def _is_of_library(self, root: int, number: int) -> bool:
-        """True if an op is a product of the library, and the root of a group its reduction."""
-        return self._forms[root].is_by_library and self._is_by_library(number)
 
     def _is_by_library(self, number: int) -> bool:
         """True if an op is a product of the library."""

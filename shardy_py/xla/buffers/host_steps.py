@@ -46,8 +46,16 @@ class HostSteps:
 
     def add(self, step: PlannedOp, captured: Iterable[Name]) -> None:
         """Adds the ops of a step; captured: what its regions read."""
-        program, reads = self.program, step.operands
-        before, is_renamed = len(program.ops), not program.alias.keys().isdisjoint(reads)
+        number, reads = self.originals.get(id(step), id(step)), step.operands
+        kind = self.plain.known.get(id(step.plan_key))
+        is_here = self.program.alias.keys().isdisjoint(reads)
+        if kind and is_here and number not in self.sent and number not in self.merged:
+            self.program.ops.append(HostOp(kind, reads, step.results, step, None, (), step))  # nearly all
+        else:
+            self._add_ops(step, captured, is_renamed=not is_here)
+
+    def _add_ops(self, step: PlannedOp, captured: Iterable[Name], *, is_renamed: bool) -> None:
+        program, reads, before = self.program, step.operands, len(self.program.ops)
         original = self.originals.get(id(step), id(step)) if self.originals else id(step)
         planned, again = self.sent.get(original, ()), self.merged.get(original, ())
         is_alone = not (planned or again)

@@ -36,15 +36,13 @@ def without_transposes(
 
     returned: the values that the block returns. alias: receives values that are others again.
     """
-    if not any(op.kind == "transpose" for op in ops):
-        return [op.renamed(alias) for op in ops]
-    users = Counter(name for op in ops for name in dict.fromkeys(op.reads))
-    users.update(returned)
+    users: Counter[Name] | None = None
     orders: dict[Name, tuple[Name, _Order]] = {}
     products: dict[Name, HostOp] = {}
     found: list[HostOp] = []
+    renamed = alias.keys()
     for each in ops:
-        op = each.renamed(alias)
+        op = each if renamed.isdisjoint(each.reads) else each.renamed(alias)
         if op.kind == "dot_general":
             products[op.makes[0]] = op
         elif op.kind == "transpose" and op.computed is not None:
@@ -53,7 +51,9 @@ def without_transposes(
                 alias[op.makes[0]] = source
                 continue
             product = products.get(source)
-            if product is not None and users[source] == 1 and _is_swap(product, order):
+            if product is not None and users is None:
+                users = _users(ops, returned)
+            if product is not None and users and users[source] == 1 and _is_swap(product, order):
                 op = product._replace(reads=product.reads[::-1], makes=op.makes)
             else:
                 orders[op.makes[0]] = source, order
@@ -62,6 +62,13 @@ def without_transposes(
     return (
         [_untransposed(op, orders) if op.kind == "dot_general" else op for op in found] if orders else found
     )
+
+
+def _users(ops: Sequence[HostOp], returned: Sequence[Name]) -> Counter[Name]:
+    """The ops that read each value, and the results that it is."""
+    users = Counter(name for op in ops for name in dict.fromkeys(op.reads))
+    users.update(returned)
+    return users
 
 
 def _composed(source: Name, step: PlannedOp, orders: dict[Name, tuple[Name, _Order]]) -> tuple[Name, _Order]:

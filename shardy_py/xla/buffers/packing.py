@@ -8,8 +8,10 @@ the places in the buffer assignments of XLA:TPU for 418 programs. Not here: whic
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from shardy_py.base.deferred import np
@@ -18,6 +20,8 @@ from shardy_py.xla.spmd.program import PlannedOp
 
 _MOST_PLACED = 2_000
 """Buffers of larger programs are summed up instead of given places, which would take quadratic time."""
+_FEW_PLACED = 64
+"""Buffers of smaller programs get places one by one, without numpy."""
 _LAST_PLACE = 1 << 62
 
 
@@ -137,6 +141,8 @@ def _placed(ordered: Sequence[HeldMemory], unit: int) -> int:
 
     Each is where the least is left free beside those that are alive at the same time.
     """
+    if len(ordered) <= _FEW_PLACED:
+        return _placed_one_by_one(ordered, unit)
     owners = np.array([n for n, each in enumerate(ordered) for _ in each.periods], np.int64)
     starts = np.array([p.start for each in ordered for p in each.periods], np.int64)
     ends = np.array([p.end for each in ordered for p in each.periods], np.int64)
@@ -159,6 +165,28 @@ def _placed(ordered: Sequence[HeldMemory], unit: int) -> int:
             places[i] = free[fitting[np.argmin(gaps[fitting])]] if fitting.size else high[-1]
         total = max(total, int(places[i] + sizes[i]))
     return total
+
+
+def _placed_one_by_one(ordered: Sequence[HeldMemory], unit: int) -> int:
+    placed: list[tuple[int, int, HeldMemory]] = []
+    for each in ordered:
+        size = -(-each.size // unit) * unit
+        free = 0
+        best: tuple[int, int] | None = None
+        for start, end, other in placed:
+            if not _is_alive_with(each, other):
+                continue
+            if start - free >= size and (best is None or start - free < best[0]):
+                best = start - free, free
+            free = max(free, end)
+        place = free if best is None else best[1]
+        insort(placed, (place, place + size, each), key=itemgetter(0))
+    return max((end for _, end, _ in placed), default=0)
+
+
+def _is_alive_with(one: HeldMemory, other: HeldMemory) -> bool:
+    """True if both are needed at some event."""
+    return any(p.start <= q.end and p.end >= q.start for p in one.periods for q in other.periods)
 
 
 def _most_alive(periods: Iterable[tuple[int, int, int]]) -> tuple[int, int]:

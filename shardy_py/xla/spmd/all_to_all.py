@@ -160,11 +160,10 @@ def _exchanging(tiling: Tiling, pairs: Sequence[Exchange]) -> tuple[int, ...]:
     """The first group of devices that exchange tiles: minor ones of dimensions that give tiles to others."""
     dimensions = [gathered for gathered, _ in pairs]
     shards = [tiling.dimensions[sharded] for _, sharded in pairs]
-    major = tiling.grid
+    major = tiling.cells
     for dimension, kept in zip(dimensions, shards, strict=True):
-        major = major.take(range(major.shape[dimension] // kept), axis=dimension)
-    index = tuple(slice(None) if i in dimensions else 0 for i in range(tiling.rank + 1))
-    return tiling.named(major[index].reshape(-1).tolist())
+        major = major.at(dimension, range(major.shape[dimension] // kept))
+    return tiling.named(major.along(dimensions))
 
 
 def _resized(value: HeldTensor, dimension: int, change: int, tiling: Tiling, reshard: Reshard) -> HeldTensor:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from shardy_py.base.deferred import np
 from shardy_py.sharding import Mesh
 from shardy_py.xla.spmd.tiling import Tiling
 
@@ -50,14 +49,13 @@ def _places(tiling: Tiling) -> Places:
 
 def _inferred(tiling: Tiling) -> Places:
     """The axes of the grid: by distance of the devices if these are in such an order, else its dimensions."""
-    grid, sizes = tiling.grid, tiling.grid_dimensions
-    lines = (grid[(0,) * i + (slice(None),) + (0,) * (grid.ndim - i - 1)] for i in range(len(sizes)))
-    runs = [_runs(line.tolist()) for line in lines]
-    offsets = np.zeros((), np.int64)
+    cells, sizes = tiling.cells, tiling.grid_dimensions
+    runs = [_runs(cells.along({i})) for i in range(len(sizes))]
+    offsets = [0]
     for each in runs:
         for size, distance in each:
-            offsets = offsets[..., None] + np.arange(size) * distance
-    if not np.array_equal(offsets.reshape(-1), grid.reshape(-1)):
+            offsets = [start + n * distance for start in offsets for n in range(size)]
+    if offsets != [*tiling.devices]:
         return tuple(sizes), [[(i, 1, size)] if size > 1 else [] for i, size in enumerate(sizes)]
     ordered = sorted((run for each in runs for run in each), key=lambda run: -run[1])
     places = [[(ordered.index(run), 1, run[0]) for run in each] for each in runs]

@@ -5,21 +5,22 @@ Not here: collectives along axes (`collect.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from math import prod
+from operator import ne
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DictionaryAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation
 
-from shardy_py.base.deferred import np
 from shardy_py.hardware.cost import AxisSize
 from shardy_py.mlir.device_groups import Groups, listed_groups
 from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloAxisRef, StablehloMesh
-from shardy_py.reshard.device_groups import device_ids
-from shardy_py.sharding import Mesh, MeshAxis
+from shardy_py.sharding import AxisRef, Mesh, MeshAxis
+from shardy_py.sharding.slices import axis_stride
+from shardy_py.xla.spmd.device_grid import DeviceGrid
 
 UNKNOWN_AXIS = "?"
 
@@ -68,13 +69,9 @@ def axes_of_collective(
 @lru_cache(maxsize=4096)
 def _axes_of_group(group: tuple[int, ...], mesh: Mesh) -> tuple[AxisSize, ...]:
     """Returns the axes of a group that has all devices along them, from any device on; () if it has not."""
-    positions = np.argsort(mesh.device_ids) if mesh.device_ids else None
-    listed = np.array(group, np.int64)
-    sizes = tuple(axis.size for axis in mesh.axes)
-    places = np.unravel_index(listed if positions is None else positions[listed], sizes)
     found: list[AxisSize] = []
-    for axis, at in zip(mesh.axes, places, strict=True):
-        parts = _strided(sorted(set(at.tolist())), axis.size)
+    for axis, at in zip(mesh.axes, zip(*_coordinates(group, mesh), strict=True), strict=True):
+        parts = _strided(sorted({*at}), axis.size)
         if parts is None:
             return ()
         for stride, count in parts:
@@ -131,12 +128,14 @@ def _axes_of_groups(groups: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize,
     fitting = [mesh for mesh in meshes if mesh.device_count == count > highest]
     for mesh in fitting:
         sizes = tuple(axis.size for axis in mesh.axes)
-        devices = device_ids(mesh).reshape(sizes)
+        devices = DeviceGrid(sizes, mesh.device_ids or range(mesh.device_count))
         for count in range(len(sizes) + 1):
             for axes in combinations(range(len(sizes)), count):
                 rest = [axis for axis in range(len(sizes)) if axis not in axes]
-                rows = devices.transpose((*rest, *axes)).reshape(-1, prod(sizes[axis] for axis in axes))
-                if rows.shape[0] == len(groups) and wanted == frozenset(map(frozenset, rows.tolist())):
+                size = prod(sizes[axis] for axis in axes)
+                if size * len(groups) != mesh.device_count:
+                    continue
+                if wanted == frozenset(map(frozenset, devices.transposed((*rest, *axes)).rows(size))):
                     return tuple((mesh.axes[axis].name, sizes[axis]) for axis in axes)
     most = max(map(len, groups))
     names = [axis.name for axis in _differing_axes(groups, fitting[0])] if fitting else []
@@ -155,11 +154,18 @@ def _permuted_axes(pairs: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize, .
 
 def _differing_axes(groups: Groups, mesh: Mesh) -> list[MeshAxis]:
     """Returns the axes along which devices of a group differ."""
-    positions = np.argsort(mesh.device_ids) if mesh.device_ids else None
-    sizes = tuple(axis.size for axis in mesh.axes)
-    differs = np.zeros(len(mesh.axes), bool)
+    differs = [False] * len(mesh.axes)
     for group in groups:
-        listed = np.array(group, np.int64)
-        places = np.array(np.unravel_index(listed if positions is None else positions[listed], sizes))
-        differs |= (places != places[:, :1]).any(axis=1)
+        first, *others = _coordinates(group, mesh)
+        for place in others:
+            moved = map(ne, first, place)
+            differs = [known or differing for known, differing in zip(differs, moved, strict=True)]
     return [axis for axis, moved in zip(mesh.axes, differs, strict=True) if moved]
+
+
+def _coordinates(devices: Sequence[int], mesh: Mesh) -> list[list[int]]:
+    """The coordinates of devices along the axes of a mesh."""
+    at = {device: position for position, device in enumerate(mesh.device_ids)}
+    axes = [(axis_stride(mesh, AxisRef(axis.name)), axis.size) for axis in mesh.axes]
+    places = (at.get(device, device) for device in devices)
+    return [[place // stride % size for stride, size in axes] for place in places]

@@ -195,7 +195,7 @@ def _without_replicas(product: Product) -> HeldTensor | None:
     if not product.tiling.is_partial:
         return None
     devices = product.tiling.tile_count
-    names = product.tiling.named(product.tiling.grid[..., 0].reshape(-1).tolist())
+    names = product.tiling.named(product.tiling.devices[:: product.tiling.replicas])
     inner = Tiling(product.tiling.dimensions, 1, tuple(range(devices)), names)
     operands = [
         replace(value, tiling=Tiling.replicated(value.tiling.rank, devices, names))

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from math import prod
 
-from shardy_py.base.deferred import np
 from shardy_py.base.records import dataclass
+from shardy_py.xla.spmd.device_grid import DeviceGrid
 from shardy_py.xla.spmd.tiling import Tiling
 
 Groups = tuple[tuple[int, ...], ...]
@@ -57,10 +57,10 @@ def group_on(tiling: Tiling, dimensions: Sequence[int], shards: Sequence[int] | 
         split += [size // inside[i], inside[i]]
     outer = [major[dimension] for dimension in dimensions]
     rest = [i for i in range(len(split)) if i not in outer]
-    groups = tiling.grid.reshape(split).transpose([*outer, *rest]).reshape(prod(sizes), -1)
-    listed = tuple(tuple(sorted_group) for sorted_group in groups.tolist())
+    cells = DeviceGrid((*split,), tiling.cells.devices).transposed([*outer, *rest])
+    listed = (*map(tuple, cells.rows(prod(inside))),)
     names = tiling.named(listed[0])
-    inner = Tiling.from_grid(np.arange(prod(inside)).reshape(inside), tiling.rank, names)
+    inner = Tiling.from_grid(DeviceGrid((*inside,), range(prod(inside))), tiling.rank, names)
     return Grouped(listed, tuple(dimensions), tuple(sizes), inner, tiling.names)
 
 
@@ -73,8 +73,7 @@ def ungrouped(grouped: Grouped) -> Tiling:
     """The tiling of all devices: the inverse of `group_on`."""
     inside = [*grouped.tiling.dimensions, grouped.tiling.replicas]
     rank = grouped.tiling.rank
-    groups = np.array(grouped.groups)
-    devices = groups[:, grouped.tiling.grid.reshape(-1)].reshape(*grouped.sizes, *inside)
+    devices = [group[place] for group in grouped.groups for place in grouped.tiling.devices]
     count = len(grouped.dimensions)
     order: list[int] = []
     for i in range(rank + 1):
@@ -83,7 +82,8 @@ def ungrouped(grouped: Grouped) -> Tiling:
     sizes = list(inside)
     for dimension, size in zip(grouped.dimensions, grouped.sizes, strict=True):
         sizes[dimension] *= size
-    return Tiling.from_grid(devices.transpose(order).reshape(sizes), rank, grouped.names)
+    cells = DeviceGrid((*grouped.sizes, *inside), devices).transposed(order)
+    return Tiling.from_grid(DeviceGrid((*sizes,), cells.devices), rank, grouped.names)
 
 
 def aligned(grouped: Grouped, reference: Grouped, *, ignore_order: bool = False) -> Grouped:
@@ -101,7 +101,8 @@ def aligned(grouped: Grouped, reference: Grouped, *, ignore_order: bool = False)
         matches &= len(found) == 1 and (ignore_order or found == {index})
     tiling = grouped.tiling
     if matches and not tiling.is_replicated:
-        numbers = np.array([positions[device][1] for device in grouped.groups[0]])
-        tiling = Tiling.from_grid(numbers[tiling.grid], tiling.rank)
+        numbers = [positions[device][1] for device in grouped.groups[0]]
+        moved = [numbers[place] for place in tiling.devices]
+        tiling = Tiling.from_grid(tiling.cells._replace(devices=moved), tiling.rank)
     tiling = replace(tiling, names=reference.tiling.names)
     return replace(grouped, groups=reference.groups, tiling=tiling)

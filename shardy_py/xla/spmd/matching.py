@@ -13,12 +13,14 @@ True
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import product
 from math import prod
+from operator import gt
 
-from shardy_py.base.deferred import np
 from shardy_py.xla.spmd.grouping import Grouped, Groups
-from shardy_py.xla.spmd.tiling import Integers, Shape, Tiling
+from shardy_py.xla.spmd.tiling import Shape, Tiling
 
 
 def transposed(tiling: Tiling, to: Sequence[int | None], rank: int) -> Tiling | None:
@@ -32,11 +34,11 @@ def transposed(tiling: Tiling, to: Sequence[int | None], rank: int) -> Tiling | 
         return None
     kept = sorted((at, i) for i, at in enumerate(to) if at is not None)
     lost = [i for i, at in enumerate(to) if at is None]
-    grid = tiling.grid.transpose([*(i for _, i in kept), *lost, tiling.rank])
+    cells = tiling.cells.transposed([*(i for _, i in kept), *lost, tiling.rank])
     sizes = [1] * rank
     for at, i in kept:
         sizes[at] = tiling.dimensions[i]
-    found = Tiling.from_grid(grid.reshape(*sizes, tiling.replicas), rank, tiling.names)
+    found = Tiling.from_grid(cells.reshaped(*sizes), rank, tiling.names)
     places = dict(kept)
     return found.by(tiling.axes and tiling.axes.at([places.get(i) for i in range(rank)]))
 
@@ -60,27 +62,29 @@ def dimensions_of_groups(tiling: Tiling, groups: Groups) -> tuple[int, ...] | No
     sizes = tiling.grid_dimensions
     if size < 2:
         return tuple(i for i, tiles in enumerate(sizes) if tiles > 1)
-    members = _positions(tiling, sizes)[np.array(groups)]
-    found = [i for i in range(len(sizes)) if members[0, 0, i] == members[0, 1, i]]
+    places = [tiling.places(i) for i in range(len(sizes))]
+    first, second = groups[0][:2]
+    found = [i for i, at in enumerate(places) if at[first] == at[second]]
     if prod(sizes[i] for i in found) != len(groups):
         return None
-    inside = members[:, :, found]
-    return tuple(found) if bool((inside == inside[:, :1]).all()) else None
+    for at in (places[i] for i in found):
+        if any(len({at[device] for device in group}) > 1 for group in groups):
+            return None
+    return tuple(found)
 
 
 def replicas_in_groups(tiling: Tiling, groups: Groups, replicas: int) -> Grouped | None:
     """The tiling with `replicas` of each tile in each of `groups`; None if a group has others."""
     if not tiling.is_partial or tiling.replicas % len(groups):
         return None
-    tile_of = np.empty(tiling.device_count, np.int64)
-    tile_of[np.array(tiling.devices)] = np.repeat(np.arange(tiling.tile_count), tiling.replicas)
+    tile_of = tiling.tile_numbers()
     inside: set[tuple[int, ...]] = set()
     for group in groups:
-        tiles = tile_of[list(group)]
-        order = np.argsort(tiles, kind="stable")
-        if (np.bincount(tiles, minlength=tiling.tile_count) != replicas).any():
+        tiles = [tile_of[device] for device in group]
+        held = Counter(tiles)
+        if len(held) != tiling.tile_count or any(count != replicas for count in held.values()):
             return None
-        inside.add(tuple(order.tolist()))
+        inside.add(tuple(sorted(range(len(tiles)), key=tiles.__getitem__)))
     if len(inside) > 1:
         return None
     inner = Tiling(tiling.dimensions, replicas, inside.pop(), tiling.named(groups[0]))
@@ -107,12 +111,16 @@ def lies_within(fine: Tiling, coarse: Tiling, shape: Shape) -> bool:
         return True
     if fine.is_replicated:
         return False
-    small, large = np.array(fine.local_shape(shape)), np.array(coarse.local_shape(shape))
-    if (small > large).any():
+    small, large = fine.local_shape(shape), coarse.local_shape(shape)
+    if any(map(gt, small, large)):
         return False
-    starts, bounds = _positions(fine, fine.dimensions) * small, _positions(coarse, coarse.dimensions) * large
-    inside = (starts + small <= bounds + large) | (starts + small >= np.array(shape))
-    return bool(((starts >= bounds) & inside).all())
+    for i, size in enumerate(shape):
+        for inner, outer in fine.places_in(coarse, i) if coarse.dimensions[i] > 1 else ():
+            start, bound = inner * small[i], outer * large[i]
+            end = start + small[i]
+            if not bound <= start or bound + large[i] < end < size:
+                return False
+    return True
 
 
 def merged(first: Tiling, second: Tiling) -> Tiling:
@@ -153,15 +161,10 @@ def _intersection(first: Tiling, second: Tiling, least: int) -> Tiling | None:
     tiles = prod(sizes)
     if first.device_count % tiles or tiles < least:
         return None
-    held = [np.sort(each.grid, axis=-1) for each in (first, second)]
+    held = [[*map(set, each.cells.rows(each.replicas))] for each in (first, second)]
     grid: list[list[int]] = []
-    left = [{index: set(part[index].tolist()) for index in np.ndindex(*part.shape[:-1])} for part in held]
-    for index in np.ndindex(*sizes):
-        places = [
-            tuple(0 if size == 1 else i for i, size in zip(index, each.dimensions, strict=True))
-            for each in (first, second)
-        ]
-        common = sorted(left[0][places[0]] & left[1][places[1]])
+    for index in product(*map(range, sizes)):
+        common = sorted(_at(held[0], first, index) & _at(held[1], second, index))
         if len(common) < first.device_count // tiles:
             return None
         grid.append(common[: first.device_count // tiles])
@@ -169,9 +172,9 @@ def _intersection(first: Tiling, second: Tiling, least: int) -> Tiling | None:
     return Tiling(tuple(sizes), first.device_count // tiles, devices, first.names)
 
 
-def _positions(tiling: Tiling, sizes: Sequence[int]) -> Integers:
-    """[devices, dimensions]: by device, its position in a grid of `sizes`, with or without replicas."""
-    found = np.empty((tiling.device_count, len(sizes)), np.int64)
-    places = np.arange(prod(sizes)).repeat(tiling.device_count // prod(sizes))
-    found[np.array(tiling.devices)] = np.stack(np.unravel_index(places, sizes), axis=-1)
-    return found
+def _at(held: Sequence[set[int]], tiling: Tiling, index: Sequence[int]) -> set[int]:
+    """The devices with the tile at an index; dimensions without tiles are whole."""
+    number = 0
+    for place, size in zip(index, tiling.dimensions, strict=True):
+        number = number * size + (0 if size == 1 else place)
+    return held[number]

@@ -137,8 +137,8 @@ def _with_run(found: Tiling, tiling: Tiling, run: range, source: Shape, target: 
     if passed is None:
         return None
     order = [*run, *(i for i in range(tiling.rank + 1) if i not in run)]
-    grid = tiling.grid.transpose(order).reshape(*passed.dimensions, -1)
-    return merged_into(found, Tiling.from_grid(grid, len(target), tiling.names))
+    cells = tiling.cells.transposed(order).reshaped(*passed.dimensions)
+    return merged_into(found, Tiling.from_grid(cells, len(target), tiling.names))
 
 
 def _with_groups(operand: HeldTensor, shape: Shape, target: Tiling) -> HeldTensor:

@@ -130,12 +130,12 @@ def compatible(partial: Tiling, target: Tiling) -> Tiling | None:
     if target.refines(partial):
         return target
     expanded = {i: fine // coarse for i, (coarse, fine) in enumerate(pairs) if fine > coarse}
-    grid = partial.grid.reshape(*partial.dimensions, *expanded.values(), -1)
+    cells = partial.cells.reshaped(*partial.dimensions, *expanded.values())
     order: list[int] = []
     for i in range(partial.rank):
         order += [i, *(partial.rank + at for at, dimension in enumerate(expanded) if dimension == i)]
     order.append(partial.rank + len(expanded))
-    sharded = grid.transpose(order).reshape(*target.dimensions, -1)
+    sharded = cells.transposed(order).reshaped(*target.dimensions)
     return Tiling.from_grid(sharded, partial.rank, partial.names)
 
 

@@ -25,9 +25,9 @@ from shardy_py.base.deferred import MOST_DIMENSIONS, np
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
-from shardy_py.reshard.device_groups import device_ids, shard_indices
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.xla.spmd.by_axes import ByAxes
+from shardy_py.xla.spmd.device_grid import DeviceGrid, devices_along, with_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,11 +64,8 @@ class Tiling:
         lists = [tuple(AxisRef(a) if isinstance(a, str) else a for a in dimension) for dimension in axes]
         sizes = tuple(prod(axis.size(mesh) for axis in dimension) for dimension in lists)
         _check_sizes(mesh.device_count, len(lists))
-        tile = np.zeros(len(device_ids(mesh)), np.int64)
-        for dimension, size in zip(lists, sizes, strict=True):
-            tile = tile * size + shard_indices(mesh, dimension)
-        order = np.argsort(tile, kind="stable")
-        return Tiling(sizes, mesh.device_count // prod(sizes), tuple(order.tolist()))
+        every = [axis for dimension in lists for axis in dimension]
+        return Tiling(sizes, mesh.device_count // prod(sizes), devices_along(mesh, every))
 
     @staticmethod
     def of_sharding(sharding: TensorSharding, mesh: Mesh) -> Tiling:
@@ -88,11 +85,10 @@ class Tiling:
         return Tiling((1,) * rank, device_count, tuple(range(device_count)), names)
 
     @staticmethod
-    def from_grid(grid: Integers, rank: int, names: tuple[int, ...] = ()) -> Tiling:
+    def from_grid(grid: DeviceGrid, rank: int, names: tuple[int, ...] = ()) -> Tiling:
         """The tiling of a grid whose dimensions behind the first `rank` count replicas."""
-        dimensions = grid.shape[:rank]
-        flat = np.sort(grid.reshape(prod(dimensions), -1), axis=1)
-        return Tiling(dimensions, flat.shape[1], tuple(flat.reshape(-1).tolist()), names)
+        found = grid.sorted_at_end(rank)
+        return Tiling(found.shape[:rank], found.shape[rank], tuple(found.listed), names)
 
     def by(self, axes: ByAxes | None) -> Tiling:
         """The tiling with these axes, or without."""
@@ -127,9 +123,14 @@ class Tiling:
         """Returns whether there are several tiles, each on several devices."""
         return self.replicas > 1 and not self.is_replicated
 
+    @property
+    def cells(self) -> DeviceGrid:
+        """The devices, in the shape of the tiles with a last dimension of the replicas."""
+        return with_array((*self.dimensions, self.replicas), self.devices, lambda: self.grid.ravel())
+
     @cached_property
     def grid(self) -> Integers:
-        """The devices, in the shape of the tiles with a last dimension of the replicas."""
+        """The cells as an array."""
         return np.array(self.devices, np.int64).reshape(*self.dimensions, self.replicas)
 
     @property
@@ -163,14 +164,12 @@ class Tiling:
 
         The rank of the tensor stands for the replicas.
         """
-        varying = set(dimensions)
-        index = tuple(slice(None) if i in varying else 0 for i in range(self.rank + 1))
-        return self.named(self.grid[index].reshape(-1).tolist())
+        return self.named(self.cells.along({*dimensions}))
 
     def pairs(self, dimension: int, positions: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         """The devices at pairs of positions along `dimension`, row-major over the tiles."""
-        ends = (self.grid.take([pair[end] for pair in positions], dimension).reshape(-1) for end in (0, 1))
-        sources, receivers = (self.named(end.tolist()) for end in ends)
+        ends = ([pair[end] for pair in positions] for end in (0, 1))
+        sources, receivers = (self.named(self.cells.at(dimension, end).listed) for end in ends)
         return tuple(zip(sources, receivers, strict=True))
 
     def is_even(self, shape: Sequence[int]) -> bool:
@@ -179,14 +178,13 @@ class Tiling:
 
     def reshaped(self, dimensions: Sequence[int]) -> Tiling:
         """The devices in the same order in a grid of other dimensions; what is left over are replicas."""
-        grid = self.grid.reshape(*dimensions, -1)
-        return Tiling.from_grid(grid, len(dimensions), self.names)
+        return Tiling.from_grid(self.cells.reshaped(*dimensions), len(dimensions), self.names)
 
     def transposed(self, permutation: Sequence[int]) -> Tiling:
         """The tiling with its dimensions in the order `permutation`, which may move the replicas too."""
         moves_replicas = len(permutation) > self.rank
         order = [*permutation] if moves_replicas else [*permutation, self.rank]
-        found = Tiling.from_grid(self.grid.transpose(order), self.rank, self.names)
+        found = Tiling.from_grid(self.cells.transposed(order), self.rank, self.names)
         return found.by(self.axes.at(permutation)) if self.axes and not moves_replicas else found
 
     def replicated_on(self, dimensions: Iterable[int]) -> Tiling:
@@ -195,9 +193,9 @@ class Tiling:
         if all(self.dimensions[i] == 1 for i in dropped):
             return self
         kept = [i for i in range(self.rank) if i not in dropped]
-        grid = self.grid.transpose([*kept, *dropped, self.rank])
+        cells = self.cells.transposed([*kept, *dropped, self.rank])
         sizes = [1 if i in dropped else self.dimensions[i] for i in range(self.rank)]
-        found = Tiling.from_grid(grid.reshape(*sizes, -1), self.rank, self.names)
+        found = Tiling.from_grid(cells.reshaped(*sizes), self.rank, self.names)
         return found.by(self.axes and self.axes.replicated_on(dropped))
 
     def replicated_except(self, dimensions: Iterable[int]) -> Tiling:
@@ -223,12 +221,15 @@ class Tiling:
         order.insert(order.index(target) + 1, source)
         sizes = list(self.dimensions)
         sizes[target], sizes[source] = sizes[target] * sizes[source], 1
-        found = Tiling.from_grid(self.grid.transpose(order).reshape(*sizes, -1), self.rank, self.names)
+        found = Tiling.from_grid(self.cells.transposed(order).reshaped(*sizes), self.rank, self.names)
         return found.by(self.axes and self.axes.moved(source, target, 1))
 
     def reversed_on(self, dimensions: Iterable[int]) -> Tiling:
         """The tiling with the tiles of `dimensions` in reverse order."""
-        return Tiling.from_grid(np.flip(self.grid, tuple(dimensions)), self.rank, self.names)
+        cells = self.cells
+        for dimension in dimensions:
+            cells = cells.at(dimension, range(self.dimensions[dimension])[::-1])
+        return Tiling.from_grid(cells, self.rank, self.names)
 
     def without_dimensions(self, dimensions: Iterable[int]) -> Tiling:
         """The tiling without `dimensions`, which are whole."""
@@ -244,9 +245,35 @@ class Tiling:
         """
         if other.is_replicated:
             return True
-        coarse = _coordinates(other)
-        factors = np.array(self.dimensions) // np.array(other.dimensions)
-        return not self.is_replicated and bool((_coordinates(self) // factors == coarse).all())
+        if self.is_replicated:
+            return False
+        pairs = enumerate(zip(self.dimensions, other.dimensions, strict=True))
+        factors = [(i, own // tiles) for i, (own, tiles) in pairs if tiles > 1]
+        return all(
+            fine // factor == coarse for i, factor in factors for fine, coarse in self.places_in(other, i)
+        )
+
+    def places_in(self, other: Tiling, dimension: int) -> set[tuple[int, int]]:
+        """The places of tiles along a dimension, each with that of a tile of `other` on the same device."""
+        return {*zip(self.places(dimension), other.places(dimension), strict=True)}
+
+    def places(self, dimension: int) -> list[int]:
+        """By device, the place of its tile along a dimension; the rank of the tensor: among the replicas."""
+        size = self.tiles(dimension)
+        stride = prod((*self.dimensions, self.replicas)[dimension + 1 :])
+        listed = [i for i in range(size) for _ in range(stride)] * (self.device_count // (size * stride))
+        return self._by_device(listed)
+
+    def tile_numbers(self) -> list[int]:
+        """By device, the number of its tile, row-major."""
+        return self._by_device([tile for tile in range(self.tile_count) for _ in range(self.replicas)])
+
+    def _by_device(self, facts: Sequence[int]) -> list[int]:
+        """The facts about each place of the grid by the device there."""
+        found = [0] * self.device_count
+        for device, fact in zip(self.devices, facts, strict=True):
+            found[device] = fact
+        return found
 
     def exchanged(self, source: int, target: int) -> Tiling:
         """The tiling after an all-to-all that gathers `source` and shards `target`.
@@ -264,8 +291,8 @@ class Tiling:
         order = [*range(len(split) + 1)]
         order[at[source]], order[at[target]] = order[at[target]], order[at[source]]
         sizes[source], sizes[target] = sizes[target], sizes[source]
-        grid = self.grid.reshape(*split, self.replicas).transpose(order)
-        found = Tiling.from_grid(grid.reshape(*sizes, self.replicas), self.rank, self.names)
+        cells = self.cells.reshaped(*split).transposed(order)
+        found = Tiling.from_grid(cells.reshaped(*sizes), self.rank, self.names)
         return found.by(self.axes and self.axes.moved(source, target, kept))
 
 
@@ -279,12 +306,3 @@ def _check_sizes(count: int, rank: int) -> None:
     if count > _MOST_DEVICES:
         expected = f"a mesh of at most {_MOST_DEVICES:,} devices"
         raise ShardyError.unexpected("XLA's partitioner", expected=expected, got=f"{count:,}")
-
-
-def _coordinates(tiling: Tiling) -> Integers:
-    """[devices, rank]: by device, the position of its tile."""
-    tile_of = np.empty(tiling.device_count, np.int64)
-    tile_of[tiling.grid.reshape(-1)] = np.repeat(np.arange(tiling.tile_count), tiling.replicas)
-    return (
-        np.stack(np.unravel_index(tile_of, tiling.dimensions), axis=-1) if tiling.rank else tile_of[:, None]
-    )

@@ -31,6 +31,7 @@ from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.xla.hlo_sharding.axes import to_hlo_sharding, to_named_hlo_sharding
 from shardy_py.xla.hlo_sharding.hlo_sharding import HloSharding
 from shardy_py.xla.hlo_sharding.text import hlo_sharding_from_text
+from shardy_py.xla.spmd.device_grid import DeviceGrid
 from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
 from shardy_py.xla.spmd.tiling import Tiling
 
@@ -196,7 +197,7 @@ def tiling_of_sharding(sharding: HloSharding | None, rank: int, devices: int) ->
     tiles = sharding.tile_assignment if sharding else None
     if sharding is None or tiles is None or tiles.size == 1:
         return Tiling.replicated(rank, devices)
-    return Tiling.from_grid(np.array(tiles.devices).reshape(*tiles.dimensions[:rank], -1), rank)
+    return Tiling.from_grid(DeviceGrid(tuple(tiles.dimensions[:rank]), tiles.devices), rank)
 
 
 OPCODES = {
