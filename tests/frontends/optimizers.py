@@ -129,12 +129,31 @@ def packages() -> Iterator[tuple[str, Make]]:
         yield "transformers.Adafactor", lambda net: adafactor(net.parameters())
         options = {"lr": 1e-3, "relative_step": False, "scale_parameter": False}
         yield "transformers.Adafactor (fixed rate)", lambda net: adafactor(net.parameters(), **options)
+    try:
+        others: Any = import_module("pytorch_optimizer")
+    except ImportError:
+        print("pytorch_optimizer is not installed")
+    else:
+        for name in others.get_supported_optimizers():
+            yield f"pytorch_optimizer.{name}", partial(_of_model_or_parameters, others.load_optimizer(name))
 
 
 def _of_torch(kind: Any, net: Any) -> Any:
     """An optimizer of torch; Muon takes matrices only."""
     chosen = [p for p in net.parameters() if kind.__name__ != "Muon" or p.ndim == 2]
     return kind(chosen, lr=1e-2)
+
+
+def _of_model_or_parameters(kind: Any, net: Any) -> Any:
+    """An optimizer that takes parameters, the model itself, or groups that say which parameters are matrices."""
+    if "model" in inspect.signature(kind.__init__).parameters:
+        return kind(net, lr=1e-2)
+    try:
+        return kind(net.parameters(), lr=1e-2)
+    except Exception:  # of the package
+        groups = [(True, [p for p in net.parameters() if p.ndim == 2])]
+        groups += [(False, [p for p in net.parameters() if p.ndim != 2])]
+        return kind([{"params": params, "use_muon": is_matrix} for is_matrix, params in groups])
 
 
 def outcome(make: Make) -> tuple[str, str]:
@@ -178,7 +197,10 @@ def _outcome(make: Make) -> tuple[str, str]:
         program = converted(net, optimizer)
     except ShardyError as error:
         return "error", str(error)
-    found = difference(program, net, optimizer)
+    try:
+        found = difference(program, net, optimizer)
+    except Exception as error:  # of the package, or a state that is not found
+        return "different", f"{type(error).__name__}: {error}"
     if found < TOLERANCE:
         return "equal", f"{found:.1e}"
     is_random = np.isfinite(found) and [*program.values.of_op("rng_bit_generator")]

@@ -1,6 +1,6 @@
 """Copies of an optimizer, and of those that it wraps, for other parameters and states.
 
-    copies = OptimizerCopies.of(optimizer, parameters)
+    copies = OptimizerCopies.of(Originals.of(optimizer, names, model), parameters)
     copies.fill(states), copies.step()
 
 What they share stays shared: a wrapper often has the groups of the optimizer in it.
@@ -13,14 +13,16 @@ from __future__ import annotations
 import inspect
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.optimizer_attributes import OwnPlace, replaced
 from shardy_py.frontends.torch.placements import torch_module
-from shardy_py.frontends.torch.protocols import TorchOptimizer, TorchTensor
+from shardy_py.frontends.torch.protocols import TorchModule, TorchOptimizer, TorchTensor
+from shardy_py.frontends.torch.traced import Traced
 
 Options = dict[str, Any]
 """The options of a group, or the state of a parameter."""
@@ -64,6 +66,41 @@ def modules_of(optimizers: Sequence[TorchOptimizer]) -> list[ModuleType]:
 
 
 @dataclass(frozen=True, eq=False)
+class Originals:
+    """The user's optimizer, with those in it, and the model that it trains.
+
+    optimizers: the first is the one whose step is made. names: of the model's parameters, by identity.
+    """
+
+    optimizers: Sequence[TorchOptimizer]
+    names: Mapping[int, str]
+    model: Traced
+
+    @staticmethod
+    def of(optimizer: TorchOptimizer, names: Mapping[int, str], model: TorchModule) -> Originals:
+        """The optimizer and those that its attributes hold."""
+        return Originals(optimizers_in(optimizer), names, model)
+
+    @property
+    def tensors(self) -> dict[str, TorchTensor]:
+        """The parameters and buffers of the model by name."""
+        return dict((*self.model.named_parameters(), *self.model.named_buffers()))
+
+    @contextmanager
+    def replaced(self, parameters: Mapping[str, TorchTensor]) -> Generator[None]:
+        """Within it, the modules of the model have these parameters: an optimizer may hold modules."""
+        before = [(module, dict(module._parameters)) for module in self.model.modules()]
+        try:
+            for module, own in before:
+                found = {key: parameters.get(self.names.get(id(value), "")) for key, value in own.items()}
+                module._parameters.update({k: value for k, value in found.items() if value is not None})
+            yield
+        finally:
+            for module, own in before:
+                module._parameters.update(own)
+
+
+@dataclass(frozen=True, eq=False)
 class OptimizerCopies:
     """Copies of optimizers. main: the one whose step is made. groups: of all. states: their dictionaries.
 
@@ -79,16 +116,15 @@ class OptimizerCopies:
 
     @staticmethod
     def of(
-        optimizers: Sequence[TorchOptimizer],
-        names: Mapping[int, str],
+        originals: Originals,
         parameters: Mapping[str, TorchTensor],
         rates: Mapping[int, object] | None = None,
     ) -> OptimizerCopies:
-        """Copies optimizers; the first is the one whose step is made.
+        """Copies optimizers.
 
-        names: of their parameters, by identity. parameters: those that take their place.
-        rates: of learning, by number of the group.
+        parameters: those that take the place of the model's. rates: of learning, by number of the group.
         """
+        optimizers, names = originals.optimizers, originals.names
         copies: dict[int, Any] = {id(each): object.__new__(type(each)) for each in optimizers}
         moved = {number: parameters[name] for number, name in names.items() if name in parameters}
         made: dict[int, Options] = {}

@@ -67,13 +67,15 @@ class TrainingStep:
         parameters = dict(model.named_parameters())
         names = {id(parameter): name for name, parameter in parameters.items()}
         updated = tuple(name for name, parameter in parameters.items() if parameter.requires_grad)
+        _check_hooks(parameters)
         slots = [StepArgument("parameter", name, tensor) for name, tensor in parameters.items()]
         slots += [StepArgument("buffer", name, tensor) for name, tensor in model.named_buffers()]
         prepared = None
         if optimizer is not None:
             check_optimizer(optimizer, names)
             updated = updated_names(optimizer, names)
-            prepared = PreparedOptimizer.of(optimizer, names, {name: parameters[name] for name in updated})
+            trained = {name: parameters[name] for name in updated}
+            prepared = PreparedOptimizer.of(optimizer, names, model, trained)
             slots += state_slots(prepared)
         slots += options.slots({slot.name: slot.tensor for slot in slots})
         if optimizer is not None and options.learning_rate:
@@ -113,8 +115,10 @@ class TrainingStep:
         given = list(zip(self.slots, tensors, strict=True))
         # Copies, since the step changes them: then a change is a new tensor, not one of the arguments.
         copies = {slot.name: tensor.detach().clone() for slot, tensor in given if slot.kind in _CHANGED}
+        learned = dict(self.model.named_parameters())
         for name in self.updated:
             copies[name].requires_grad_()
+            _hook_gradients(learned[name], copies[name])
         own = {slot.name: copies[slot.name] for slot in self.slots if slot.kind in ("parameter", "buffer")}
         parameters = {name: copies[name] for name in self.updated}
         loss, gradients = self._of_parts(own, given, parameters, places)
@@ -268,7 +272,7 @@ class TrainingStep:
         """Raises `ShardyError` if there is an optimizer, and no parameter becomes another."""
         names = {step_names.after(slot.name) for slot in self.slots if slot.kind == "parameter"}
         if self.optimizer is not None and names.isdisjoint(result.name for result in found):
-            classes = " and ".join(type(each).__name__ for each in self.optimizer.optimizers)
+            classes = " and ".join(type(each).__name__ for each in self.optimizer.originals.optimizers)
             remedy = "an optimizer that wraps another one has it as an attribute"
             raise ShardyError(f"the step of {classes} changes no parameter; {remedy}")
 
@@ -293,6 +297,24 @@ def _gradients(loss: TorchTensor, of: Sequence[TorchTensor]) -> Sequence[TorchTe
     return engine.run_backward(
         (loss,), (torch.ones_like(loss),), False, False, tuple(of), True, accumulate_grad=False
     )
+
+
+def _check_hooks(parameters: Mapping[str, Traced]) -> None:
+    """Raises `ShardyError` for parameters whose hooks update in the backward pass."""
+    for name, parameter in parameters.items():
+        if getattr(parameter, "_post_accumulate_grad_hooks", None):
+            raise ShardyError.unsupported(
+                f"hook of {name} that runs after its gradient is accumulated",
+                remedy="an optimizer that updates in the backward pass, as LOMO, has no step(): pass a model "
+                "without these hooks, and an optimizer whose step() updates",
+            )
+
+
+def _hook_gradients(original: Traced, copy: Traced) -> None:
+    """The hooks of a parameter (`register_hook`), which change its gradient, are those of the copy."""
+    hooks: Mapping[int, Callable[..., object]] = original._backward_hooks or {}
+    for hook in hooks.values():
+        copy.register_hook(hook)
 
 
 _CHANGED = ("parameter", "buffer", "state")
