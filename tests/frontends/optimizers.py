@@ -15,7 +15,7 @@ import inspect
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -53,11 +53,11 @@ def converted(net: Any, optimizer: Any) -> Program:
 
 def difference(program: Program, net: Any, optimizer: Any) -> float:
     """The largest difference of a parameter after the second step; infinite if one has no result."""
-    _step(net, optimizer)
+    step_of_torch(net, optimizer)
     every = [optimizer, *(e for e in vars(optimizer).values() if isinstance(e, torch.optim.Optimizer))]
     arguments = program.values.arguments()
     found = program.run({value.name: _array(_value(value.label, net, every)) for value in arguments})
-    _step(net, optimizer)
+    step_of_torch(net, optimizer)
     results = dict(zip((value.label for value in program.values.results()), found.arrays, strict=True))
     trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
     return max(
@@ -69,7 +69,8 @@ def difference(program: Program, net: Any, optimizer: Any) -> float:
     )
 
 
-def _step(net: Any, optimizer: Any) -> None:
+def step_of_torch(net: Any, optimizer: Any) -> None:
+    """A step of training."""
     optimizer.zero_grad()
     loss(net(X)).backward()
     optimizer.step()
@@ -81,23 +82,34 @@ def _value(label: str, net: Any, optimizers: list[Any]) -> Any:
     if label in parameters or label == "input":
         return parameters.get(label, X)
     path, _, owner = label.partition(" of ")
+    addresses = {id(parameter): name for name, parameter in parameters.items()}
     of = parameters.get(owner)
     for optimizer in optimizers:
         states = [optimizer.state.get(each) for each in (parameters.values() if of is None else (of,))]
-        for found in (_at(each, path.split(".")) for each in (*states, vars(optimizer))):
-            if isinstance(found, dict):  # a table of the optimizer, by parameters or by their names
-                return found[of] if of in found else found[owner]
+        for found in (_at(each, path.split("."), addresses) for each in (*states, vars(optimizer))):
+            if isinstance(found, dict):  # a table of the optimizer, by parameters, addresses or names
+                return next(value for key, value in found.items() if _name(key, addresses) == owner)
             if found is not None:
                 return found
     number = int(owner.removeprefix("group ") or 0)
     return optimizers[0].param_groups[number][path]
 
 
-def _at(found: Any, keys: list[str]) -> Any:
-    """What is at a path in a state; None if nothing is."""
-    for key in keys:
-        found = found[int(key)] if isinstance(found, list) else found.get(key) if found else None
-    return found
+def _name(key: Any, addresses: Mapping[int, str]) -> str:
+    """A key as names of states have it."""
+    return str(addresses.get(id(key) if isinstance(key, torch.Tensor) else key, key))
+
+
+def _at(found: Any, keys: list[str], addresses: Mapping[int, str]) -> Any:
+    """What is at a path in a state, in which `id(parameter)` is the name of it; None if nothing is."""
+    while keys and found and isinstance(found, list | dict):
+        if isinstance(found, list):
+            found, keys = found[int(keys[0])], keys[1:]
+            continue
+        named = {_name(key, addresses): value for key, value in found.items()}
+        length = next((n for n in range(len(keys), 0, -1) if ".".join(keys[:n]) in named), len(keys))
+        found, keys = named.get(".".join(keys[:length])), keys[length:]
+    return None if keys else found
 
 
 def _array(value: Any) -> Any:
@@ -145,7 +157,7 @@ def _of_torch(kind: Any, net: Any) -> Any:
 
 
 def _of_model_or_parameters(kind: Any, net: Any) -> Any:
-    """An optimizer that takes parameters, the model itself, or groups that say which parameters are matrices."""
+    """An optimizer that takes parameters, the model itself, or groups that say what are matrices."""
     if "model" in inspect.signature(kind.__init__).parameters:
         return kind(net, lr=1e-2)
     try:
@@ -170,7 +182,7 @@ def outcome(make: Make) -> tuple[str, str]:
 def in_f32() -> Iterator[None]:
     """What is computed in bf16 is computed in f32, by default arguments too."""
     kind, method = torch.bfloat16, torch.Tensor.bfloat16
-    modules = [module for name, module in sys.modules.items() if ".optim." in name]
+    modules = [module for name, module in sys.modules.items() if ".optim" in name]
     each = {function: function.__defaults__ or () for m in modules for function in _functions(m)}
     torch.bfloat16, torch.Tensor.bfloat16 = torch.float32, torch.Tensor.clone
     for function, defaults in each.items():

@@ -1,7 +1,7 @@
 """Steps of an optimizer on fake tensors, which make its states and tell what depends on what.
 
     trial = Trial(originals, parameters)
-    first = trial.step({})
+    first = trial.step()
     second = trial.step(first.with_tensors(), first)
 
 Not here: which states are arguments of the traced step (`optimizers.py`), copies (`optimizer_copies.py`).
@@ -37,27 +37,32 @@ class Trial:
         self._originals, self._parameters = originals, parameters
         copies = OptimizerCopies.of(originals, parameters)
         self.groups, self._attributes = copies.options(), copies.attributes()
+        self._states = originals.states(parameters)
         self.mode = torch_module("torch._subclasses").FakeTensorMode(allow_non_fake_inputs=True)
 
-    def step(self, states: Mapping[str, OwnState], before: Made | None = None) -> Made:
+    def step(self, states: Mapping[str, OwnState] | None = None, before: Made | None = None) -> Made:
         """A step; the states are not changed.
 
-        before: the step that made the states; None in a first step, whose branches on tensors are not those
-        of others.
+        states: None for those that the user's optimizer has. before: the step that made the states; None in
+        a first step, whose branches on tensors are not those of others.
         """
         torch = torch_module("torch")
         parameters = {n: torch.empty_like(p, requires_grad=True) for n, p in self._parameters.items()}
         gradients = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
-        given = states if before else {**self._attributes, **states}
+        given = {**self._attributes, **self._states} if states is None else states
         copied = {name: with_leaves(own, _cloned) for name, own in given.items()}
         each = {name: [parameter, gradients[name]] for name, parameter in parameters.items()}
         numbers = ValueNumbers()
         for name, own in copied.items():
-            for path, value in paths_of(own):
-                if before and is_tensor(value):
-                    each.get(before.owner(name, path), []).append(value)
-                    is_shared = name in parameters and path not in before.distinct
-                    numbers.give(value, ("" if is_shared else name, path))
+            for (path, value), (_, original) in zip(paths_of(own), paths_of(given[name]), strict=True):
+                if not is_tensor(value):
+                    continue
+                if before is None:
+                    numbers.give_as(value, original)
+                    continue
+                each.get(before.owner(name, path), []).append(value)
+                is_shared = name in parameters and path not in before.distinct
+                numbers.give(value, ("" if is_shared else name, path))
         snapshots = {
             name: AttributesBefore.of(own[0] | copied.get(name, [{}])[0])
             for name, own in self._attributes.items()

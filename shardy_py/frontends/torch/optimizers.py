@@ -127,7 +127,7 @@ class PreparedOptimizer:
         trial = Trial(originals, parameters)
         with trial.mode, torch_module("torch").no_grad():
             try:
-                first = trial.step({})
+                first = trial.step()
                 try:
                     states = first.for_next(as_tensor)
                     second = trial.step(states, first)
@@ -271,7 +271,9 @@ def _failure(optimizer: TorchOptimizer, error: Exception) -> ShardyError:
 
 
 def _missing(error: Exception) -> str:
-    """The reason for an attribute that tensors of torch lack; "" for other errors."""
+    """The reason for an attribute that tensors lack, or for gradients of gradients; "" for other errors."""
+    if isinstance(error, RuntimeError) and "does not have a grad_fn" in str(error):
+        return "it computes gradients of gradients (create_graph=True), of which a step keeps no graph"
     if not isinstance(error, AttributeError) or not is_tensor(error.obj):
         return ""
     return f"it needs the attribute '{error.name}' of parameters, which other code than step() sets"

@@ -153,6 +153,7 @@ class TrainingStep:
             losses.append(loss.detach())
             for name, gradient in zip(parameters, found, strict=True):
                 if gradient is not None:
+                    gradient = _laid_out(gradient, parameters[name])
                     gradients[name] = gradients[name] + gradient if name in gradients else gradient
         return sum(losses[1:], losses[0]) / count if count > 1 else losses[0], gradients
 
@@ -273,7 +274,10 @@ class TrainingStep:
         names = {step_names.after(slot.name) for slot in self.slots if slot.kind == "parameter"}
         if self.optimizer is not None and names.isdisjoint(result.name for result in found):
             classes = " and ".join(type(each).__name__ for each in self.optimizer.originals.optimizers)
-            remedy = "an optimizer that wraps another one has it as an attribute"
+            remedy = (
+                "an optimizer that wraps another one has it as an attribute; of one that updates only after "
+                "some steps, pass it after them"
+            )
             raise ShardyError(f"the step of {classes} changes no parameter; {remedy}")
 
 
@@ -315,6 +319,11 @@ def _hook_gradients(original: Traced, copy: Traced) -> None:
     hooks: Mapping[int, Callable[..., object]] = original._backward_hooks or {}
     for hook in hooks.values():
         copy.register_hook(hook)
+
+
+def _laid_out(gradient: Traced, parameter: Traced) -> Traced:
+    """The gradient with the strides of its parameter, as autograd accumulates it: code may view it."""
+    return gradient.contiguous() if parameter.is_contiguous() else gradient
 
 
 _CHANGED = ("parameter", "buffer", "state")

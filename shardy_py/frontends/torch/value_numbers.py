@@ -30,6 +30,10 @@ class ValueNumbers:
         """Tensors with equal keys are equal."""
         self._storages[_storage(tensor)] = tensor, self._number(("given", key))
 
+    def give_as(self, tensor: Traced, original: Traced) -> None:
+        """A copy has the elements of a tensor of the user."""
+        self._storages[_storage(tensor)] = tensor, self._number(_elements(original))
+
     def of(self, tensor: Traced) -> int:
         """Returns the number of the elements of a tensor."""
         key = _storage(tensor)
@@ -77,9 +81,13 @@ def _part(tensor: Traced) -> tuple[object, ...]:
 
 
 def _elements(tensor: Traced) -> object:
-    """The element of a tensor that is a number, as `torch.tensor(2.0)`; nothing is known of others."""
-    is_known = type(tensor) is torch_module("torch").Tensor and tensor.device.type != "meta"
-    if not is_known or tensor.numel() != 1:
+    """The element of a tensor that is a number, as `torch.tensor(2.0)`; nothing is known of others.
+
+    On the device meta, numbers of one shape are taken for equal.
+    """
+    if type(tensor) is not torch_module("torch").Tensor or tensor.numel() != 1:
         return object()
+    if tensor.is_meta:
+        return "element", ""
     with torch_module("torch.utils._python_dispatch")._disable_current_modes():
         return "element", tensor.item()
