@@ -4,7 +4,9 @@
 
 Prints a row for each that can be constructed here: the largest difference of a parameter, or the error; then
 how many convert, and how many are equal. Those that differ as they compute in bf16 are compared again in f32,
-so that rounding hides nothing; of those that draw random numbers, the shapes are.
+so that rounding hides nothing. The gradients of the small network have fewer ranks than columns, so their
+eigenvectors are rounding; those that differ by that are compared again on one whose gradients have all ranks,
+from states that are not those of one gradient. Of those that draw random numbers, the shapes are compared.
 Not here: optimizers written for tests (`test_torch_optimizers.py`).
 """
 
@@ -29,8 +31,9 @@ from tests.frontends.torch_models import torch
 
 Make = Callable[[Any], Any]
 X = torch.randn(4, 8, generator=torch.Generator().manual_seed(0))
+ROWS = torch.randn(64, 8, generator=torch.Generator().manual_seed(0))
 TOLERANCE = 1e-5
-KINDS = ("equal", "equal in f32", "random", "different", "error", "not constructed")
+KINDS = ("equal", "equal in f32", "equal at full rank", "random", "different", "error", "not constructed")
 """The outcomes. random: parameters are finite, and not compared."""
 
 
@@ -41,23 +44,40 @@ def model() -> Any:
     return nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16), nn.Tanh(), nn.Linear(16, 4))
 
 
+def of_full_rank() -> Any:
+    """A network of two matrices, whose gradients have all ranks for `ROWS`."""
+    torch.manual_seed(0)
+    nn = torch.nn
+    return nn.Sequential(nn.Linear(8, 4, bias=False), nn.Linear(4, 8, bias=False))
+
+
 def loss(output: Any) -> Any:
     """The loss of a step."""
     return output.square().mean()
 
 
-def converted(net: Any, optimizer: Any) -> Program:
+def converted(net: Any, optimizer: Any, inputs: Any = X) -> Program:
     """The step as a program."""
-    return Program.from_torch_training(net, loss, optimizer, (X,))
+    return Program.from_torch_training(net, loss, optimizer, (inputs,))
 
 
-def difference(program: Program, net: Any, optimizer: Any) -> float:
-    """The largest difference of a parameter after the second step; infinite if one has no result."""
-    step_of_torch(net, optimizer)
-    every = [optimizer, *(e for e in vars(optimizer).values() if isinstance(e, torch.optim.Optimizer))]
+def difference(
+    program: Program, net: Any, optimizer: Any, inputs: Any = X, *, change_states: bool = False
+) -> float:
+    """The largest difference of a parameter after the second step; infinite if one has no result.
+
+    change_states: elements of states are others than the first step made, in the second of both.
+    """
+    step_of_torch(net, optimizer, inputs)
+    if change_states:
+        _change(torch.utils._pytree.tree_leaves([*optimizer.state.values()]))
+    leaves = torch.utils._pytree.tree_leaves(vars(optimizer))
+    every = [optimizer, *(each for each in leaves if isinstance(each, torch.optim.Optimizer))]
     arguments = program.values.arguments()
-    found = program.run({value.name: _array(_value(value.label, net, every)) for value in arguments})
-    step_of_torch(net, optimizer)
+    values = {value.name: _value(value.label, net, every) for value in arguments if value.label != "input"}
+    values |= {value.name: inputs for value in arguments if value.label == "input"}
+    found = program.run({name: _array(value) for name, value in values.items()})
+    step_of_torch(net, optimizer, inputs)
     results = dict(zip((value.label for value in program.values.results()), found.arrays, strict=True))
     trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
     return max(
@@ -69,18 +89,25 @@ def difference(program: Program, net: Any, optimizer: Any) -> float:
     )
 
 
-def step_of_torch(net: Any, optimizer: Any) -> None:
+def step_of_torch(net: Any, optimizer: Any, inputs: Any = X) -> None:
     """A step of training."""
     optimizer.zero_grad()
-    loss(net(X)).backward()
+    loss(net(inputs)).backward()
     optimizer.step()
+
+
+def _change(states: list[Any]) -> None:
+    generator = torch.Generator().manual_seed(1)
+    for state in states:
+        if isinstance(state, torch.Tensor) and state.is_floating_point() and state.ndim:
+            state.mul_(1 + 0.3 * torch.rand(state.shape, generator=generator)).add_(3e-3)
 
 
 def _value(label: str, net: Any, optimizers: list[Any]) -> Any:
     """The value of an argument of the step, after the first step of torch."""
     parameters = dict(net.named_parameters())
-    if label in parameters or label == "input":
-        return parameters.get(label, X)
+    if label in parameters:
+        return parameters[label]
     path, _, owner = label.partition(" of ")
     addresses = {id(parameter): name for name, parameter in parameters.items()}
     of = parameters.get(owner)
@@ -120,12 +147,34 @@ def _array(value: Any) -> Any:
     return value.detach().numpy().copy()
 
 
+class MuonWithAdamW(torch.optim.Optimizer):
+    """Muon for matrices, AdamW for the rest, as one optimizer."""
+
+    def __init__(self, net: Any) -> None:
+        matrices, others = self.parts(net)
+        self.each = [torch.optim.Muon(matrices, lr=1e-2), torch.optim.AdamW(others, lr=1e-2)]
+        super().__init__([{"params": matrices}, {"params": others}], {})
+        self.param_groups = [group for optimizer in self.each for group in optimizer.param_groups]
+
+    @staticmethod
+    def parts(net: Any) -> tuple[list[Any], list[Any]]:
+        """Matrices, and other parameters."""
+        every = [*net.parameters()]
+        return [p for p in every if p.ndim == 2], [p for p in every if p.ndim != 2]
+
+    def step(self, closure: Any = None) -> None:
+        for optimizer in self.each:
+            optimizer.step()
+
+
 def packages() -> Iterator[tuple[str, Make]]:
     """The optimizers of the packages that are installed, by name."""
     optim, base = torch.optim, torch.optim.Optimizer
     for name, each in inspect.getmembers(optim, inspect.isclass):
         if issubclass(each, base) and each is not base:
             yield f"torch.{name}", partial(_of_torch, each)
+    if hasattr(optim, "Muon"):
+        yield "torch.Muon with AdamW", MuonWithAdamW
     try:
         factory: Any = import_module("timm.optim")
     except ImportError:
@@ -175,7 +224,10 @@ def outcome(make: Make) -> tuple[str, str]:
         return found
     with in_f32():
         again = _outcome(make)
-    return ("equal in f32", f"{again[1]}, in bf16 {found[1]}") if again[0] == "equal" else found
+    if again[0] == "equal":
+        return "equal in f32", f"{again[1]}, in bf16 {found[1]}"
+    again = _outcome(make, at_full_rank=True)
+    return ("equal at full rank", f"{again[1]}, else {found[1]}") if again[0] == "equal" else found
 
 
 @contextmanager
@@ -199,18 +251,18 @@ def _functions(module: Any) -> list[Any]:
     return [each for each in vars(module).values() if inspect.isfunction(each)]
 
 
-def _outcome(make: Make) -> tuple[str, str]:
-    net = model()
+def _outcome(make: Make, *, at_full_rank: bool = False) -> tuple[str, str]:
+    net, inputs = (of_full_rank(), ROWS) if at_full_rank else (model(), X)
     try:
         optimizer = make(net)
     except Exception as error:  # of the package
         return "not constructed", f"{type(error).__name__}: {error}"
     try:
-        program = converted(net, optimizer)
+        program = converted(net, optimizer, inputs)
     except ShardyError as error:
         return "error", str(error)
     try:
-        found = difference(program, net, optimizer)
+        found = difference(program, net, optimizer, inputs, change_states=at_full_rank)
     except Exception as error:  # of the package, or a state that is not found
         return "different", f"{type(error).__name__}: {error}"
     if found < TOLERANCE:
@@ -230,7 +282,7 @@ def main(arguments: list[str]) -> int:
         if not options.wanted or any(part in name for part in options.wanted):
             kind, text = outcome(make)
             counts[kind] += 1
-            print(f"{name:32} {kind:16} {' '.join(text.split())[:160]}")
+            print(f"{name:32} {kind:18} {' '.join(text.split())[:160]}")
     made = counts.total() - counts["not constructed"]
     print(f"{made} constructed: " + ", ".join(f"{counts[kind]} {kind}" for kind in KINDS))
     return int(counts["different"] > 0)

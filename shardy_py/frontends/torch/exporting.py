@@ -26,6 +26,7 @@ from shardy_py.frontends.torch.example_values import ExampleValues
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchModule, TorchProgram
 from shardy_py.frontends.torch.substitutes import substitutes
+from shardy_py.frontends.torch.trace import OPAQUE
 
 _DEPENDS = r"data-dependent|GuardOnDataDependent|DynamicOutputShape|unbacked"
 
@@ -83,6 +84,8 @@ HINTS = (
         r"AssertionError\b.*Unexpected key .*, expected",
         "the model catches an error of a module that it calls, where torch loses its place: avoid the error",
     ),
+    Hint(r"OpaqueTensorImpl|mkldnn", OPAQUE),
+    Hint(r"aten::_to_dense", OPAQUE),
     Hint("ScriptModule", "pass the module that torch.jit.script was called with"),
     Hint(r"ndarray", "pass tensors: torch.as_tensor(x)"),
     Hint("", "see whether torch takes these arguments: model(*args)", frames=_REFUSED),

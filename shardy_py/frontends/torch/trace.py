@@ -136,6 +136,8 @@ _OF_GRADIENTS = (
     "; torch cannot trace forward mode here: use gradients of gradients (jacrev(jacrev(f)), grad(grad(f)), "
     "vjp) for torch.func.hessian, jacfwd, jvp and linearize"
 )
+OPAQUE = "tensors of oneDNN have elements that no trace sees: compute with dense ones (x.to_dense())"
+"""The remedy for opaque tensors."""
 _SPECIALIZE = "pass specialize=True, which takes the numbers of the example inputs"
 
 
@@ -152,6 +154,8 @@ def unsupported(error: RuntimeError) -> str | None:
     if isinstance(error, shapes.GuardOnDataDependentSymNode):
         reason = "the code depends on elements of a tensor, which is unsupported in a step"
         return f"{reason}; use torch.where, or {_SPECIALIZE}"
+    if re.search("OpaqueTensorImpl|mkldnn|aten::_to_dense", str(error)):
+        return f"opaque tensors are unsupported; {OPAQUE}"
     if found := re.search(r"HigherOrderOperator (\w+)", str(error)):
         return f"{found[1]} runs graphs of its own, which is unsupported in a step; use torch.where"
     return None

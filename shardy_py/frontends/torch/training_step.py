@@ -201,7 +201,7 @@ class TrainingStep:
                 loss: Traced = self._loss(inputs, places)
                 share = loss / self.options.parts if self.options.parts > 1 else loss
                 scaled = share if scale is None else share * scale
-                return loss, _gradients(scaled, parameters)
+                return loss, _with_accumulated(_gradients(scaled, parameters), parameters)
 
         return self._both(own, run)
 
@@ -324,6 +324,17 @@ def _hook_gradients(original: Traced, copy: Traced) -> None:
 def _laid_out(gradient: Traced, parameter: Traced) -> Traced:
     """The gradient with the strides of its parameter, as autograd accumulates it: code may view it."""
     return gradient.contiguous() if parameter.is_contiguous() else gradient
+
+
+def _with_accumulated(
+    gradients: Sequence[TorchTensor | None], parameters: Sequence[Traced]
+) -> list[TorchTensor | None]:
+    """The gradients with those that `backward()` in a model has accumulated, which are taken from it."""
+    found: list[TorchTensor | None] = []
+    for gradient, parameter in zip(gradients, parameters, strict=True):
+        before, parameter.grad = parameter.grad, None
+        found.append(gradient if before is None else before if gradient is None else before + gradient)
+    return found
 
 
 _CHANGED = ("parameter", "buffer", "state")
