@@ -8,21 +8,21 @@ Not here: their steps and states (`optimizers.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_sequence
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.traced import Traced
 
 
-def as_one(given: Any) -> Any:
+def as_one(given: object) -> Traced:
     """The optimizer, or one whose step is that of each of a list; None as it is.
 
     Raises `ShardyError` for a list without any, and for a parameter that two of them have.
     """
     if not is_sequence(given):
         return given
-    each: list[Any] = [*given]
+    each: list[Traced] = [*given]
     kind = torch_module("torch.optim").Optimizer
     if not each or not all(isinstance(optimizer, kind) for optimizer in each):
         got = ", ".join(type(optimizer).__name__ for optimizer in each) or "none"
@@ -33,7 +33,7 @@ def as_one(given: Any) -> Any:
     return _one_of(each)
 
 
-def _one_of(optimizers: Sequence[Any]) -> Any:
+def _one_of(optimizers: Sequence[Traced]) -> Traced:
     """An optimizer that holds others, whose groups are those of all."""
 
     kind = torch_module("torch.optim").Optimizer
