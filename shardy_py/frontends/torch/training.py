@@ -24,9 +24,11 @@ from shardy_py.frontends.torch import step_names
 from shardy_py.frontends.torch.arguments import check_model, part_name, targets_of
 from shardy_py.frontends.torch.boundaries import Boundaries
 from shardy_py.frontends.torch.export import TorchGraph
+from shardy_py.frontends.torch.module_arguments import numbered_arguments
 from shardy_py.frontends.torch.module_notes import note_modules
 from shardy_py.frontends.torch.nodes import check, node_type
 from shardy_py.frontends.torch.placements import as_mesh, torch_module
+from shardy_py.frontends.torch.plan_remarks import say_whole_inputs
 from shardy_py.frontends.torch.plans import ParallelPlan, modules_of
 from shardy_py.frontends.torch.programs import annotated, shardings_by_label, under_plan
 from shardy_py.frontends.torch.protocols import FxNode, TorchModule, TorchOptimizer
@@ -99,14 +101,18 @@ def from_training(
         None if plan is None or ours is None else ParallelPlan.of(plan, ours, modules_of(model))
     )
     tensors = [slot.tensor for slot in step.slots]
-    with boundaries.watching(model):
+    with boundaries.watching(model), numbered_arguments(model, boundaries.plan):
         traced = trace(lambda *given: step.run(given, places, boundaries), tensors, places)
     results = step.results(traced, gradients=gradients or optimizer is None)
     program = _program(step, traced, results, ours, shardings, name)
     note_modules(program.module, places.called)
     if plan is not None:
         program = under_plan(program, model, ours, plan, name)
-    return annotated(program, ours, _of_every_part(step, _with_own_names(model, shardings)), name)
+    found = annotated(program, ours, _of_every_part(step, _with_own_names(model, shardings)), name)
+    if boundaries.plan is not None:
+        inputs = {slot.name for slot in step.slots if slot.kind == "input"}
+        say_whole_inputs(found, boundaries.plan, inputs, name)
+    return found
 
 
 def _program(
