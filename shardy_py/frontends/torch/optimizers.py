@@ -272,6 +272,8 @@ def _failure(optimizer: TorchOptimizer, error: Exception) -> ShardyError:
 
 def _missing(error: Exception) -> str:
     """The reason for an attribute that tensors lack, or for gradients of gradients; "" for other errors."""
+    if isinstance(error, NotImplementedError) and not str(error):
+        return "it has no step(), as one that updates in the backward pass: use an optimizer that has"
     if isinstance(error, RuntimeError) and "does not have a grad_fn" in str(error):
         return "it computes gradients of gradients (create_graph=True), of which a step keeps no graph"
     if not isinstance(error, AttributeError) or not is_tensor(error.obj):
