@@ -42,11 +42,10 @@ class Twice(nn.Module):
 
 def converted(kind: str, **options: Any) -> Program:
     given = (X, TURNS, X + 1)
+    options = {"mesh": MESH} | options
     if kind == "exported":
-        return from_module(Twice(), given, mesh=MESH, **options)
-    return Program.from_torch_training(
-        Twice(), lambda out: out.square().mean(), None, given, mesh=MESH, **options
-    )
+        return from_module(Twice(), given, **options)
+    return Program.from_torch_training(Twice(), lambda out: out.square().mean(), None, given, **options)
 
 
 def constrained(program: Program) -> list[str]:
@@ -94,4 +93,7 @@ def test_whole_batches_are_said(kind: str, caplog: pytest.LogCaptureFixture) -> 
     assert 'shardings={"x": P(("dp", "tp"))}' in both
     assert 'fully_shard along "tp"' in said(FullyShard("dp", replicate="tp"), x=P("dp"))
     assert said(FullyShard("dp"), x=P("dp"), turns=P("dp"), shift=P("dp")) == ""
+    caplog.clear()
+    converted(kind, plan=FullyShard("whole"), mesh=Mesh.of(dp=2, whole=1))
+    assert "fully_shard" not in caplog.text
     assert said(TensorParallel("tp", {"block.w": parallel.ColwiseParallel()})) == ""

@@ -63,7 +63,7 @@ def from_exported(
     if plan is not None and ours is not None:
         states = {*state_names(exported)}
         inputs = {value.label for value in found.values.arguments(name)} - states
-        say_whole_inputs(found, ParallelPlan.of(plan, ours, modules_of(exported)), inputs, name)
+        say_whole_inputs(found, ParallelPlan.of(plan, ours, modules_of(exported)), ours, inputs, name)
     return found
 
 

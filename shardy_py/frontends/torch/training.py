@@ -109,9 +109,9 @@ def from_training(
     if plan is not None:
         program = under_plan(program, model, ours, plan, name)
     found = annotated(program, ours, _of_every_part(step, _with_own_names(model, shardings)), name)
-    if boundaries.plan is not None:
+    if boundaries.plan is not None and ours is not None:
         inputs = {slot.name for slot in step.slots if slot.kind == "input"}
-        say_whole_inputs(found, boundaries.plan, inputs, name)
+        say_whole_inputs(found, boundaries.plan, ours, inputs, name)
     return found
 
 
