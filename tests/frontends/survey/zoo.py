@@ -77,7 +77,6 @@ SCENES = [
     "fpenet",
     "lednet",
     "linknet",
-    "sinet",
     "sqnet",
 ]
 """Nets that tell what each pixel of a scene is of."""
