@@ -91,6 +91,10 @@ def _object(flag: str, text: str | None) -> object:
             raise ShardyError.unexpected(
                 "", expected="a file and a name in it: plan.py:PLAN", got=f"'{text}'"
             )
+        try:
+            open(file, "rb").close()
+        except OSError as error:
+            raise ShardyError.unopened(file, error) from None
         module = importlib.util.module_from_spec(spec)
         with _importing_beside(file):
             call_of_user(f"running {file}", spec.loader.exec_module, module)

@@ -62,7 +62,10 @@ def test_plans_of_archives(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
             "argument --plan: unknown name in .* did you mean 'PLAN'",
         ),
         (("--mesh", "dp=2", "--plan", "plan.py"), "expected a file and a name in it: plan.py:PLAN"),
-        (("--mesh", "dp=2", "--plan", "none.py:PLAN"), "argument --plan: running none.py: FileNotFoundError"),
+        (
+            ("--mesh", "dp=2", "--plan", "none.py:PLAN"),
+            "argument --plan: cannot open input file 'none.py': No such file",
+        ),
         (("--mesh", "dp=2", "--plan", "plan.py:PLAN"), "m.pt2: error: unknown axis of the plan 'tp'"),
         (("--mesh", "dp=2,tp=3", "--plan", "plan.py:PLAN"), "m.pt2: error: 0.weight: ColwiseParallel along"),
     ],

@@ -9,11 +9,12 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 tensors = pytest.importorskip("torch.distributed.tensor")
+parallel = pytest.importorskip("torch.distributed.tensor.parallel")
 
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
-from shardy_py import Mesh, Program, propagate
-from shardy_py.frontends.torch import from_exported, placements_of
+from shardy_py import Mesh, P, Program, ShardyError, propagate
+from shardy_py.frontends.torch import TensorParallel, from_exported, from_module, placements_of
 from tests.frontends.torch_models import exported
 
 pytestmark = pytest.mark.torch
@@ -78,6 +79,80 @@ def test_products_by_batch_keep_experts() -> None:
     program = from_exported(exported(Capacity(), (x,)), MESH, {"experts.up": [Replicate(), Shard(0)]})
     assert placements_of(propagate(program))["experts.down"] == (Replicate(), Shard(0))
     assert sent(program) == []
+
+
+class ExpertParallel(parallel.ParallelStyle):
+    """Stands for torchtitan's style of that name."""
+
+    def _partition_fn(self, name: str, module: Any, mesh: Any) -> None: ...
+
+    def _apply(self, module: Any, mesh: Any) -> Any:
+        return module
+
+
+class OnEightBits(ExpertParallel):
+    """A subclass that shards parameters as its base."""
+
+
+class ByColumns(ExpertParallel):
+    """A subclass that shards them in another way."""
+
+    def _partition_fn(self, name: str, module: Any, mesh: Any) -> None: ...
+
+
+class Batched(Experts):
+    """Experts of which each gets as many tokens."""
+
+    def forward(self, x: Any, ends: Any = None) -> Any:
+        return torch.bmm(F.silu(torch.bmm(x, self.up)), self.down)
+
+
+class Mixture(nn.Module):
+    """All experts on all tokens, weighted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.router = nn.Linear(SIZE, SIZE), nn.Linear(SIZE, EXPERTS, bias=False)
+        self.experts = Batched().float()
+
+    def forward(self, x: Any) -> Any:
+        x = self.inner(x)
+        out = self.experts(x.expand(EXPERTS, -1, -1))
+        return torch.einsum("te,etd->td", self.router(x).softmax(-1), out)
+
+
+def placed(style: Any, mesh: Mesh = MESH) -> Program:
+    plan, shardings = TensorParallel("ep", {"experts": style}), {"x": P(("dp", "ep"))}
+    return from_module(Mixture(), (torch.randn(TOKENS, SIZE),), mesh=mesh, plan=plan, shardings=shardings)
+
+
+@pytest.mark.parametrize("style", [ExpertParallel(), OnEightBits()])
+def test_a_style_keeps_experts_on_their_devices(style: Any) -> None:
+    program = placed(style)
+    found = placements_of(propagate(program))
+    assert found["experts.up"] == found["experts.down"] == (Replicate(), Shard(0))
+    kinds = [(kind, axes) for kind, axes, _ in sent(program)]
+    assert ("all_to_all", (("ep", 4),)) in kinds
+
+
+def test_styles_of_experts_that_are_others_are_errors() -> None:
+    with pytest.raises(ShardyError, match=r"ByColumns of .* unsupported; use one of .*torchtitan's ExpertP"):
+        placed(ByColumns())
+    with pytest.raises(
+        ShardyError, match=r"ExpertParallel along .* 5 devices divide, got dimension 0 of size"
+    ):
+        placed(ExpertParallel(), Mesh.of(dp=2, ep=5))
+
+
+def test_suggestions_name_experts_that_stay() -> None:
+    net = Mixture()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x = torch.randn(8 * TOKENS, SIZE)
+    step = Program.from_torch_training(net, lambda y: y.square().mean(), optimizer, (x,), mesh=MESH)
+    found = {plan.name: plan.code("torch") for plan in step.suggest(tries=12).schemes}
+    assert 'along ep: {"experts": ExpertParallel()}' in found["expert parallel"]
+    assert "router" not in found["expert parallel"].partition("# weights")[0]
+    assert "ExpertParallel" not in found["FSDP"] + found["data parallel"]
 
 
 class Gradients(nn.Module):

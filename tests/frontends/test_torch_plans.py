@@ -208,6 +208,7 @@ def test_remedies_leave_parameters_out_of_fully_shard() -> None:
             "style str of 'up'.*unsupported; use one of ColwiseParallel",
         ),
         (MESH, 3, r"expected a plan: styles by module, TensorParallel\(axis, styles\)"),
+        (MESH, dict.fromkeys, "or a list, got the function fromkeys; pass what it returns"),
         (
             Mesh.of(a=2, b=2),
             MEGATRON,

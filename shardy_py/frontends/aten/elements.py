@@ -59,9 +59,12 @@ _OF_SEVERAL = {
 
 
 def check_dense(tensor: Operand, name: str = "") -> None:
-    """Raises `ShardyError` for a tensor of torch that is sparse, nested or quantized."""
+    """Raises `ShardyError` for a tensor of torch that is sparse, opaque, nested or quantized."""
     layout = str(getattr(tensor, "layout", "torch.strided"))
     found = next((each for key, each in _OF_SEVERAL.items() if getattr(tensor, key, False)), None)
+    if found is None and layout == "torch._mkldnn":
+        kind = "an opaque tensor of oneDNN (torch._mkldnn)"
+        found = kind, "pass x.to_dense(), and models as they are before to_mkldnn(model)"
     if found is None and layout != "torch.strided":
         found = f"a sparse tensor ({layout})", "pass x.to_dense()"
     if found is not None:

@@ -54,8 +54,8 @@ def boundaries_in(module: ModuleOp) -> dict[str, list[CustomCallOp]]:
 
 
 @cache
-def _boundary_op() -> Any:
-    """`shardy_py::boundary(x, name)` of torch: x."""
+def boundary_op() -> Any:
+    """The op `shardy_py::boundary(x, name)` of torch, which is x."""
 
     def same(x: TorchTensor, name: str) -> TorchTensor:
         return x.clone()
@@ -98,7 +98,7 @@ class Boundaries:
         """The gradients by name, those of fully sharded parameters marked."""
         sharded = {name for group in (self.plan.groups if self.plan else ()) for name in group.parameters}
         return {
-            name: _boundary_op()(gradient, boundary_name("", PARAMETER, name))
+            name: boundary_op()(gradient, boundary_name("", PARAMETER, name))
             if name in sharded and gradient.ndim
             else gradient
             for name, gradient in gradients.items()
@@ -155,6 +155,13 @@ _LAYOUT = "_shardy_layout"
 """The attribute of a marked input with its layout in the module."""
 
 
+def copy_layout(value: object, new: object) -> object:
+    """Returns a tensor that stands for a marked input, with its layout."""
+    if hasattr(value, _LAYOUT):
+        setattr(new, _LAYOUT, getattr(value, _LAYOUT))
+    return new
+
+
 def _marked(value: Any, path: str, what: str, number: int) -> object:
     """The value as another tensor, whose gradient is marked; itself if it has none.
 
@@ -163,7 +170,7 @@ def _marked(value: Any, path: str, what: str, number: int) -> object:
     torch = torch_module("torch")
     if not isinstance(value, torch.Tensor) or not value.requires_grad:
         return value
-    op = _boundary_op()
+    op = boundary_op()
     if torch._C._current_autograd_node() is not None:
         return value if what == PARTS else op(value, boundary_name(path, what, f"{number} {AGAIN}"))
     name, alias = boundary_name(path, what, number), torch.ops.aten.alias(value)

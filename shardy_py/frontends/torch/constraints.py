@@ -9,12 +9,12 @@ A parameter of FSDP is used through a constraint that is replicated along its ax
 ops of the backward pass through another one. Gathers of a module have one location, so reports by line count
 them together.
 
-Not here: which module gets what (`plans.py`).
+Not here: which module gets what (`plans.py`), shardings of parameters (`parameter_shardings.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import count
 from typing import Any, cast
@@ -22,9 +22,8 @@ from typing import Any, cast
 from xdsl.dialects.builtin import IntegerAttr, NameLoc, StringAttr, UnknownLoc, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from shardy_py.api import Mesh, P, Program, Sharding, ShardyError, Value
+from shardy_py.api import Mesh, Program, Sharding, ShardyError, Value
 from shardy_py.api.annotate import DIRECTIONS, Editor
-from shardy_py.api.partition_spec import dim
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.builder.tensor import static_shape
 from shardy_py.frontends.torch.boundaries import (
@@ -37,6 +36,8 @@ from shardy_py.frontends.torch.boundaries import (
     boundary_name,
 )
 from shardy_py.frontends.torch.gradients import divides, summed_values
+from shardy_py.frontends.torch.module_arguments import ARGUMENT, ArgumentUses, taken_arguments
+from shardy_py.frontends.torch.parameter_shardings import closed, parameter_sharding
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import ParallelPlan, ParameterGroup, StyledModule
 from shardy_py.frontends.torch.step_names import owner_of
@@ -103,9 +104,11 @@ def constrained(
     copy = program.copy()
     mesh_name = Editor(copy.module).name_of(mesh, "mesh")
     arguments = {v.label: cast(SSAValue, v.entry.value) for v in copy.values.arguments(function)}
+    marked = boundaries_in(copy.module)
+    taken = taken_arguments(marked)
     ops = ops_by_module(walk_pre_order(copy.module, include_root=False))
     own = frozenset(id(arguments[label]) for label in parameters if label in arguments)
-    inserting = _Inserting(mesh, mesh_name, arguments, own, ops, boundaries_in(copy.module))
+    inserting = _Inserting(mesh, mesh_name, arguments, own, ops, marked, taken)
     for each in sorted(plan.styled, key=_depth):
         inserting.style(each)
     for group in plan.groups:
@@ -124,48 +127,6 @@ def _depth(styled: StyledModule) -> int:
     """The number of modules around a module, that of the model itself too."""
     path = styled.module.path
     return path.count(".") + 1 if path else 0
-
-
-def parameter_sharding(plan: ParallelPlan, mesh: Mesh, value: Value) -> Sharding:
-    """The sharding of a parameter under a plan. Raises `ShardyError` for a dimension it lacks.
-
-    Dimensions sharded for FSDP have a priority behind those of data: gradients are sums of what devices have
-    computed for theirs, not products sharded as the parameter.
-    """
-    own = (group for group in plan.groups if value.label in group.parameters)
-    last = {axis for group in own for axis in group.plan.axes}
-    rank = len(value.shape or ())
-    dimensions = plan.dimensions_of(value.label, rank)
-    for dimension in dimensions.values():
-        if not -rank <= dimension < rank:
-            raise ShardyError(
-                f"{value.label}: the plan shards dimension {dimension} of a tensor of rank {rank}"
-            )
-    _check_even(plan, mesh, value)
-    return _closed(mesh, rank, {axis: d % rank for axis, d in dimensions.items()}, last)
-
-
-def _check_even(plan: ParallelPlan, mesh: Mesh, value: Value) -> None:
-    """Raises `ShardyError` for a parameter that its axis does not divide, unless the plan allows it."""
-    shape = value.shape or ()
-    for each in plan.styled:
-        dimension = each.dimension_of(value.label) if not each.uneven else None
-        if dimension is None or (size := shape[dimension] or 0) % (parts := mesh.sizes[each.axis]) == 0:
-            continue
-        raise ShardyError.unexpected(
-            f"{value.label}: {each.name} along '{each.axis}'",
-            expected=f"a dimension that {parts} devices divide",
-            got=f"dimension {dimension} of size {size}",
-            remedy=f"pad it to {-(-size // parts) * parts}, leave the module out of the plan, or pass "
-            "TensorParallel(axis, styles, uneven=True) and propagate with "
-            "Options(update_non_divisible_input_output_shardings=False)",
-        )
-
-
-def _closed(mesh: Mesh, rank: int, dimensions: Mapping[str, int], last: Collection[str]) -> Sharding:
-    """A sharding with axes on dimensions, those with an axis of `last` behind the others."""
-    listed = [[axis for axis, d in dimensions.items() if d == number] for number in range(rank)]
-    return Sharding(mesh, P(*(dim(*a, priority=1 if set(a).intersection(last) else None) for a in listed)))
 
 
 def _only_replicated(mesh: Mesh, rank: int, axes: Sequence[str]) -> Sharding:
@@ -188,7 +149,8 @@ class _Inserting:
     arguments: by label. parameters: those that are parameters, by identity.
     by_module: the ops of each module before any constraint; modules around others come first, so the
         constraints inserted for one are outside of those in it.
-    boundaries: the marked gradients of a training step, by the name of the boundary.
+    boundaries: the marked gradients of a training step, by the name of the boundary. taken: arguments of
+    modules, by that of theirs.
     launches: the numbers of constraints.
     """
 
@@ -198,12 +160,15 @@ class _Inserting:
     parameters: frozenset[int]
     by_module: Mapping[str, list[Operation]]
     boundaries: Mapping[str, list[CustomCallOp]]
+    taken: Mapping[str, list[ArgumentUses]]
     launches: Iterator[int] = field(default_factory=count)
 
     def style(self, given: StyledModule) -> None:
         path, style = given.module.path, given.style
         ops = self.by_module.get(path, [])
-        if any(style.inputs):
+        if self.taken and not style.takes_parameters:
+            self._arguments(given)
+        elif any(style.inputs):
             inputs = [value for value in inputs_of(ops, path) if self._is_activation(value)]
             for number, layouts in enumerate(style.each_input(len(inputs))):
                 if layouts and number < len(inputs):
@@ -227,6 +192,13 @@ class _Inserting:
             self._at_boundaries(given, what, layouts)
         self._at_boundaries(given, INPUTS, style.inputs, f" {AGAIN}")
         self._at_boundaries(given, OUTPUTS, style.outputs, f" {AGAIN}")
+
+    def _arguments(self, given: StyledModule) -> None:
+        """Constrains the marked arguments of each call of a module."""
+        for number, layouts in enumerate(given.style.inputs):
+            for each in self.taken.get(boundary_name(given.module.path, ARGUMENT, number), ()):
+                if _rank(each.value):
+                    self._insert(each.value, layouts, given, INPUTS, each.users)
 
     def _at_boundaries(
         self, given: StyledModule, what: str, layouts: Iterable[Layouts], end: str = ""
@@ -264,7 +236,7 @@ class _Inserting:
                 whole = _constraint(self.mesh_name, rank, self.mesh, {}, group.plan.every_axis)
                 inner = self._put(value, whole, location, users)
                 if divides(found, _shape(value), self.mesh.sizes):
-                    own = _closed(self.mesh, rank, found, group.plan.axes).named(self.mesh_name)
+                    own = closed(self.mesh, rank, found, group.plan.axes).named(self.mesh_name)
                     self._put(inner, own.value, location, users)
 
     def drop_boundaries(self) -> None:

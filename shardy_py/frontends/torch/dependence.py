@@ -15,8 +15,10 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 
+from shardy_py.api import ShardyError
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchTensor
+from shardy_py.frontends.torch.value_numbers import ValueNumbers
 
 _ARGUMENTS = attrgetter("_schema.arguments")
 """The arguments in the schema of an op of torch."""
@@ -25,10 +27,13 @@ _ARGUMENTS = attrgetter("_schema.arguments")
 @contextmanager
 def dependence(
     sources: Mapping[str, Iterable[TorchTensor]],
+    numbers: ValueNumbers | None = None,
+    refused: Mapping[str, TorchTensor] | None = None,
 ) -> Generator[Callable[[TorchTensor], frozenset[str]]]:
     """Yields the names of the sources that a tensor is computed from, in what runs meanwhile.
 
-    Tensors of one storage depend on the same.
+    Tensors of one storage depend on the same. numbers: of the tensors that depend on none.
+    refused: tensors by name. Raises `ShardyError` for ops on these.
     """
     pytree = torch_module("torch.utils._pytree")
     names: dict[int, frozenset[str]] = {}
@@ -58,20 +63,28 @@ def dependence(
             kwargs: Mapping[str, object] | None = None,
         ) -> object:
             keywords = kwargs or {}
+            operands = tensors_in((args, keywords))
+            for name in (foreign[storage(each)] for each in operands if storage(each) in foreign):
+                raise ShardyError(
+                    f"the step uses the parameter or buffer {name} itself, which is another one in the "
+                    "program; reach parameters through param_groups, or through the model"
+                )
             result = func(*args, **keywords)
-            found = frozenset[str]().union(
-                *(names.get(storage(each), ()) for each in tensors_in((args, keywords)))
-            )
-            if found:
-                add(tensors_in(result), found)
-                changed = (
+            found = frozenset[str]().union(*(names.get(storage(each), ()) for each in operands))
+            if found or numbers is not None:
+                changed = [
                     value
                     for argument, value in zip(_ARGUMENTS(func), args, strict=False)
                     if argument.alias_info is not None and argument.alias_info.is_write
-                )
-                add(tensors_in([*changed]), found)
+                ]
+                if found:
+                    add(tensors_in(result), found)
+                    add(tensors_in(changed), found)
+                elif numbers is not None:
+                    numbers.note(func, args, keywords, result, tensors_in(changed))
             return result
 
+    foreign = {storage(tensor): name for name, tensor in (refused or {}).items() if tensor.numel()}
     for name, tensors in sources.items():
         add(tensors, frozenset((name,)))
     with DependenceMode():

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, redirect_stderr
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, redirect_stderr
 from io import StringIO
 from typing import Any
 
@@ -26,6 +26,7 @@ from shardy_py.frontends.torch.example_values import ExampleValues
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchModule, TorchProgram
 from shardy_py.frontends.torch.substitutes import substitutes
+from shardy_py.frontends.torch.trace import OPAQUE
 
 _DEPENDS = r"data-dependent|GuardOnDataDependent|DynamicOutputShape|unbacked"
 
@@ -83,6 +84,8 @@ HINTS = (
         r"AssertionError\b.*Unexpected key .*, expected",
         "the model catches an error of a module that it calls, where torch loses its place: avoid the error",
     ),
+    Hint(r"OpaqueTensorImpl|mkldnn", OPAQUE),
+    Hint(r"aten::_to_dense", OPAQUE),
     Hint("ScriptModule", "pass the module that torch.jit.script was called with"),
     Hint(r"ndarray", "pass tensors: torch.as_tensor(x)"),
     Hint("", "see whether torch takes these arguments: model(*args)", frames=_REFUSED),
@@ -101,11 +104,13 @@ def export(
     *,
     strict: bool | None = None,
     specialize: bool = False,
+    watching: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> TorchProgram:
     """The exported model, called with these arguments; without gradients.
 
     strict: None tries both, and keeps the first error. specialize: numbers that the model reads from tensors,
-    and sizes that depend on elements, are those of these arguments. Raises `ShardyError`, at the line of the
+    and sizes that depend on elements, are those of these arguments. watching: around an export that is not
+    strict, which runs the model's own code. Raises `ShardyError`, at the line of the
     model, if torch cannot export it, with what helps.
     """
     torch = torch_module("torch")
@@ -123,7 +128,8 @@ def export(
         stack.enter_context(substitutes())
         for way in (False, True) if strict is None and not specialize else (bool(strict),):
             try:
-                with fitting(name, model.forward, args, keywords, remedy):
+                around = nullcontext() if way else watching()
+                with fitting(name, model.forward, args, keywords, remedy), around:
                     exported = torch.export.export(model, tuple(args), keywords, strict=way)
                 if not (errors and _lost(exported)):
                     return exported

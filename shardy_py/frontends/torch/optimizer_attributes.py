@@ -30,9 +30,13 @@ _LISTS = (list, tuple, set, frozenset, deque)
 
 @dataclass(frozen=True, slots=True)
 class OwnPlace:
-    """Stands for what each copy of an optimizer has its own of. name: that of a parameter, or a number."""
+    """Stands for what each copy of an optimizer has its own of.
+
+    name: that of a parameter, or a number. is_address: of `id(parameter)`, which tables have as keys.
+    """
 
     name: str
+    is_address: bool = False
 
     def __str__(self) -> str:
         return self.name

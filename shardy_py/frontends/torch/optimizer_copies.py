@@ -1,6 +1,6 @@
 """Copies of an optimizer, and of those that it wraps, for other parameters and states.
 
-    copies = OptimizerCopies.of(optimizer, parameters)
+    copies = OptimizerCopies.of(Originals.of(optimizer, names, model), parameters)
     copies.fill(states), copies.step()
 
 What they share stays shared: a wrapper often has the groups of the optimizer in it.
@@ -13,14 +13,16 @@ from __future__ import annotations
 import inspect
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.optimizer_attributes import OwnPlace, replaced
-from shardy_py.frontends.torch.placements import torch_module
-from shardy_py.frontends.torch.protocols import TorchOptimizer, TorchTensor
+from shardy_py.frontends.torch.placements import is_tensor, torch_module
+from shardy_py.frontends.torch.protocols import TorchModule, TorchOptimizer, TorchTensor
+from shardy_py.frontends.torch.traced import Traced
 
 Options = dict[str, Any]
 """The options of a group, or the state of a parameter."""
@@ -30,7 +32,8 @@ Groups = list[Options]
 """The options of each group, without its parameters."""
 _PLAIN = ("foreach", "fused", "differentiable")
 """Options of torch's own optimizers that choose how they compute, not what."""
-_OWN = ("state", "param_groups")
+_STATE = "state"
+_OWN = (_STATE, "param_groups")
 
 
 def optimizers_in(optimizer: TorchOptimizer) -> list[TorchOptimizer]:
@@ -64,6 +67,48 @@ def modules_of(optimizers: Sequence[TorchOptimizer]) -> list[ModuleType]:
 
 
 @dataclass(frozen=True, eq=False)
+class Originals:
+    """The user's optimizer, with those in it, and the model that it trains.
+
+    optimizers: the first is the one whose step is made. names: of the model's parameters, by identity.
+    """
+
+    optimizers: Sequence[TorchOptimizer]
+    names: Mapping[int, str]
+    model: Traced
+
+    @staticmethod
+    def of(optimizer: TorchOptimizer, names: Mapping[int, str], model: TorchModule) -> Originals:
+        """The optimizer and those that its attributes hold."""
+        return Originals(optimizers_in(optimizer), names, model)
+
+    @property
+    def tensors(self) -> dict[str, TorchTensor]:
+        """The parameters and buffers of the model by name."""
+        return dict((*self.model.named_parameters(), *self.model.named_buffers()))
+
+    def states(self, parameters: Mapping[str, TorchTensor]) -> dict[str, OwnState]:
+        """The states that the user's optimizers have, by the name of their parameter."""
+        every = {id(original.state): original.state for original in self.optimizers}.values()
+        named = [{self.names.get(id(key), ""): value for key, value in state.items()} for state in every]
+        found = {name: [state.get(name, {}) for state in named] for name in parameters}
+        return {name: own for name, own in found.items() if any(own)}
+
+    @contextmanager
+    def replaced(self, parameters: Mapping[str, TorchTensor]) -> Generator[None]:
+        """Within it, the modules of the model have these parameters: an optimizer may hold modules."""
+        before = [(module, dict(module._parameters)) for module in self.model.modules()]
+        try:
+            for module, own in before:
+                found = {key: parameters.get(self.names.get(id(value), "")) for key, value in own.items()}
+                module._parameters.update({k: value for k, value in found.items() if value is not None})
+            yield
+        finally:
+            for module, own in before:
+                module._parameters.update(own)
+
+
+@dataclass(frozen=True, eq=False)
 class OptimizerCopies:
     """Copies of optimizers. main: the one whose step is made. groups: of all. states: their dictionaries.
 
@@ -79,16 +124,15 @@ class OptimizerCopies:
 
     @staticmethod
     def of(
-        optimizers: Sequence[TorchOptimizer],
-        names: Mapping[int, str],
+        originals: Originals,
         parameters: Mapping[str, TorchTensor],
         rates: Mapping[int, object] | None = None,
     ) -> OptimizerCopies:
-        """Copies optimizers; the first is the one whose step is made.
+        """Copies optimizers.
 
-        names: of their parameters, by identity. parameters: those that take their place.
-        rates: of learning, by number of the group.
+        parameters: those that take the place of the model's. rates: of learning, by number of the group.
         """
+        optimizers, names = originals.optimizers, originals.names
         copies: dict[int, Any] = {id(each): object.__new__(type(each)) for each in optimizers}
         moved = {number: parameters[name] for number, name in names.items() if name in parameters}
         made: dict[int, Options] = {}
@@ -100,12 +144,21 @@ class OptimizerCopies:
             for group in original.param_groups:
                 made.setdefault(id(group), _group(group, moved, is_torch=is_torch))
             listed = [made[id(group)] for group in original.param_groups]
-            copy.param_groups = lists.setdefault(id(original.param_groups), listed)
-            copy.state = states.setdefault(id(original.state), defaultdict(Options))
+            groups = lists.setdefault(id(original.param_groups), listed)
+            state = states.setdefault(id(original.state), defaultdict(Options))
+            # A wrapper may have those of another one by properties.
+            given = {"param_groups": groups, "state": state}.items()
+            copy.__dict__.update({name: value for name, value in given if name in vars(original)})
         own: dict[int, object] = {**copies, **moved, **made, **lists, **states}
+        addresses = {number: id(parameter) for number, parameter in moved.items()}
+
+        def copied(value: object) -> object:
+            return addresses.get(value, value) if isinstance(value, int) else own.get(id(value), value)
+
         for original in optimizers:
-            attributes = replaced(_attributes(original), lambda value: own.get(id(value), value))
-            copies[id(original)].__dict__.update(attributes)
+            copies[id(original)].__dict__.update(replaced(_attributes(original), copied))
+            state = copies[id(original)].__dict__.get(_STATE, {})
+            state.update(replaced(_of_no_parameter(original), copied))
         main = copies[id(optimizers[0])]
         for number, rate in (rates or {}).items():
             main.param_groups[number]["lr"] = rate
@@ -127,7 +180,9 @@ class OptimizerCopies:
                 groups[name].update(own[0])
                 continue
             if name in optimizers:
-                optimizers[name].update(replaced(own[0], self._object))
+                attributes: Options = replaced(own[0], self._object)
+                optimizers[name].get(_STATE, {}).update(attributes.pop(_STATE, {}))
+                optimizers[name].update(attributes)
                 continue
             for state, value in zip(self.states, own, strict=True):
                 if value:
@@ -146,13 +201,23 @@ class OptimizerCopies:
     def attributes(self) -> dict[str, OwnState]:
         """Returns the attributes of each optimizer; what is its own in them is at its place."""
         places = {id(value): place for place, value in self.places.items()}
-        return {
-            optimizer_name(number): [replaced(_attributes(copy), lambda value: places.get(id(value), value))]
-            for number, copy in enumerate(self.copies)
-        }
+        addresses = {id(p): OwnPlace(name, is_address=True) for name, p in self.parameters.items()}
+
+        def placed(value: object) -> object:
+            return addresses.get(value, value) if isinstance(value, int) else places.get(id(value), value)
+
+        found: dict[str, OwnState] = {}
+        for number, copy in enumerate(self.copies):
+            is_first = all(vars(other).get(_STATE) is not copy.state for other in self.copies[:number])
+            shared = {_STATE: _of_no_parameter(copy)} if is_first and _STATE in vars(copy) else {}
+            attributes = replaced(_attributes(copy), placed)
+            found[optimizer_name(number)] = [{**attributes, **shared}]
+        return found
 
     def _object(self, value: object) -> object:
         """The object at a place; any other as it is."""
+        if isinstance(value, OwnPlace) and value.is_address:
+            return id(self.parameters[value.name])
         return self.places.get(value, value) if isinstance(value, OwnPlace) else value
 
     def options(self) -> Groups:
@@ -197,6 +262,11 @@ def _group(options: Options, moved: Mapping[int, TorchTensor], *, is_torch: bool
     capturable = {"capturable": True} if is_torch and "capturable" in options else {}
     own = [moved[id(p)] for p in options["params"] if id(p) in moved]
     return {**options, **plain, **capturable, "params": own}
+
+
+def _of_no_parameter(optimizer: TorchOptimizer) -> dict[object, object]:
+    """The states that are of no parameter, as `self.state["step"]`."""
+    return {key: value for key, value in optimizer.state.items() if not is_tensor(key)}
 
 
 def _attributes(optimizer: TorchOptimizer) -> Options:

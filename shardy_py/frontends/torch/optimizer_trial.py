@@ -1,7 +1,7 @@
 """Steps of an optimizer on fake tensors, which make its states and tell what depends on what.
 
-    trial = Trial(optimizers, names, parameters)
-    first = trial.step({})
+    trial = Trial(originals, parameters)
+    first = trial.step()
     second = trial.step(first.with_tensors(), first)
 
 Not here: which states are arguments of the traced step (`optimizers.py`), copies (`optimizer_copies.py`).
@@ -17,55 +17,60 @@ from shardy_py.frontends.torch.dependence import dependence
 from shardy_py.frontends.torch.optimizer_attributes import AttributesBefore, has_tensors
 from shardy_py.frontends.torch.optimizer_copies import (
     OptimizerCopies,
+    Originals,
     OwnState,
     modules_of,
     paths_of,
     with_leaves,
 )
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
-from shardy_py.frontends.torch.protocols import TorchOptimizer, TorchTensor
+from shardy_py.frontends.torch.protocols import TorchTensor
 from shardy_py.frontends.torch.scalars import Answer, scalars_are_tensors
 from shardy_py.frontends.torch.trace import compiling
+from shardy_py.frontends.torch.value_numbers import ValueNumbers
 
 
 class Trial:
     """Steps on fake tensors like parameters."""
 
-    def __init__(
-        self,
-        optimizers: Sequence[TorchOptimizer],
-        names: Mapping[int, str],
-        parameters: Mapping[str, TorchTensor],
-    ) -> None:
-        self._optimizers, self._names, self._parameters = optimizers, names, parameters
-        copies = OptimizerCopies.of(optimizers, names, parameters)
+    def __init__(self, originals: Originals, parameters: Mapping[str, TorchTensor]) -> None:
+        self._originals, self._parameters = originals, parameters
+        copies = OptimizerCopies.of(originals, parameters)
         self.groups, self._attributes = copies.options(), copies.attributes()
+        self._states = originals.states(parameters)
         self.mode = torch_module("torch._subclasses").FakeTensorMode(allow_non_fake_inputs=True)
 
-    def step(self, states: Mapping[str, OwnState], before: Made | None = None) -> Made:
+    def step(self, states: Mapping[str, OwnState] | None = None, before: Made | None = None) -> Made:
         """A step; the states are not changed.
 
-        before: the step that made the states; None in a first step, whose branches on tensors are not those
-        of others.
+        states: None for those that the user's optimizer has. before: the step that made the states; None in
+        a first step, whose branches on tensors are not those of others.
         """
         torch = torch_module("torch")
         parameters = {n: torch.empty_like(p, requires_grad=True) for n, p in self._parameters.items()}
         gradients = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
-        given = states if before else {**self._attributes, **states}
+        given = {**self._attributes, **self._states} if states is None else states
         copied = {name: with_leaves(own, _cloned) for name, own in given.items()}
         each = {name: [parameter, gradients[name]] for name, parameter in parameters.items()}
+        numbers = ValueNumbers()
         for name, own in copied.items():
-            for path, value in paths_of(own):
-                if before and is_tensor(value):
-                    each.get(before.owner(name, path), []).append(value)
+            for (path, value), (_, original) in zip(paths_of(own), paths_of(given[name]), strict=True):
+                if not is_tensor(value):
+                    continue
+                if before is None:
+                    numbers.give_as(value, original)
+                    continue
+                each.get(before.owner(name, path), []).append(value)
+                is_shared = name in parameters and path not in before.distinct
+                numbers.give(value, ("" if is_shared else name, path))
         snapshots = {
             name: AttributesBefore.of(own[0] | copied.get(name, [{}])[0])
             for name, own in self._attributes.items()
         }
         path = Branches({})
-        with dependence(each) as sources:
+        with dependence(each, numbers, self._originals.tensors) as sources:
             answer = answering(sources, path.answer) if before else _first_side
-            made = step_of(self._optimizers, self._names, parameters, gradients, copied, {}, answer)
+            made = step_of(self._originals, parameters, gradients, copied, {}, answer)
         found = made.filled(self.groups)
         computed = {
             (name, path): from_
@@ -79,6 +84,7 @@ class Trial:
             frozenset(path for name, path in computed if name not in snapshots),
             {key: _owner(key[1], from_) for key, from_ in computed.items() if key[0] in snapshots},
             bool(path.conditions),
+            _distinct([found[name] for name in parameters if name in found], numbers),
         )
 
 
@@ -89,6 +95,7 @@ class Made:
     changed: the attributes that the step changed, of each optimizer. dependent: the paths of states of
     parameters and groups that are computed from parameters or gradients. owners: the parameter that a tensor
     in attributes is computed from, by optimizer and path. branches: the step has branches on elements.
+    distinct: the paths of states that are not known to be equal for all parameters.
     """
 
     states: Mapping[str, OwnState]
@@ -96,6 +103,7 @@ class Made:
     dependent: frozenset[str]
     owners: Mapping[tuple[str, str], str]
     branches: bool
+    distinct: frozenset[str]
 
     def owner(self, holder: str, path: str) -> str:
         """The parameter that a state depends on; "" for one that depends on none, or on several."""
@@ -141,14 +149,24 @@ def answering(
     return answered
 
 
+def _distinct(states: Sequence[OwnState], numbers: ValueNumbers) -> frozenset[str]:
+    """The paths of numbers and tensors in states that are not known to be equal in all of them."""
+    found: dict[str, object] = {}
+    distinct = set[str]()
+    for path, value in (leaf for own in states for leaf in paths_of(own)):
+        key = ("tensor", numbers.of(value)) if is_tensor(value) else value
+        if found.setdefault(path, key) != key:
+            distinct.add(path)
+    return frozenset(distinct)
+
+
 def _first_side(condition: TorchTensor) -> bool:
     """The side that a first step takes, which makes the states."""
     return False
 
 
 def step_of(
-    optimizers: Sequence[TorchOptimizer],
-    names: Mapping[int, str],
+    originals: Originals,
     parameters: Mapping[str, TorchTensor],
     gradients: Mapping[str, TorchTensor],
     states: Mapping[str, OwnState],
@@ -156,12 +174,13 @@ def step_of(
     answer: Answer,
 ) -> OptimizerCopies:
     """Copies of optimizers after `optimizer.step()` of the first. answer: for branches on tensors."""
-    copies = OptimizerCopies.of(optimizers, names, parameters, rates)
+    copies = OptimizerCopies.of(originals, parameters, rates)
     for name, parameter in parameters.items():
         parameter.grad = gradients.get(name)
     copies.fill(states)
     eager = torch_module("torch.compiler").set_stance("force_eager")
-    with eager, compiling(), scalars_are_tensors(modules_of(optimizers), answer):
+    scalars = scalars_are_tensors(modules_of(originals.optimizers), answer)
+    with originals.replaced(parameters), eager, compiling(), scalars:
         copies.main.step()
     return copies
 

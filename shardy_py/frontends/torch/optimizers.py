@@ -1,6 +1,6 @@
 """Optimizers of torch in a traced step: the user's own object, on other parameters and states.
 
-    prepared = PreparedOptimizer.of(optimizer, names, parameters)
+    prepared = PreparedOptimizer.of(optimizer, names, model, parameters)
     prepared.run(parameters, gradients, {"exp_avg of weight": average}, rates={})
 
 The optimizer's own code runs: any subclass of `torch.optim.Optimizer` that computes with tensors, without its
@@ -15,7 +15,7 @@ Not here: the step of training (`training.py`), the steps that make the states (
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from shardy_py.api import ShardyError
@@ -26,10 +26,10 @@ from shardy_py.frontends.torch.branches import Branches, Results, over_all_paths
 from shardy_py.frontends.torch.dependence import dependence
 from shardy_py.frontends.torch.optimizer_copies import (
     Groups,
+    Originals,
     OwnState,
     group_name,
     optimizer_name,
-    optimizers_in,
     paths_of,
     with_leaves,
 )
@@ -43,7 +43,7 @@ from shardy_py.frontends.torch.optimizer_trial import (
     with_changed,
 )
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
-from shardy_py.frontends.torch.protocols import TorchOptimizer, TorchTensor
+from shardy_py.frontends.torch.protocols import TorchModule, TorchOptimizer, TorchTensor
 from shardy_py.frontends.torch.scalars import Answer
 from shardy_py.frontends.torch.trace import unsupported
 from shardy_py.frontends.torch.traced import Traced
@@ -98,13 +98,12 @@ class StateLeaf:
 class PreparedOptimizer:
     """An optimizer after a first step, which made its states.
 
-    optimizers: it and those in it. names: of their parameters, by identity. groups: the options of groups.
+    originals: it and those in it, with their model. groups: the options of groups.
     states: of parameters and groups. leaves: those of the states that are arguments of the next step.
     branches: its code branches on elements of tensors.
     """
 
-    optimizers: Sequence[TorchOptimizer]
-    names: Mapping[int, str]
+    originals: Originals
     groups: Groups
     states: Mapping[str, OwnState]
     leaves: tuple[StateLeaf, ...]
@@ -112,7 +111,10 @@ class PreparedOptimizer:
 
     @staticmethod
     def of(
-        optimizer: TorchOptimizer, names: Mapping[int, str], parameters: Mapping[str, TorchTensor]
+        optimizer: TorchOptimizer,
+        names: Mapping[int, str],
+        model: TorchModule,
+        parameters: Mapping[str, TorchTensor],
     ) -> PreparedOptimizer:
         """Makes the first step on fake tensors like `parameters`.
 
@@ -121,11 +123,11 @@ class PreparedOptimizer:
         Raises:
             ShardyError: its code fails, or depends on elements of tensors.
         """
-        optimizers = optimizers_in(optimizer)
-        trial = Trial(optimizers, names, parameters)
+        originals = Originals.of(optimizer, names, model)
+        trial = Trial(originals, parameters)
         with trial.mode, torch_module("torch").no_grad():
             try:
-                first = trial.step({})
+                first = trial.step()
                 try:
                     states = first.for_next(as_tensor)
                     second = trial.step(states, first)
@@ -135,8 +137,8 @@ class PreparedOptimizer:
             except Exception as error:  # of the user's code
                 raise _failure(optimizer, error) from None
         states = with_changed(states, first, second)
-        leaves = _leaves(states, second, parameters)
-        return PreparedOptimizer(optimizers, names, trial.groups, states, leaves, second.branches)
+        leaves = _leaves(states, second, parameters, first.distinct)
+        return PreparedOptimizer(originals, trial.groups, states, leaves, second.branches)
 
     def run(
         self,
@@ -198,7 +200,7 @@ class PreparedOptimizer:
             return with_leaves(own, leaf)
 
         states = {name: filled(name, own) for name, own in self.states.items()}
-        made = step_of(self.optimizers, self.names, parameters, gradients, states, rates, answer)
+        made = step_of(self.originals, parameters, gradients, states, rates, answer)
         after = {name: dict(paths_of(own)) for name, own in made.filled(self.groups).items()}
         first = next((name for name in after if name in parameters), "")
         found: dict[str, TorchTensor] = {}
@@ -219,14 +221,21 @@ def _not_answered(condition: TorchTensor) -> None:
 
 
 def _leaves(
-    states: Mapping[str, OwnState], made: Made, parameters: Mapping[str, TorchTensor]
+    states: Mapping[str, OwnState],
+    made: Made,
+    parameters: Mapping[str, TorchTensor],
+    distinct: frozenset[str],
 ) -> tuple[StateLeaf, ...]:
-    """The tensors of states; those without dimensions are one for all parameters, if they depend on none."""
+    """The tensors of states; those without dimensions are one for all parameters, if they depend on none and
+    are equal. distinct: those that are not.
+    """
     torch = torch_module("torch")
     every = [(holder, path, value) for holder, own in states.items() for path, value in paths_of(own)]
     tensors = [(holder, path, value) for holder, path, value in every if is_tensor(value)]
     of_parameters = [(path, value) for holder, path, value in tensors if holder in parameters]
-    own_paths = made.dependent | {path for path, value in of_parameters if value.ndim}
+    own_paths = (
+        distinct | made.distinct | made.dependent | {path for path, value in of_parameters if value.ndim}
+    )
     is_meta = any(parameter.device.type == "meta" for parameter in parameters.values())
     found: dict[str, StateLeaf] = {}
     for holder, path, value in tensors:
@@ -254,6 +263,7 @@ def _names(holder: str, path: str, owner: str, *, is_shared: bool) -> Iterator[s
 def _failure(optimizer: TorchOptimizer, error: Exception) -> ShardyError:
     """The error for code of an optimizer that fails, at its last line outside of what torch does for it."""
     reason = unsupported(error) if isinstance(error, RuntimeError) else None
+    reason = error.first.message if isinstance(error, ShardyError) else reason
     text = reason or _missing(error) or f"{type(error).__name__}: {' '.join(str(error).split())}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own(Path(frame.filename))]
     place = Position(frames[-1].filename, frames[-1].lineno or 1, 1) if frames else None
@@ -261,7 +271,11 @@ def _failure(optimizer: TorchOptimizer, error: Exception) -> ShardyError:
 
 
 def _missing(error: Exception) -> str:
-    """The reason for an attribute that tensors of torch lack; "" for other errors."""
+    """The reason for an attribute that tensors lack, or for gradients of gradients; "" for other errors."""
+    if isinstance(error, NotImplementedError) and not str(error):
+        return "it has no step(), as one that updates in the backward pass: use an optimizer that has"
+    if isinstance(error, RuntimeError) and "does not have a grad_fn" in str(error):
+        return "it computes gradients of gradients (create_graph=True), of which a step keeps no graph"
     if not isinstance(error, AttributeError) or not is_tensor(error.obj):
         return ""
     return f"it needs the attribute '{error.name}' of parameters, which other code than step() sets"

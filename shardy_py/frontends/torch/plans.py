@@ -15,6 +15,7 @@ Not here: the styles (`styles.py`), the constraints in the program (`constraints
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from fnmatch import fnmatchcase
@@ -230,6 +231,9 @@ def _parts(given: object, mesh: Mesh) -> tuple[TensorParallel | FullyShard, ...]
     if is_any_sequence(given) and not isinstance(given, str):
         return tuple(part for each in given for part in _parts(each, mesh))
     expected = "a plan: styles by module, TensorParallel(axis, styles), FullyShard(axis, modules), or a list"
+    if inspect.isroutine(given):
+        got, remedy = f"the function {given.__name__}", "pass what it returns"
+        raise ShardyError.unexpected("", expected=expected, got=got, remedy=remedy)
     raise ShardyError.unexpected("", expected=expected, got=f"{given!r}")
 
 

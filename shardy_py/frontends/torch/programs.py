@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from shardy_py.api import Mesh, P, Program, Result, Sharding, ShardyError, Value
@@ -18,10 +18,13 @@ from shardy_py.api.annotate import annotation_of
 from shardy_py.base.errors import closest
 from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.base.records import dataclass
+from shardy_py.frontends.torch.arguments import check_model
 from shardy_py.frontends.torch.constraints import planned
 from shardy_py.frontends.torch.export import program_of, tied_names
 from shardy_py.frontends.torch.exporting import export
+from shardy_py.frontends.torch.module_arguments import numbered_arguments
 from shardy_py.frontends.torch.placements import as_mesh, from_placements, to_placements, torch_module
+from shardy_py.frontends.torch.plan_remarks import say_whole_inputs
 from shardy_py.frontends.torch.plans import ParallelPlan, modules_of, state_names
 from shardy_py.frontends.torch.protocols import TorchModule
 
@@ -56,7 +59,12 @@ def from_exported(
         program = program.group(*(arguments[each] for each in names))
     if plan is not None:
         program = under_plan(program, exported, ours, plan, name)
-    return annotated(program, ours, shardings, name)
+    found = annotated(program, ours, shardings, name)
+    if plan is not None and ours is not None:
+        states = {*state_names(exported)}
+        inputs = {value.label for value in found.values.arguments(name)} - states
+        say_whole_inputs(found, ParallelPlan.of(plan, ours, modules_of(exported)), ours, inputs, name)
+    return found
 
 
 def annotated(
@@ -81,7 +89,7 @@ def annotated(
 
 
 def from_module(
-    model: object,
+    model: TorchModule,
     args: Sequence[object] = (),
     kwargs: Mapping[str, object] | None = None,
     mesh: object = None,
@@ -99,7 +107,12 @@ def from_module(
     one for inputs that have the same. Raises `ShardyError`, at the line of the model and with a remedy, if
     torch cannot export it.
     """
-    exported = export(model, args, kwargs, strict=strict, specialize=specialize)
+    check_model(model)
+    ours = None
+    if plan is not None and mesh is not None:
+        ours = ParallelPlan.of(plan, as_mesh(mesh), modules_of(model))
+    watching = partial(numbered_arguments, model, ours)
+    exported = export(model, args, kwargs, strict=strict, specialize=specialize, watching=watching)
     return from_exported(exported, mesh, shardings, plan=plan, name=name)
 
 

@@ -62,6 +62,8 @@ def _mode(answer: Answer) -> AbstractContextManager[object]:
             name, keywords = getattr(func, "__name__", ""), kwargs or {}
             if name == "item":
                 return args[0].reshape(()).clone()
+            if name == "data_ptr":  # whether tensors share memory
+                return args[0].untyped_storage()._cdata + args[0].storage_offset()
             if name == "__getitem__":
                 return _indexed(args[0], args[1])
             if name == "__bool__" and (side := answer(args[0])) is not None:
@@ -197,7 +199,7 @@ class _Math:
             if not _has_tensor(values):
                 return plain(*values)
             torch = torch_module("torch")
-            first, *others = values
+            first, *others = (each.reshape(()) if is_tensor(each) else each for each in values)
             if not isinstance(first, torch.Tensor):
                 first = torch.full((), first)
             return getattr(torch, _TORCH.get(name, name))(first, *others)

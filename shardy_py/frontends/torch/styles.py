@@ -127,13 +127,15 @@ class Style:
 
 def style_of(given: Any, path: str, kind: str) -> Style:
     """The style on a module of a class. Raises `ShardyError` for other styles, and classes torch refuses."""
+    if _is_of_experts(given):
+        return _experts()
     for base in type(given).__mro__:
         row = _ROWS.get(base.__name__)
         if row is not None and base.__module__.startswith("torch.distributed.tensor.parallel"):
             if cast(Any, type(given))._apply is not cast(Any, base)._apply:
                 break
             return row(given, path, kind)
-    known = ", ".join(_ROWS)
+    known = ", ".join((*_ROWS, "torchtitan's ExpertParallel"))
     raise ShardyError.unsupported(
         f"style {type(given).__name__} of '{path}'",
         remedy=f"use one of {known}, or shardings by name for its parameters and module outputs",
@@ -188,6 +190,21 @@ def _input_output(given: TorchStyle, path: str, kind: str) -> Style:
     before = _input(given.prepare_module_input, path, kind)
     after = _output(given.prepare_module_output, path, kind)
     return replace(before, outputs=after.outputs)
+
+
+def _is_of_experts(given: object) -> bool:
+    """Returns whether a style is torchtitan's `ExpertParallel`, or one that shards parameters as it does."""
+    own = type(given)
+    base = next((each for each in own.__mro__ if each.__name__ == "ExpertParallel"), None)
+    return base is not None and all(
+        getattr(own, name, None) is getattr(base, name, None) for name in ("_apply", "_partition_fn")
+    )
+
+
+def _experts() -> Style:
+    """Experts on their devices: inputs and outputs are in their order, so what enters is sent to them."""
+    first = (torch_module("torch.distributed.tensor").Shard(0),)
+    return Style({_EVERY: 0}, inputs=(first,), outputs=(first,), computed=first, takes_parameters=True)
 
 
 _ROWS: dict[str, Callable[[TorchStyle, str, str], Style]] = {

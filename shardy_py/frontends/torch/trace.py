@@ -31,7 +31,7 @@ from shardy_py.frontends.aten import find_row, keeps_whole
 from shardy_py.frontends.torch.calls import is_users, place_of, short_text
 from shardy_py.frontends.torch.foreach import is_foreach, run_each
 from shardy_py.frontends.torch.multi_head import heads_apart
-from shardy_py.frontends.torch.nodes import aten_of_prim, in_phase, phase_of
+from shardy_py.frontends.torch.nodes import aten_of_prim, blamed, in_phase, phase_of
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxGraph, FxModule, FxNode, TorchModule, TorchTensor
 from shardy_py.frontends.torch.step_decompositions import decomposed_step
@@ -73,7 +73,24 @@ def trace(
     count = len(placeholders) - len(held)
     constants = {node.name: tensor for node, tensor in zip(placeholders[count:], held.values(), strict=True)}
     output = next(node for node in graph.nodes if node.op == "output")
+    _check_constants(placeholders[count:], constants)
     return TracedGraph(tuple(graph.nodes), tuple(placeholders[:count]), constants, tuple(output.args[0]))
+
+
+def _check_constants(nodes: Sequence[FxNode], constants: Mapping[str, TorchTensor]) -> None:
+    """Raises `ShardyError` for tensors that the function changes but does not return, or loses."""
+    fake = torch_module("torch._subclasses").FakeTensor
+    for node in nodes:
+        shape = f"a tensor of shape {tuple(constants[node.name].shape)}"
+        for user in node.users:
+            if str(user.target) == "aten.copy_.default" and user.args[0] is node:
+                what = "in place, which is no parameter, buffer, input or state"
+                raise blamed(user, f"the step changes {shape} {what}; register it as a buffer of the model")
+            if isinstance(constants[node.name], fake):
+                what = f"the step keeps {shape} in an object, where the next step does not find it"
+                raise blamed(
+                    user, f"{what}; keep states in optimizer.state[p], in tensors, lists and mappings"
+                )
 
 
 def _distinct(inputs: Sequence[TorchTensor]) -> list[TorchTensor]:
@@ -119,6 +136,8 @@ _OF_GRADIENTS = (
     "; torch cannot trace forward mode here: use gradients of gradients (jacrev(jacrev(f)), grad(grad(f)), "
     "vjp) for torch.func.hessian, jacfwd, jvp and linearize"
 )
+OPAQUE = "tensors of oneDNN have elements that no trace sees: compute with dense ones (x.to_dense())"
+"""The remedy for opaque tensors."""
 _SPECIALIZE = "pass specialize=True, which takes the numbers of the example inputs"
 
 
@@ -135,6 +154,8 @@ def unsupported(error: RuntimeError) -> str | None:
     if isinstance(error, shapes.GuardOnDataDependentSymNode):
         reason = "the code depends on elements of a tensor, which is unsupported in a step"
         return f"{reason}; use torch.where, or {_SPECIALIZE}"
+    if re.search("OpaqueTensorImpl|mkldnn|aten::_to_dense", str(error)):
+        return f"opaque tensors are unsupported; {OPAQUE}"
     if found := re.search(r"HigherOrderOperator (\w+)", str(error)):
         return f"{found[1]} runs graphs of its own, which is unsupported in a step; use torch.where"
     return None

@@ -24,12 +24,15 @@ from shardy_py.frontends.torch import step_names
 from shardy_py.frontends.torch.arguments import check_model, part_name, targets_of
 from shardy_py.frontends.torch.boundaries import Boundaries
 from shardy_py.frontends.torch.export import TorchGraph
+from shardy_py.frontends.torch.module_arguments import numbered_arguments
 from shardy_py.frontends.torch.module_notes import note_modules
 from shardy_py.frontends.torch.nodes import check, node_type
 from shardy_py.frontends.torch.placements import as_mesh, torch_module
+from shardy_py.frontends.torch.plan_remarks import say_whole_inputs
 from shardy_py.frontends.torch.plans import ParallelPlan, modules_of
 from shardy_py.frontends.torch.programs import annotated, shardings_by_label, under_plan
 from shardy_py.frontends.torch.protocols import FxNode, TorchModule, TorchOptimizer
+from shardy_py.frontends.torch.several_optimizers import as_one
 from shardy_py.frontends.torch.step_extras import TrainerOptions
 from shardy_py.frontends.torch.trace import Places, TracedGraph, trace
 from shardy_py.frontends.torch.training_step import StepResult, TrainingStep
@@ -44,7 +47,7 @@ ALIAS = "tf.aliasing_output"
 def from_training(
     model: TorchModule,
     loss: Callable[..., object] | None,
-    optimizer: TorchOptimizer | None,
+    optimizer: TorchOptimizer | Sequence[TorchOptimizer] | None,
     example_inputs: object = (),
     *,
     targets: Sequence[object] = (),
@@ -64,8 +67,8 @@ def from_training(
 
     loss: called as `loss(output, *targets)`, returns a scalar; None: the output of the model is the loss, or
         has it as `loss`.
-    optimizer: a `torch.optim.Optimizer` of the model's parameters, whose own code is traced; None: the step
-        returns the loss and the gradients.
+    optimizer: a `torch.optim.Optimizer` of the model's parameters, whose own code is traced, or a list of
+        some; None: the step returns the loss and the gradients.
     example_inputs: the arguments of the model, a tuple, or keywords, a mapping. Only shapes and element types
         matter, so they may be on the device `meta`.
     mesh, shardings: as `from_exported` takes them. States have their parameter's sharding, unless they are
@@ -90,7 +93,7 @@ def from_training(
     """
     check_model(model)
     options = TrainerOptions.of(model, max_norm, learning_rate, scaler, average, accumulate)
-    step = TrainingStep.of(model, loss, optimizer, example_inputs, targets_of(targets), options)
+    step = TrainingStep.of(model, loss, as_one(optimizer), example_inputs, targets_of(targets), options)
     ours = None if mesh is None else as_mesh(mesh)
     places = Places.of(model)
     step = step.specialized(places) if specialize else step
@@ -98,14 +101,18 @@ def from_training(
         None if plan is None or ours is None else ParallelPlan.of(plan, ours, modules_of(model))
     )
     tensors = [slot.tensor for slot in step.slots]
-    with boundaries.watching(model):
+    with boundaries.watching(model), numbered_arguments(model, boundaries.plan):
         traced = trace(lambda *given: step.run(given, places, boundaries), tensors, places)
     results = step.results(traced, gradients=gradients or optimizer is None)
     program = _program(step, traced, results, ours, shardings, name)
     note_modules(program.module, places.called)
     if plan is not None:
         program = under_plan(program, model, ours, plan, name)
-    return annotated(program, ours, _of_every_part(step, _with_own_names(model, shardings)), name)
+    found = annotated(program, ours, _of_every_part(step, _with_own_names(model, shardings)), name)
+    if boundaries.plan is not None and ours is not None:
+        inputs = {slot.name for slot in step.slots if slot.kind == "input"}
+        say_whole_inputs(found, boundaries.plan, ours, inputs, name)
+    return found
 
 
 def _program(

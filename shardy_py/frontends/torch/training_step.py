@@ -67,13 +67,15 @@ class TrainingStep:
         parameters = dict(model.named_parameters())
         names = {id(parameter): name for name, parameter in parameters.items()}
         updated = tuple(name for name, parameter in parameters.items() if parameter.requires_grad)
+        _check_hooks(parameters)
         slots = [StepArgument("parameter", name, tensor) for name, tensor in parameters.items()]
         slots += [StepArgument("buffer", name, tensor) for name, tensor in model.named_buffers()]
         prepared = None
         if optimizer is not None:
             check_optimizer(optimizer, names)
             updated = updated_names(optimizer, names)
-            prepared = PreparedOptimizer.of(optimizer, names, {name: parameters[name] for name in updated})
+            trained = {name: parameters[name] for name in updated}
+            prepared = PreparedOptimizer.of(optimizer, names, model, trained)
             slots += state_slots(prepared)
         slots += options.slots({slot.name: slot.tensor for slot in slots})
         if optimizer is not None and options.learning_rate:
@@ -113,8 +115,10 @@ class TrainingStep:
         given = list(zip(self.slots, tensors, strict=True))
         # Copies, since the step changes them: then a change is a new tensor, not one of the arguments.
         copies = {slot.name: tensor.detach().clone() for slot, tensor in given if slot.kind in _CHANGED}
+        learned = dict(self.model.named_parameters())
         for name in self.updated:
             copies[name].requires_grad_()
+            _hook_gradients(learned[name], copies[name])
         own = {slot.name: copies[slot.name] for slot in self.slots if slot.kind in ("parameter", "buffer")}
         parameters = {name: copies[name] for name in self.updated}
         loss, gradients = self._of_parts(own, given, parameters, places)
@@ -149,6 +153,7 @@ class TrainingStep:
             losses.append(loss.detach())
             for name, gradient in zip(parameters, found, strict=True):
                 if gradient is not None:
+                    gradient = _laid_out(gradient, parameters[name])
                     gradients[name] = gradients[name] + gradient if name in gradients else gradient
         return sum(losses[1:], losses[0]) / count if count > 1 else losses[0], gradients
 
@@ -196,7 +201,7 @@ class TrainingStep:
                 loss: Traced = self._loss(inputs, places)
                 share = loss / self.options.parts if self.options.parts > 1 else loss
                 scaled = share if scale is None else share * scale
-                return loss, _gradients(scaled, parameters)
+                return loss, _with_accumulated(_gradients(scaled, parameters), parameters)
 
         return self._both(own, run)
 
@@ -268,8 +273,11 @@ class TrainingStep:
         """Raises `ShardyError` if there is an optimizer, and no parameter becomes another."""
         names = {step_names.after(slot.name) for slot in self.slots if slot.kind == "parameter"}
         if self.optimizer is not None and names.isdisjoint(result.name for result in found):
-            classes = " and ".join(type(each).__name__ for each in self.optimizer.optimizers)
-            remedy = "an optimizer that wraps another one has it as an attribute"
+            classes = " and ".join(type(each).__name__ for each in self.optimizer.originals.optimizers)
+            remedy = (
+                "an optimizer that wraps another one has it as an attribute; of one that updates only after "
+                "some steps, pass it after them"
+            )
             raise ShardyError(f"the step of {classes} changes no parameter; {remedy}")
 
 
@@ -293,6 +301,40 @@ def _gradients(loss: TorchTensor, of: Sequence[TorchTensor]) -> Sequence[TorchTe
     return engine.run_backward(
         (loss,), (torch.ones_like(loss),), False, False, tuple(of), True, accumulate_grad=False
     )
+
+
+def _check_hooks(parameters: Mapping[str, Traced]) -> None:
+    """Raises `ShardyError` for parameters whose hooks update in the backward pass."""
+    for name, parameter in parameters.items():
+        if getattr(parameter, "_post_accumulate_grad_hooks", None):
+            raise ShardyError.unsupported(
+                f"hook of {name} that runs after its gradient is accumulated",
+                remedy="an optimizer that updates in the backward pass, as LOMO, has no step(): pass a model "
+                "without these hooks, and an optimizer whose step() updates",
+            )
+
+
+def _hook_gradients(original: Traced, copy: Traced) -> None:
+    """The hooks of a parameter (`register_hook`), which change its gradient, are those of the copy."""
+    hooks: Mapping[int, Callable[..., object]] = original._backward_hooks or {}
+    for hook in hooks.values():
+        copy.register_hook(hook)
+
+
+def _laid_out(gradient: Traced, parameter: Traced) -> Traced:
+    """The gradient with the strides of its parameter, as autograd accumulates it: code may view it."""
+    return gradient.contiguous() if parameter.is_contiguous() else gradient
+
+
+def _with_accumulated(
+    gradients: Sequence[TorchTensor | None], parameters: Sequence[Traced]
+) -> list[TorchTensor | None]:
+    """The gradients with those that `backward()` in a model has accumulated, which are taken from it."""
+    found: list[TorchTensor | None] = []
+    for gradient, parameter in zip(gradients, parameters, strict=True):
+        before, parameter.grad = parameter.grad, None
+        found.append(gradient if before is None else before if gradient is None else before + gradient)
+    return found
 
 
 _CHANGED = ("parameter", "buffer", "state")

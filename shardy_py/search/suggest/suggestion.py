@@ -79,7 +79,7 @@ class Plan:
         if framework == "flax":
             return "\n".join(flax_lines(code))
         if framework == "torch":
-            return "\n".join(torch_lines(code, [*self._inputs()], self.torch_model()))
+            return "\n".join(torch_lines(code, [*self._inputs()], self.torch_model(), self._experts()))
         if framework != "jax":
             raise ShardyError.unknown("framework", framework, FRAMEWORKS)
         return code.text()
@@ -90,6 +90,11 @@ class Plan:
             if roles.batch is not None and roles.is_data(number):
                 batch = roles.classes[number].index(roles.batch)
                 yield TorchInput(tensor.label or tensor.name, batch, self.choice[number] or ())
+
+    def _experts(self) -> frozenset[str]:
+        """The arguments whose first dimension is that of experts."""
+        own = zip(self.roles.tensors[: self.roles.arguments], self.roles.classes, strict=False)
+        return frozenset(tensor.label for tensor, classes in own if {*classes[:1]} & self.roles.experts)
 
     def _code(self) -> Code:
         roles, tensors = self.roles, self.roles.tensors

@@ -36,6 +36,8 @@ _WHOLE = "whole"
 """An axis of one device, along which weights are sharded that are whole."""
 _MOST_LISTED = 8
 """Weights that are listed as not sharded, at most."""
+_OF_ROUTER = 2
+"""The dimensions of the weights of a router, of which the first is that of experts, too."""
 _IMPORTS = {
     "fully_shard": "from torch.distributed.fsdp import fully_shard",
     "Replicate": "from torch.distributed.tensor import Replicate",
@@ -89,10 +91,12 @@ class _TorchMesh:
         return tuple(each for each in (self.replicas, self.shards) if self.axes.get(each, 1) > 1)
 
 
-def torch_lines(code: Code, data: Sequence[TorchInput], model: TorchModel) -> Iterator[str]:
+def torch_lines(
+    code: Code, data: Sequence[TorchInput], model: TorchModel, experts: Collection[str] = ()
+) -> Iterator[str]:
     """Returns calls for PyTorch, and what they cannot say.
 
-    data: the inputs with the batch.
+    data: the inputs with the batch. experts: weights whose first dimension is that of experts.
 
     Raises:
         ShardyError: no argument has the name of a weight of a module.
@@ -124,6 +128,7 @@ def torch_lines(code: Code, data: Sequence[TorchInput], model: TorchModel) -> It
     yield from _head(mesh, [*calls, *wrapped])
     yield from calls
     yield from _unsaid(code.arguments, batch, said, data, model.refused)
+    yield from _kept_experts(code.arguments, batch, experts)
     yield from wrapped
     yield from _inputs(data, mesh.batch)
     yield from _constrained(code)
@@ -288,6 +293,24 @@ def _unsaid(
         yield from [*found.values()][:_MOST_LISTED]
         if len(found) > _MOST_LISTED:
             yield f"#   and {len(found) - _MOST_LISTED} more"
+
+
+def _kept_experts(rows: Sequence[Row], batch: Sequence[str], experts: Collection[str]) -> Iterator[str]:
+    """Experts that stay on their devices along axes of the batch, whose samples are sent to them.
+
+    No style of torch does so: torchtitan's `ExpertParallel` does, for modules that take rows by expert.
+    """
+    found = dict[str, tuple[str, str]]()
+    for row in rows:
+        spec: Spec = row.spec if row.spec and row.label in experts else ((),)
+        along = [axis for axis in spec[0] if axis in batch]
+        if along and len(spec) > _OF_ROUTER and "." in row.label and _PARAMETER.fullmatch(row.label):
+            found[_pattern(row.label.rpartition(".")[0])] = ", ".join(along), row.type
+    if found:
+        yield "# experts of the plan stay on their devices, to which samples go; these calls gather them."
+        yield "# A style of torchtitan keeps them, for modules that take rows in the order of experts:"
+        for path, (axes, kind) in [*found.items()][:_MOST_LISTED]:
+            yield f'#   along {axes}: {{"{path}": ExpertParallel()}}  # {kind}'
 
 
 def _inputs(data: Sequence[TorchInput], batch: Sequence[str]) -> Iterator[str]:

@@ -38,6 +38,7 @@ from tests.frontends.survey import (
     recommenders,
     sequence_models,
     sounds,
+    zoo,
 )
 from tests.frontends.survey.attempts import Attempt
 from tests.frontends.survey.rows import Row
@@ -58,6 +59,7 @@ ROWS = (
     *latest.ROWS,
     *newest.ROWS,
     *measures.ROWS,
+    *zoo.ROWS,
 )
 
 
