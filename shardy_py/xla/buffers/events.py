@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, Control, Storage, TensorType
 from shardy_py.xla.buffers.facet import STORED, Tiled
-from shardy_py.xla.buffers.fusion import FusedStep
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES, measured, measured_part
 from shardy_py.xla.buffers.read_there import note_used
 from shardy_py.xla.buffers.schedule import Event
@@ -22,6 +21,7 @@ from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
 if TYPE_CHECKING:
+    from shardy_py.xla.buffers.fusion import FusedStep
     from shardy_py.xla.buffers.stored import StoredBlock
 
 

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.ops import TABLE, Control
 from shardy_py.xla.buffers.carried import copied, with_copies, with_copies_for_loops, with_copies_for_updates
-from shardy_py.xla.buffers.first_parts import with_first_parts
 from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.several_results import with_fusions
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 
 if TYPE_CHECKING:
@@ -28,6 +26,9 @@ def copied_in_order(
     else:
         events, members = block.scheduled()
         if block.setting.fused_in_vmem:
+            from shardy_py.xla.buffers.first_parts import with_first_parts  # modules that others do not need
+            from shardy_py.xla.buffers.several_results import with_fusions
+
             given = {value.name for value in block.block.arguments if block.is_entry}
             events = with_fusions(block, events, members, block.fusion.shifted)
             events = with_first_parts(block, events, members)

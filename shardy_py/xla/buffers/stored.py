@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TensorType
@@ -19,7 +20,6 @@ from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.canonical import canonical, is_narrowed_after, note_added
 from shardy_py.xla.buffers.events import events_of
 from shardy_py.xla.buffers.fetched import with_fetches
-from shardy_py.xla.buffers.fusion import Fusion
 from shardy_py.xla.buffers.host import host_events
 from shardy_py.xla.buffers.host_invariants import left_by, repeats
 from shardy_py.xla.buffers.host_program import HostProgram
@@ -38,6 +38,9 @@ from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.model import RoundedValues
+
+if TYPE_CHECKING:
+    from shardy_py.xla.buffers.fusion import Fusion
 
 
 @dataclass
@@ -236,6 +239,8 @@ class StoredBlock:
     @cached_property
     def fusion(self) -> Fusion:
         """The fusion of the steps that are needed, on chips."""
+        from shardy_py.xla.buffers.fusion import Fusion  # modules that the host does not need
+
         steps = [*reversed(self._needed()[1])]
         sent, reads = [*map(self.sent_for, steps)], [*map(self._reads, steps)]
         rest = sent, [*self.results, *self.returned], self.kinds, reads, self.setting.on_tpu, self.types
