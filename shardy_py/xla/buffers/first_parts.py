@@ -28,7 +28,9 @@ def with_first_parts(
     members: by the identity of a step, what is computed in it.
     """
     kept = {*block.results, *block.returned}
-    kept.update(name for event in events if event.step is not None and event.step.blocks for name in event.reads)
+    kept.update(
+        name for event in events if event.step is not None and event.step.blocks for name in event.reads
+    )
     whole: dict[Name, Name] = {}
     found: list[Event] = []
     for event in events:
@@ -44,7 +46,9 @@ def with_first_parts(
 def _reading(event: Event, whole: Mapping[Name, Name]) -> Event:
     """An event that reads values instead of their first parts, over which it does not write."""
     over = tuple([name for name in event.over if name not in whole])
-    return event._replace(reads=tuple(dict.fromkeys(whole.get(name, name) for name in event.reads)), over=over)
+    return event._replace(
+        reads=tuple(dict.fromkeys(whole.get(name, name) for name in event.reads)), over=over
+    )
 
 
 def _is_first_part(block: StoredBlock, event: Event) -> bool:

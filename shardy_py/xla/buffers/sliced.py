@@ -29,14 +29,21 @@ def is_sliced_alone(block: StoredBlock, event: Event) -> bool:
     step = event.step
     if step is None or event.sent is not None or len(event.reads) != 1 or len(event.makes) != 1:
         return False
-    if COMPILED.of(step.record.name).form is not NodeForm.SLICE or "start_indices" not in step.record.attributes:
+    if (
+        COMPILED.of(step.record.name).form is not NodeForm.SLICE
+        or "start_indices" not in step.record.attributes
+    ):
         return False
     return block.stored_name(step.operands[0]) == event.reads[0]
 
 
 def starts_slice(event: Event) -> bool:
     """Returns whether an event is a slice that a copy into VMEM makes."""
-    return event.is_part and event.step is not None and COMPILED.of(event.step.record.name).form is NodeForm.SLICE
+    return (
+        event.is_part
+        and event.step is not None
+        and COMPILED.of(event.step.record.name).form is NodeForm.SLICE
+    )
 
 
 def sliced_into_vmem(block: StoredBlock, events: Sequence[Event]) -> set[Name]:
