@@ -86,6 +86,20 @@ def test_temporaries_are_as_allocated(text: str, allocated: int) -> None:
     assert abs(_temporaries(text) - allocated) <= _ADDRESSES
 
 
+def test_rotations_are_of_pieces_of_what_a_device_holds() -> None:
+    """XLA slices the last rows, which are sent; what a device keeps is read where it is."""
+    rows = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}'
+    text = f"""
+    func.func @main(%x: tensor<8192x1024xf32> {rows}) -> (tensor<8192x1024xf32> {rows}) {{
+      %0 = stablehlo.slice %x [8189:8192, 0:1024] : (tensor<8192x1024xf32>) -> tensor<3x1024xf32>
+      %1 = stablehlo.slice %x [0:8189, 0:1024] : (tensor<8192x1024xf32>) -> tensor<8189x1024xf32>
+      %2 = stablehlo.concatenate %0, %1, dim = 0
+        : (tensor<3x1024xf32>, tensor<8189x1024xf32>) -> tensor<8192x1024xf32>
+      return %2 : tensor<8192x1024xf32>
+    }}"""
+    assert abs(_temporaries(text) - 49120) <= _ADDRESSES
+
+
 def test_loops_replace_in_vmem_what_they_copy_first() -> None:
     """XLA allocates 225,152 bytes: a copy of what is replaced, and addresses."""
     rows = '<@mesh, [{"x"}, {}]>'
