@@ -134,6 +134,8 @@ class Fusion:
             if name in returned or name in self.shifted:
                 continue
             consumers = users.get(name, ())
+            if on_tpu and kind.is_elementwise and not makes_one_element(step) and self._are_slices(consumers):
+                continue
             into = roots[consumers[0]] if len(consumers) == 1 else _root_of(consumers, roots)
             if (
                 row.is_always_fused
@@ -292,6 +294,10 @@ class Fusion:
             if is_repeated and kind.is_expensive:
                 return False
         return True
+
+    def _are_slices(self, consumers: Collection[int]) -> bool:
+        """True for several slices, each of which would compute what it reads again."""
+        return sum(self._kinds[each].is_slice for each in consumers) > 1
 
     def _is_of_one_element(self, step: PlannedOp, kind: StoringKind) -> bool:
         """True for one element, also everywhere: XLA pads with it instead of putting it beside others."""

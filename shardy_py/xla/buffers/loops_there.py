@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardy_py.ops import TABLE, Control
-from shardy_py.xla.buffers.read_there import has_elements, is_constant, is_plain_copy, read_there
+from shardy_py.xla.buffers.read_there import has_elements, is_constant, read_there
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.vmem import VectorMemory
 from shardy_py.xla.spmd.program import Name, used
@@ -201,11 +201,10 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
     replaced: dict[int, tuple[Name, Name]] = {}
     if len(event.over) != len(event.makes) or len(event.makes) < 2:
         return _Loop(inner, events, read, replaced)
-    copied = {name for each in events for name in each.reads if is_plain_copy(each)}
     in_place = {name for each in events if each.is_update for name in each.makes}
     for position, (value, made) in enumerate(zip(inner.block.arguments, inner.results, strict=False)):
         if made == value.name:
             read.setdefault(event.over[position], []).append(made)
-        elif made in inner.in_vmem.returned and made not in in_place and value.name not in copied:
+        elif made in inner.in_vmem.returned and made not in in_place:
             replaced[position] = value.name, made
     return _Loop(inner, events, read, replaced)

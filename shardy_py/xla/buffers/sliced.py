@@ -47,13 +47,14 @@ def starts_slice(event: Event) -> bool:
 
 
 def sliced_into_vmem(block: StoredBlock, events: Sequence[Event]) -> set[Name]:
-    """Returns the slices of whole tiles of values in HBM."""
+    """Returns the slices of whole tiles of values in HBM, but those that are sent."""
+    kept = {*block.results, *(name for event in events if event.sent is not None for name in event.reads)}
     return {
         event.makes[0]
         for event in events
         if is_sliced_alone(block, event)
         and event.reads[0] not in block.in_vmem.made
-        and event.makes[0] not in block.results
+        and event.makes[0] not in kept
         and _is_of_tiles(event)
     }
 

@@ -36,7 +36,7 @@ class StoringKind:
     result is its operand, changed. is_sent: whether it is a collective itself. is_conversion: of elements.
     is_alone_on_tpu: whether nothing takes it in there, nor it others.
     is_table: whether it is a constant of different elements, which TPUs fetch into VMEM in any case.
-    joins_parts: whether it puts values beside others, or beside padding.
+    joins_parts: whether it puts values beside others, or beside padding. is_slice: whether it is a slice.
     """
 
     record: OpRecord
@@ -57,6 +57,7 @@ class StoringKind:
     is_alone_on_tpu: bool
     is_table: bool
     joins_parts: bool
+    is_slice: bool
 
     @staticmethod
     def of(record: OpRecord) -> StoringKind:
@@ -83,6 +84,7 @@ class StoringKind:
             stored.is_alone_on_tpu or _moves_within_tiles(record),
             stored.is_table or (stored.is_constant and has_several(record.attributes.get("value"))),
             COMPILED.of(record.name).form in (NodeForm.PAD, NodeForm.JOIN),
+            COMPILED.of(record.name).form is NodeForm.SLICE,
         )
 
 

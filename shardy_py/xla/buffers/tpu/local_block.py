@@ -37,6 +37,7 @@ from shardy_py.xla.buffers.tpu.records import (
     of_rank,
     step_of,
 )
+from shardy_py.xla.buffers.tpu.rotated import RotatedPart, rotations
 from shardy_py.xla.buffers.tpu.sends import AroundSent, Sends
 from shardy_py.xla.buffers.tpu.sunk import with_own_constants
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
@@ -161,7 +162,11 @@ class _Computation:
     def steps(self, number: int) -> Iterator[PlannedOp]:
         """Yields the steps of a node."""
         node, builder = self.body.nodes[number], self.builder
-        if node.role is NodeRole.SENT and node.transfer is not None:
+        if number in self._hidden:
+            return
+        if number in self._rotations:
+            yield from self._rotated(number, self._rotations[number])
+        elif node.role is NodeRole.SENT and node.transfer is not None:
             given = builder.types.get(node.inputs[0])
             element = node.transfer.collective.element_type
             whole, given, together = builder.images.whole(node.inputs[0], given, element)
@@ -186,6 +191,38 @@ class _Computation:
             for step in builder.images.steps(own):
                 for each in builder.expanded.steps(step):
                     yield from self._counted(each, node.step)
+
+    @cached_property
+    def _rotations(self) -> dict[int, RotatedPart]:
+        return rotations(self.body, self._readers)
+
+    @cached_property
+    def _hidden(self) -> set[int]:
+        """The nodes that are only made for rotations."""
+        return {each for rotated in self._rotations.values() for each in rotated.hidden}
+
+    def _rotated(self, number: int, rotated: RotatedPart) -> Iterator[PlannedOp]:
+        """The pieces of a rotation, those that are sent, and all of them together."""
+        builder, sent = self.builder, iter(rotated.sent)
+        held, made = builder.types[rotated.source], self.body.nodes[number].type
+        reads, types = list[Name](), list[TensorType | None]()
+        for position, piece in enumerate(rotated.pieces):
+            name: Name = ("piece", number, position)
+            record = builder.records.sliced(held, rotated.dimension, piece.start, piece.size)
+            yield step_of(record, (rotated.source,), (name,), None)
+            if piece.is_sent:
+                own = self.body.nodes[each := next(sent)]
+                if own.transfer is not None:
+                    given = name, record.results[0]
+                    yield from builder.sends.steps(
+                        each, own, own.transfer, given, self.offsets, AroundSent(False)
+                    )
+                name = each
+            reads.append(name)
+            types.append(record.results[0])
+        fixed = {"dimension": rotated.dimension}
+        record = builder.records.of(ConcatenateOp.name, tuple(types), (made,), **fixed)
+        yield step_of(record, tuple(reads), (number,), None)
 
     @cached_property
     def _readers(self) -> dict[int, list[int]]:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from shardy_py.base.records import dataclass
-from shardy_py.mlir.dialects.stablehlo import TransposeOp
+from shardy_py.mlir.dialects.stablehlo import SliceOp, TransposeOp
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.xla.buffers.local_sizes import least_padded
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -77,6 +77,20 @@ class Records:
     def transposed(self, given: TensorType | None, made: TensorType, **attributes: object) -> OpRecord:
         """Returns the record of a copy of the same elements in another order in memory."""
         return self.of(TransposeOp.name, (given,), (made,), permutation=tuple(range(made.rank)), **attributes)
+
+    def sliced(self, given: TensorType | None, dimension: int, start: int, size: int) -> OpRecord:
+        """Returns the record of a slice along a dimension, of `size` elements from `start` on."""
+        shape = () if given is None else shape_of(given)
+        at = [int(d == dimension) for d in range(len(shape))]
+        sizes = tuple([size if own else whole for own, whole in zip(at, shape, strict=True)])
+        starts = tuple([start * own for own in at])
+        fixed = {
+            "start_indices": starts,
+            "limit_indices": tuple([first + own for first, own in zip(starts, sizes, strict=True)]),
+            "strides": (1,) * len(shape),
+        }
+        made = None if given is None else TensorType(sizes, given.element)
+        return self.of(SliceOp.name, (given,), (made,), **fixed)
 
 
 def least_order(type_: TensorType) -> tuple[int, ...]:
