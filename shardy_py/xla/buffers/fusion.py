@@ -14,9 +14,10 @@ from math import prod
 from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
+from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.computed_again import Computed, is_computed_again
-from shardy_py.xla.buffers.fusion_costs import FusedSteps, fused_by_bytes, stored_by_elements
+from shardy_py.xla.buffers.fusion_costs import FusedSteps, fused_by_bytes, stored_by_bytes
 from shardy_py.xla.buffers.inner_products import is_inner, is_turned
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.shifted import shifted_values
@@ -157,12 +158,24 @@ class Fusion:
         if on_tpu:
             found |= {*self._inner_products(roots, products)} - returned
         if self.joins:
-            found -= {*stored_by_elements(FusedSteps(steps, self.reads, users, found), self._elements)}
+            found -= {
+                *stored_by_bytes(FusedSteps(steps, self.reads, users, found), self._elements, self._widths)
+            }
         return Computed(found, self._computed_again(again, found, products))
 
     def _elements(self, name: Name) -> int:
         type_ = self.types.get(name)
         return 0 if type_ is None else prod(size or 0 for size in type_.shape)
+
+    @cached_property
+    def _widths(self) -> dict[Name, int]:
+        """The bytes of an element of each value as ops of the program read it, where it is not rounded."""
+        found: dict[Name, int] = {}
+        for step, names in zip(self.steps, self.reads, strict=True):
+            for name, type_ in zip(names, step.record.operands, strict=False):
+                if type_ is not None:
+                    found[name] = max(found.get(name, 0), -(-element_type(type_.element).bits // 8))
+        return found
 
     def _computed_again(
         self, again: Mapping[int, list[int]], fused: Collection[Name], products: Collection[int]

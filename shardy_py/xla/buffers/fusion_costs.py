@@ -1,15 +1,17 @@
 """Which values XLA stores, although each reader could compute them, as that moves less.
 
-If k stored steps compute a value of stored ones, each reads all of these; stored, it is made once and read by
-each. The value is stored if (k - 1) n > (k + 1) m, n and m being the sizes of what is behind it and of its own:
+If k stored steps compute a value of stored ones, each reads all of these; stored, it is made once and read
+by each. The value is stored if (k - 1) n > (k + 1) m, n and m being the sizes of what is behind it and of its
+own:
 
 >>> readers = 4
 >>> saving(readers, behind=2, own=1), saving(3, behind=2, own=1)  # a sum of two
 (1, 0)
 
-GPUs decide by bytes, value by value. XLA:TPU decides by elements, and stores the value that saves most first,
-which changes what the others save. From 32 sums of up to six tensors in up to eight products. Source:
-openxla/xla, xla/backends/gpu/transforms/priority_fusion.cc for GPUs.
+GPUs decide value by value. XLA:TPU stores the value that saves most first, which changes what the others
+save. Its sizes are those in the types of the program, before values are rounded for products. From 90 sums
+of up to six tensors, in f32 and bf16, in up to eight products. Source: openxla/xla,
+xla/backends/gpu/transforms/priority_fusion.cc for GPUs.
 
 Not here: which values may be computed in their readers (`fusion.py`).
 """
@@ -79,18 +81,21 @@ def _stored(
             left += inputs[name]
 
 
-def stored_by_elements(given: FusedSteps, elements: Callable[[Name], int]) -> Iterator[Name]:
-    """Yields the fused values that XLA:TPU stores. elements: of a value; single ones do not count.
+def stored_by_bytes(
+    given: FusedSteps, elements: Callable[[Name], int], widths: Mapping[Name, int]
+) -> Iterator[Name]:
+    """Yields the fused values that XLA:TPU stores.
 
-    A slice reads as many elements as it makes.
+    elements: of a value; single ones do not count. widths: the bytes of each in the program. A slice reads as
+    many elements as it makes.
     """
     steps, reads, users, fused = given.steps, given.reads, given.users, given.fused
     numbers = {number for number, step in enumerate(steps) if step.results and step.results[0] in fused}
     if not any(len(users.get(steps[number].results[0], ())) > 1 for number in numbers):
         return
     makers = {steps[number].results[0]: number for number in numbers}
-    search = _Search(steps, reads, users, elements, makers)
-    left = [part for part in search.parts(sorted(numbers))]
+    search = _Search(steps, reads, users, elements, widths, makers)
+    left = [*search.parts(sorted(numbers))]
     while left:
         part = left.pop()
         best = search.best(part)
@@ -108,6 +113,7 @@ class _Search:
     reads: Sequence[Sequence[Name]]
     users: Mapping[Name, Sequence[int]]
     elements: Callable[[Name], int]
+    widths: Mapping[Name, int]
     makers: Mapping[Name, int]
     sizes: dict[Name, int] = field(default_factory=dict[Name, int])
 
@@ -183,7 +189,7 @@ class _Search:
         known = self.sizes.get(name)
         if known is None:
             count = self.elements(name)
-            known = self.sizes[name] = count if count > 1 else 0
+            known = self.sizes[name] = count * self.widths.get(name, 0) if count > 1 else 0
         return known
 
 
