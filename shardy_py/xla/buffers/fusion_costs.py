@@ -7,9 +7,10 @@ by each. The value is stored if (k - 1) n > (k + 1) m, with the sizes n of what 
 >>> saving(readers, behind=2, own=1), saving(3, behind=2, own=1)  # a sum of two
 (1, 0)
 
-GPUs decide by bytes, value by value. XLA:TPU decides by elements, and stores the value that saves most first,
-which changes what the others save. From 32 sums of up to six tensors in up to eight products. Source:
-openxla/xla, xla/backends/gpu/transforms/priority_fusion.cc for GPUs.
+GPUs decide value by value. XLA:TPU stores the value that saves most first, which changes what the others
+save. Its sizes are those in the types of the program, before values are rounded for products. From 90 sums
+of up to six tensors, in f32 and bf16, in up to eight products. Source: openxla/xla,
+xla/backends/gpu/transforms/priority_fusion.cc for GPUs.
 
 Not here: which values may be computed in their readers (`fusion.py`).
 """
@@ -20,6 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import field
 
 from shardy_py.base.records import dataclass
+from shardy_py.indexing.layout import element_type
 from shardy_py.xla.buffers.read_there import takes_slices
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
@@ -77,17 +79,30 @@ def _stored(
             left += inputs[name]
 
 
-def stored_by_elements(given: FusedSteps, elements: Callable[[Name], int]) -> Iterator[Name]:
-    """Yields the fused values that XLA:TPU stores. elements: of a value; single ones do not count.
+def widths_of(steps: Sequence[PlannedOp], reads: Sequence[Sequence[Name]]) -> dict[Name, int]:
+    """Returns the bytes of an element of each value as ops of the program read it: not rounded."""
+    found: dict[Name, int] = {}
+    for step, names in zip(steps, reads, strict=True):
+        for name, type_ in zip(names, step.record.operands, strict=False):
+            if type_ is not None:
+                found[name] = max(found.get(name, 0), -(-element_type(type_.element).bits // 8))
+    return found
 
-    A slice reads as many elements as it makes.
+
+def stored_by_bytes(
+    given: FusedSteps, elements: Callable[[Name], int], widths: Mapping[Name, int]
+) -> Iterator[Name]:
+    """Yields the fused values that XLA:TPU stores.
+
+    elements: of a value; single ones do not count. widths: the bytes of each in the program. A slice reads as
+    many elements as it makes.
     """
     steps, reads, users, fused = given.steps, given.reads, given.users, given.fused
     numbers = {number for number, step in enumerate(steps) if step.results and step.results[0] in fused}
     if not any(len(users.get(steps[number].results[0], ())) > 1 for number in numbers):
         return
     makers = {steps[number].results[0]: number for number in numbers}
-    search = _Search(steps, reads, users, elements, makers)
+    search = _Search(steps, reads, users, elements, widths, makers)
     left = [*search.parts(sorted(numbers))]
     while left:
         part = left.pop()
@@ -106,6 +121,7 @@ class _Search:
     reads: Sequence[Sequence[Name]]
     users: Mapping[Name, Sequence[int]]
     elements: Callable[[Name], int]
+    widths: Mapping[Name, int]
     makers: Mapping[Name, int]
     sizes: dict[Name, int] = field(default_factory=dict[Name, int])
 
@@ -180,7 +196,7 @@ class _Search:
         known = self.sizes.get(name)
         if known is None:
             count = self.elements(name)
-            known = self.sizes[name] = count if count > 1 else 0
+            known = self.sizes[name] = count * self.widths.get(name, 0) if count > 1 else 0
         return known
 
 

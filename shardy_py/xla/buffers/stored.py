@@ -1,9 +1,8 @@
 """The buffers of one block: its events in the order of XLA, the buffers that they need, and how long.
 
-Collectives of the partitioner's plan have buffers of their own. An op may write over an operand that dies.
-A buffer that is not needed at the same time as a result may be in the memory of that result. Not here: what
-runs on the host (`host.py`), what is fused for chips (`fusion.py`), orders (`schedule.py`), places
-(`packing.py`).
+Planned collectives have buffers of their own. An op may write over an operand that dies, and a buffer that is
+not needed beside a result be in its memory. Not here: what runs on the host (`host.py`), what is fused for
+chips (`fusion.py`), orders (`schedule.py`), places (`packing.py`).
 """
 
 from __future__ import annotations
@@ -50,10 +49,10 @@ class StoredBlock:
     sent: the collectives of each step, by its identity. originals: by that of a step with copied operands,
     that of the step in the program. again: the last step that reads what was sent, by the key of the
     collective; merged: by step, what it reads that was sent before. types, sizes: of values on each device.
-    joined: for what is sent by one op with others, that op, by the identity of the collective.
-    alias: the value whose memory a value shares. host_bytes: of values in memory of the host. is_entry:
-    whether it is that of the entry computation. kinds: of the records of the program. rounded: values of f32
-    that are stored in bf16; narrowed: the type that a collective sends, if that is another, by its identity.
+    joined: for what is sent by one op with others, that op, by the identity of the collective. alias: the
+    value whose memory a value shares. host_bytes: of values in memory of the host. is_entry: whether it is the
+    entry computation's. kinds: of the records of the program. rounded: values of f32 stored in bf16; narrowed:
+    the type that a collective sends, if that is another, by its identity.
     """
 
     block: Block
@@ -228,10 +227,7 @@ class StoredBlock:
         return bool(step.results) and not moves and all(self.sizes.get(a) == self.sizes[b] for a, b in pairs)
 
     def scheduled(self, *, saves_reads: bool = False) -> tuple[list[Event], dict[int, list[PlannedOp]]]:
-        """The events in program order; and by the identity of a step, what is computed in it.
-
-        saves_reads: see `Fusion.groups`.
-        """
+        """The events in program order; and by the identity of a step, what is computed in it."""
         groups = self.fusion.groups(saves_reads=saves_reads)
         stored = [step for step in self.fusion.steps if id(step) in groups]
         return events_of(self, stored, groups), {number: group.members for number, group in groups.items()}

@@ -98,6 +98,34 @@ def test_what_is_converted_for_a_look_up_is_converted_again(
     assert stored["negate"] == [element]
 
 
+@pytest.mark.parametrize(
+    ("given", "op", "stored"),
+    [
+        # As XLA:TPU (v5p) stores what two products read.
+        ("f32", "add %x, %y", True),
+        ("bf16", "add %x, %y", False),
+        ("f32", "negate %x", False),
+    ],
+)
+def test_what_several_products_compute_is_stored_if_that_moves_fewer_bytes(
+    given: str, op: str, stored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, narrow, made = f"tensor<1024x1024x{given}>", "tensor<1024x1024xbf16>", "tensor<1024x128xbf16>"
+    convert = "convert" if given == "f32" else "negate"
+    product = f"contracting_dims = [1] x [0] : ({narrow}, {made}) -> {made}"
+    text = f"""
+    func.func @main(%x: {whole}, %y: {whole}, %v: {made}, %w: {made})
+        -> ({made}, {made}) {{
+      %0 = stablehlo.{op} : {whole}
+      %1 = stablehlo.{convert} %0 : ({whole}) -> {narrow}
+      %2 = stablehlo.dot_general %1, %v, {product}
+      %3 = stablehlo.dot_general %1, %w, {product}
+      return %2, %3 : {made}, {made}
+    }}"""
+    found = _stored(text, monkeypatch)
+    assert ({*found} - {"sdy.constant"} != {"dot_general"}) is stored
+
+
 def test_what_alone_reads_a_product_is_stored_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Biases are added with the product; what is computed of the sum is computed where it is read."""
     square = "tensor<1024x1024xf32>"

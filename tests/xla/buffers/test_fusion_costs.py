@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.fusion_costs import FusedSteps, fused_by_bytes, saving, stored_by_elements
+from shardy_py.xla.buffers.fusion_costs import FusedSteps, fused_by_bytes, saving, stored_by_bytes
 from shardy_py.xla.buffers.tpu.records import Records, step_of
 from shardy_py.xla.spmd.program import Name
 
@@ -30,7 +30,10 @@ def _steps(*lines: tuple[str, str, str], fused: Sequence[Name]) -> FusedSteps:
 
 
 def _stored(given: FusedSteps, sizes: Mapping[Name, int]) -> list[Name]:
-    return [*stored_by_elements(given, lambda name: sizes.get(name, 1024))]
+    elements = {
+        name: sizes.get(name, 1024) for step in given.steps for name in (*step.operands, *step.results)
+    }
+    return [*stored_by_bytes(given, elements.__getitem__, dict.fromkeys(elements, 4))]
 
 
 def test_the_value_that_saves_most_is_stored_first() -> None:

@@ -153,3 +153,56 @@ def test_logits_less_their_largest_are_stored(
     ]
     types: dict[Name, TensorType] = {"a": whole, "s": whole}
     assert shifted_values(steps, [step.operands for step in steps], users, types) == stored
+
+
+@pytest.mark.parametrize(
+    ("shape", "cast", "weighted", "stored"),
+    [
+        # As XLA:TPU (v5p) stores attention of f32[2,8,1024,1024]: the exponentials of a product itself, and
+        # of one that is scaled if the quotients are converted; nothing of what a product reads as it is,
+        # of a product that is reshaped, and of what is converted from bf16.
+        ((2, 8, 64, 64), "", "q", {"e"}),
+        ((2, 8, 64, 64), "scale", "c", {"e"}),
+        ((2, 8, 64, 64), "scale", "q", set[str]()),
+        ((1, 8, 64, 64), "", "q", set[str]()),
+        ((2, 8, 64, 64), "bf16", "c", set[str]()),
+    ],
+)
+def test_exponentials_are_stored_with_their_sums(
+    shape: tuple[int, ...], cast: str, weighted: str, stored: set[str]
+) -> None:
+    records, whole, rows = Records(), TensorType(shape, "f32"), TensorType(shape[:-1], "f32")
+    made = TensorType(shape, "bf16") if cast == "bf16" else whole
+    middle = "stablehlo.convert" if cast == "bf16" else "stablehlo.multiply"
+    scores: Name = "s" if cast else "a"
+    largest = {"dimensions": (len(shape) - 1,)}
+    listed: list[tuple[str, tuple[Name, ...], Name, TensorType]] = [
+        ("stablehlo.dot_general", ("x", "w"), "a", made),
+        *([(middle, ("a",), scores, whole)] if cast else []),
+        ("stablehlo.reduce", (scores,), "m", rows),
+        ("stablehlo.broadcast_in_dim", ("m",), "b", whole),
+        ("stablehlo.subtract", (scores, "b"), "d", whole),
+        ("stablehlo.exponential", ("d",), "e", whole),
+        ("stablehlo.reduce", ("e",), "t", rows),
+        ("stablehlo.broadcast_in_dim", ("t",), "u", whole),
+        ("stablehlo.divide", ("e", "u"), "q", whole),
+        ("stablehlo.dot_general", (weighted, "v"), "o", whole),
+    ]
+    steps = [
+        step_of(
+            records.of(op, (), (type_,), **(largest if op == "stablehlo.reduce" else {})),
+            given,
+            (name,),
+            None,
+        )
+        for op, given, name, type_ in listed
+    ]
+    reads = [["q" if name == "c" else name for name in step.operands] for step in steps]  # stored in bf16
+    users: dict[Name, list[int]] = {}
+    for number, names in enumerate(reads):
+        for name in names:
+            users.setdefault(name, []).append(number)
+    types: dict[Name, TensorType] = {
+        step.results[0]: type_ for step, (*_, type_) in zip(steps, listed, strict=True)
+    }
+    assert shifted_values(steps, reads, users, types) == stored
