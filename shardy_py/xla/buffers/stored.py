@@ -49,10 +49,10 @@ class StoredBlock:
     sent: the collectives of each step, by its identity. originals: by that of a step with copied operands,
     that of the step in the program. again: the last step that reads what was sent, by the key of the
     collective; merged: by step, what it reads that was sent before. types, sizes: of values on each device.
-    joined: for what is sent by one op with others, that op, by the identity of the collective. alias: the
-    value whose memory a value shares. host_bytes: of values in memory of the host. is_entry: whether it is the
-    entry computation's. kinds: of the records of the program. rounded: values of f32 stored in bf16; narrowed:
-    the type that a collective sends, if that is another, by its identity.
+    joined: for what is sent by one op with others, that op, by the identity of the collective.
+    alias: the value whose memory a value shares. host_bytes: of values in memory of the host. is_entry:
+    whether it is that of the entry computation. kinds: of the records of the program. rounded: values of f32
+    that are stored in bf16; narrowed: the type that a collective sends, if that is another, by its identity.
     """
 
     block: Block

@@ -99,3 +99,27 @@ def test_what_is_read_for_less_than_half_is_not_fetched() -> None:
     """XLA:TPU fetches the sliced argument for 64 rows of 128, and not for 56: an address of 32 KiB more."""
     fewer, half = _temporaries(_sliced(56)), _temporaries(_sliced(64))
     assert half - fewer == 32 << 10
+
+
+@pytest.mark.parametrize(("rows", "allocated"), [(1024, 4_292_512), (8192, 33_619_904)])
+def test_what_the_condition_of_a_loop_reads_is_in_hbm(rows: int, allocated: int) -> None:
+    """So it is copied there before it is replaced by what is made of another value."""
+    type_ = f"tensor<{rows}x1024xf32>"
+    text = f"""
+    func.func @main(%a: {type_}, %b: {type_}) -> ({type_}, {type_}) {{
+      %0:2 = stablehlo.while(%x = %a, %y = %b) : {type_}, {type_}
+      cond {{
+        %1 = stablehlo.slice %x [0:1, 0:1] : ({type_}) -> tensor<1x1xf32>
+        %2 = stablehlo.reshape %1 : (tensor<1x1xf32>) -> tensor<f32>
+        %end = stablehlo.constant dense<5.0> : tensor<f32>
+        %3 = stablehlo.compare LT, %2, %end, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %3 : tensor<i1>
+      }} do {{
+        %one = stablehlo.constant dense<1.0> : {type_}
+        %1 = stablehlo.add %y, %one : {type_}
+        %2 = stablehlo.sine %x : {type_}
+        stablehlo.return %1, %2 : {type_}, {type_}
+      }}
+      return %0#0, %0#1 : {type_}, {type_}
+    }}"""
+    assert _temporaries(text) == pytest.approx(allocated, rel=0.03)
