@@ -84,7 +84,7 @@ def _check_constants(nodes: Sequence[FxNode], constants: Mapping[str, TorchTenso
         shape = f"a tensor of shape {tuple(constants[node.name].shape)}"
         for user in node.users:
             if str(user.target) == "aten.copy_.default" and user.args[0] is node:
-                what = "in place, which is no parameter, buffer, input or state"
+                what = "in place, but it is not a parameter, buffer, input or state"
                 raise blamed(user, f"the step changes {shape} {what}; register it as a buffer of the model")
             if isinstance(constants[node.name], fake):
                 what = f"the step keeps {shape} in an object, where the next step does not find it"

@@ -189,8 +189,6 @@ class _Holding:
     ) -> list[HeldMemory]:
         """Gives memory to what an event makes: that of the result or of an operand, or new."""
         event, sizes, moment = block.of.events[number], block.of.sizes, block.moments[number]
-        if not (event.is_update or event.sent is not None or event.over_each or len(event.makes) != 1):
-            return [self._made_new(block, event, (since, moment), roots, holders, order)]
         reads = dict.fromkeys(event.reads) if event.is_update else ()
         dying = [name for name in reads if block.last[name] == moment and name in holders]
         if block.of.receives_apart and block.starts[number]:
@@ -233,34 +231,6 @@ class _Holding:
             holders[made] = held
             found.append(held)
         return found
-
-    def _made_new(
-        self,
-        block: _Block,
-        event: Event,
-        times: tuple[int, int],
-        roots: Mapping[Name, HeldMemory],
-        holders: dict[Name, HeldMemory],
-        order: int,
-    ) -> HeldMemory:
-        """Gives memory of its own, or of the result, to the one value that a step makes: nearly all do so.
-
-        times: since when it is there, and when it is made.
-        """
-        (made,), sizes, (since, moment) = event.makes, block.of.sizes, times
-        if made in block.of.alias:
-            return HeldMemory(0, [])
-        size, slot, own = sizes[made], roots.get(made), block.number
-        finish = block.last.get(made, moment) if slot is None else block.end
-        names = tuple([(own, name) for name in event.over if sizes.get(name) == size])
-        period = Period(since, finish, (own, made), names, made)
-        held = HeldMemory(size, [period], order, event, is_part=event.is_part)
-        self.found.append(held)
-        if slot is not None and slot is not held:
-            held.move_to(slot)
-            held = slot
-        holders[made] = held
-        return held
 
 
 def _enter_loop(held: HeldMemory, name: Name, starts: Sequence[int]) -> None:

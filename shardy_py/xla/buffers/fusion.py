@@ -50,7 +50,8 @@ class Fusion:
 
     sizes: of values. sent: for each step. results: that the program returns. kinds: of the records of steps.
     reads: for each step the stored names of what it reads. types: of values, on a device. joins: whether
-    fusions with several results are made of these (`several_results.py`).
+    fusions with several results are made of these (`several_results.py`), and what moves fewer bytes if it is
+    stored is stored in any case (`fusion_costs.py`).
     """
 
     steps: Sequence[PlannedOp]
@@ -313,7 +314,7 @@ class Fusion:
         """The steps computed in each stored step, by its identity.
 
         saves_reads: values that several consumers would compute again are stored where that moves fewer
-        bytes, as fusion by cost on accelerators does.
+        bytes, as fusion by cost on accelerators does; nothing more if the fusion joins.
         """
         fused = self._by_bytes if saves_reads and not self.joins else self.fused
         again = self._computed.again
