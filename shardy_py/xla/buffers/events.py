@@ -193,17 +193,24 @@ def _sum(
 def with_joined_sums(events: Sequence[Event], joined: Mapping[int, int]) -> list[Event]:
     """Returns events in program order with one for all sums that one op makes, in the place of the last.
 
-    joined: see `StoredBlock`.
+    Of some sums each device keeps a part. joined: see `StoredBlock`.
     """
     groups: dict[int, list[Event]] = {}
     for event in events:
-        if event.sums and (op := joined.get(id(event.sums[-1]))) is not None:
+        summed = _summed(event)
+        if summed and (op := joined.get(id(summed[-1]))) is not None:
             groups.setdefault(op, []).append(event)
     if not any(len(group) > 1 for group in groups.values()):
         return [*events]
     last = {id(group[-1]): group for group in groups.values()}
     inner = {id(event) for group in groups.values() for event in group} - last.keys()
     return [_one(last.get(id(event), [event])) for event in events if id(event) not in inner]
+
+
+def _summed(event: Event) -> tuple[PlannedCollective, ...]:
+    """The collectives that an event sums, in full or in parts."""
+    sent = event.sent
+    return event.sums if sent is None or sent.kind != "reduce_scatter" else (sent,)
 
 
 def _one(group: Sequence[Event]) -> Event:
@@ -217,7 +224,7 @@ def _one(group: Sequence[Event]) -> Event:
         tuple(name for event in group for name in event.reads),
         makes,
         kind=group[0].kind,
-        sums=tuple(each for event in group for each in event.sums),
+        sums=tuple(each for event in group for each in _summed(event)),
         over=over,
         is_update=len(over) == len(makes),
     )

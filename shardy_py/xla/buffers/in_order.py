@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from shardy_py.ops import TABLE, Control
 from shardy_py.xla.buffers.carried import copied, with_copies, with_copies_for_loops, with_copies_for_updates
-from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.events import with_joined_sums
+from shardy_py.xla.buffers.schedule import Event, ordered_by_reads
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def copied_in_order(
             from shardy_py.xla.buffers.first_parts import with_first_parts  # modules that others do not need
             from shardy_py.xla.buffers.several_results import with_fusions
 
+            # Collectives are combined before ops are fused: what two fusions read of one is made at once.
+            events = ordered_by_reads(with_joined_sums(events, block.joined)) or events
             given = {value.name for value in block.block.arguments if block.is_entry}
             events = with_fusions(block, events, members, block.fusion.shifted)
             events = with_first_parts(block, events, members)
