@@ -22,7 +22,7 @@ from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, PassCh
 _REDUCE = "all_reduce"
 _LOOKED_THROUGH = (NodeForm.RESHAPE, NodeForm.PAD, NodeForm.SLICE, NodeForm.CONVERT, NodeForm.COPY)
 REASSOCIATION = "all-reduce-reassociate"
-Fits = Callable[[Shape, Shape, str, Shape], bool]
+Fits = Callable[[Shape, Shape, str], bool]
 """Decides whether a sum of a shape is scattered in parts of another one, by the type of elements and the
 order of dimensions in which a transposition reads a part."""
 
@@ -234,7 +234,7 @@ def scattered(
             if sliced.type is None or not _is_own_part(transfer, sliced) or _is_large(transfer, sliced, most):
                 continue
             shape = _scattered_shape(transfer.collective.held_shape, _shape(sliced.type))
-            if not _fits(transfer, shape, _read_in(body, part), fits):
+            if not _fits(transfer, shape, fits):
                 continue
             change = PassChange("reduce-scatter-creator", "each device keeps its part of the sum only")
             collective = replace(transfer.collective, kind="reduce_scatter", made_shape=shape, key=None)
@@ -258,7 +258,7 @@ def unscattered(body: DeviceBody, numbers: count[int], most: float, fits: Fits) 
         targets = () if node.step is None else node.step.targets
         devices = max((target.device_count for target in targets if target is not None), default=0)
         is_large = collective.group_size > most and collective.group_size == devices
-        if not is_large and _fits(transfer, shape, _read_in(body, number), fits):
+        if not is_large and _fits(transfer, shape, fits):
             continue
         held = collective.held_shape
         change = PassChange("reduce-scatter-decomposer", "summed whole, of which each device slices its part")
@@ -269,19 +269,10 @@ def unscattered(body: DeviceBody, numbers: count[int], most: float, fits: Fits) 
     return body.edited(new, {})
 
 
-def _fits(transfer: Transfer, made: Shape, read_in: Shape, fits: Fits | None) -> bool:
+def _fits(transfer: Transfer, made: Shape, fits: Fits | None) -> bool:
     """True if parts of a shape are such that the sum of a transfer is scattered."""
     held = transfer.collective.held_shape
-    return fits is None or fits(held, made, transfer.collective.element_type, read_in)
-
-
-def _read_in(body: DeviceBody, part: int) -> Shape:
-    """The order of dimensions in which a transposition reads a part; () if others do."""
-    user = body.only_user(part)
-    node = None if user is None else body.nodes.get(user)
-    if user is None or node is None or node.step is None or body.form(user) is not NodeForm.TRANSPOSE:
-        return ()
-    return tuple(node.step.record.attributes.get("permutation") or ())
+    return fits is None or fits(held, made, transfer.collective.element_type)
 
 
 def _parts(body: DeviceBody, number: int) -> Iterator[int]:

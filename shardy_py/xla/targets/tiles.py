@@ -39,14 +39,11 @@ _IN_WORDS = PassChange(
 
 
 @lru_cache(maxsize=1024)
-def scatters_in_tiles(
-    held: Shape, made: Shape, element: str, read_in: Shape = (), *, on_flat_torus: bool = True
-) -> bool:
+def scatters_in_tiles(held: Shape, made: Shape, element: str, *, on_flat_torus: bool = True) -> bool:
     """Returns whether XLA:TPU scatters a sum: its parts fill tiles, in the order with least padding.
 
-    held, made: the shapes of the sum and of a part. Vectors are never scattered. read_in: the order of
-    dimensions in which a transposition reads the part; () for none. on_flat_torus: whether links are in two
-    dimensions; in three, parts are twice as large at least, and rows are those of narrow types.
+    held, made: the shapes of the sum and of a part. Vectors are never scattered. on_flat_torus: whether links
+    are in two dimensions; in three, parts are twice as large at least, and rows are those of narrow types.
     """
     if len(held) != len(made):
         return True
@@ -54,9 +51,7 @@ def scatters_in_tiles(
         return False
     packed = max(1, _WORD // element_type(element).bits)
     rings = 1 if on_flat_torus else 2
-    transposed = (read_in,) if len(read_in) == len(held) else ()
-    orders = (*transposed, _compact_order(made, element))
-    return any(_fits(held, made, order, _LANES * packed, rings) for order in orders)
+    return _fits(held, made, _compact_order(made, element), _LANES * packed, rings)
 
 
 @lru_cache(maxsize=1024)
