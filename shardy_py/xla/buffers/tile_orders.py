@@ -247,7 +247,9 @@ class _TileOrders:
             return
         own = self.orders.get(stored)
         if own is not None and {*own.minor_to_major[:2]} == {*order.minor_to_major[:2]}:
-            return
+            is_reshaped = COMPILED.of(step.record.name).form is NodeForm.RESHAPE
+            if not is_reshaped or order.size(type_.element) == self._size(stored, type_):
+                return
         is_turned = own is None and least_padded(type_)[-1] != order.minor_to_major[0]
         if order.size(type_.element) != self._size(stored, type_) or (is_turned and needs_order(step.record)):
             is_rounded = self.keeps_pieces and stored not in self.exact and self._is_rounded(step, stored)
