@@ -289,7 +289,9 @@ class Fusion:
             if row.is_product and step.results[0] in self._behind_product:
                 return False
             if (row.takes_plain or row.is_product) and not (
-                is_plain or kind.is_repeatable or (kind.is_transpose and row.is_product)
+                is_plain
+                or kind.is_repeatable
+                or ((kind.is_transpose or (kind.is_slice and self.on_tpu)) and row.is_product)
             ):
                 return False
             is_repeated = into.is_broadcast or (each in repeated and not makes_one_element(step))
