@@ -88,9 +88,9 @@ def _sent_alone(
     if collective.kind == "all_reduce":
         event = _sum(block, step, (collective,), (source,))
         return event._replace(over=(), is_update=False) if source in updated else event
-    if collective.kind != "all_to_all":
+    if "minor_to_major" not in step.record.attributes:
         block.sizes[made] = _received(block, collective, block.types.get(source))
-    return Event(step, (source,), (made,), collective)
+    return Event(step, (block.in_order.get(id(step), {}).get(source, source),), (made,), collective)
 
 
 def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event]:

@@ -138,7 +138,10 @@ def _fetched_reads(
                 time.add_before(loops.copied(number))
             names = [
                 name
-                for name in sorted(dict.fromkeys(event.reads), key=lambda name: (-block.sizes.get(name, 0), made.get(name, -1)))
+                for name in sorted(
+                    dict.fromkeys(event.reads),
+                    key=lambda name: (-block.sizes.get(name, 0), made.get(name, -1)),
+                )
                 if name in there
                 and block.sizes.get(name, 0) <= room
                 and has_elements(block, name)

@@ -17,6 +17,7 @@ from math import prod
 from typing import NamedTuple
 
 from shardy_py.indexing.layout.formats import LANES, SUBLANES
+from shardy_py.mlir.dialects.stablehlo import AllGatherOp
 from shardy_py.ops import CALL, TABLE, OpRecord
 from shardy_py.ops.custom_calls import MATRIX, TOP_K
 from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, ScatterDimensions
@@ -53,6 +54,8 @@ def needed_orders(
         yield -1, own
         if TABLE[record.name].elementwise(record):
             yield from ((i, own) for i, shape in enumerate(shapes) if shape == made)
+        elif record.name == AllGatherOp.name and len(shapes[0]) == len(made):
+            yield 0, TileOrder(own.minor_to_major, shapes[0])
     elif COMPILED.of(record.name).form is NodeForm.RESHAPE and record.results[0] is not None:
         orders = reshaped_orders(shapes[0], made, record.results[0].element)
         pairs = zip((0, -1), orders or (), (shapes[0], made), strict=False)

@@ -14,6 +14,7 @@ from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConvertOp, Dynam
 from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.ops.reads import integer
 from shardy_py.xla.buffers.tpu.exchanged import OrderChange, exchange_of, received_as, sent_as
+from shardy_py.xla.buffers.tpu.gathered import gathered_order
 from shardy_py.xla.buffers.tpu.offsets import Offsets
 from shardy_py.xla.buffers.tpu.records import (
     COPIED,
@@ -194,7 +195,16 @@ class _Chain:
     def sent(self, transfer: Transfer, made: TensorType | None) -> PlannedOp:
         """The step that is the collective."""
         name = f"stablehlo.{transfer.kind}"
-        fixed = {} if made is None or transfer.kind != "all_to_all" else {"minor_to_major": least_order(made)}
+        order = self._order(transfer, made)
+        fixed = {} if order is None else {"minor_to_major": order}
         step = self.changed(self.sends.records.of(name, (self.type,), (made,), **fixed))
         self.sends.sent[id(step)] = [Sent(step, transfer.collective, 0)]
         return step
+
+    def _order(self, transfer: Transfer, made: TensorType | None) -> tuple[int, ...] | None:
+        """The order of dimensions in which a collective receives; None if any is as good."""
+        if made is not None and transfer.kind == "all_to_all":
+            return least_order(made)
+        if made is None or self.type is None or transfer.kind != "all_gather":
+            return None
+        return gathered_order(shape_of(self.type), shape_of(made), made.element)
