@@ -23,7 +23,7 @@ def _temporaries(text: str) -> int:
 
 _ROWS, _PARTS = _sharded("x", ""), "tensor<32x128x8x32xbf16>"
 GATHERED = f"""
-func.func @main(%x: tensor<16x64x384xbf16> {_sharded("", "", "x")}, %w: tensor<384x512xbf16> {_sharded("", "")})
+func.func @main(%x: tensor<16x64x384xbf16> {_sharded("", "", "x")}, %w: tensor<384x512xbf16>)
     -> (tensor<16x64x512xbf16> {_sharded("", "", "")}) {{
   %0 = sdy.sharding_constraint %x <@mesh, [{{}}, {{}}, {{}}]> : tensor<16x64x384xbf16>
   %1 = stablehlo.dot_general %0, %w, contracting_dims = [2] x [0]
