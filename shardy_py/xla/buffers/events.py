@@ -31,14 +31,14 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
     groups: each stored step with all that is fused into it, by its identity.
     """
     events: list[Event] = []
-    sent_for, captured, in_order = block.sent_for, block.rounded.captured, block.in_order
+    sent_for, captured = block.sent_for, block.rounded.captured
     copied, updated = set[Name](), set[Name]()
     for step in steps:
-        if (copies := in_order.get(id(step))) is not None:
+        group = groups[id(step)]
+        if copies := _copies(block, group):
             new = {name: copy for name, copy in copies.items() if copy not in copied}
             events += (Event(None, (name,), (copy,)) for name, copy in new.items())
             copied.update(new.values())
-        group = groups[id(step)]
         if block.setting.sends_apart and (sent := block.sent_for(step)):
             events.append(_sent_alone(block, step, sent[0].collective, updated))
         elif step.blocks or id(step) in captured or copies or any(map(sent_for, group.members)):
@@ -54,6 +54,16 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
         block.in_vmem.made.update(made.difference(block.results))
         note_used(block, (groups[id(step)] for step in steps))
     return events
+
+
+def _copies(block: StoredBlock, group: FusedStep) -> Mapping[Name, Name]:
+    """The copies in another order that a step reads, also for a convolution that is computed in it."""
+    found, (*inner, step) = block.in_order, group.members
+    others = (each for each in inner if id(each) in found)
+    images = [each for each in others if STORED.of(each.record.name).tiled is Tiled.IMAGES]
+    if not images:
+        return found.get(id(step), {})
+    return {name: copy for each in (*images, step) for name, copy in found.get(id(each), {}).items()}
 
 
 def _alone(block: StoredBlock, step: PlannedOp, group: FusedStep) -> Event:
@@ -103,7 +113,7 @@ def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event
             transposed |= moved
     rounded = _rounded_for(block, step)
     events += (Event(None, (name,), (copy,)) for name, copy in rounded.items())
-    rounded |= block.in_order.get(id(step), {})
+    rounded |= _copies(block, group)
     needs = [rounded.get(name, name) for name in needs]
     sent = [name for event in events if event.sent is not None for name in event.makes]
     row = TABLE[step.record.name]

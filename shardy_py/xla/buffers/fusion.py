@@ -20,6 +20,7 @@ from shardy_py.xla.buffers.fusion_costs import FusedSteps, fused_by_bytes, store
 from shardy_py.xla.buffers.in_place import in_place
 from shardy_py.xla.buffers.inner_products import is_inner, is_turned
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
+from shardy_py.xla.buffers.needed_orders import has_batch_in_lanes
 from shardy_py.xla.buffers.shifted import shifted_values
 from shardy_py.xla.buffers.storing import StoringKind, StoringKinds, makes_one_element, starts_with
 from shardy_py.xla.buffers.with_products import StepAlone, behind_product, instead_of_product
@@ -247,7 +248,8 @@ class Fusion:
         for number, (kind, names) in enumerate(zip(self._kinds, self.reads, strict=True)):
             step = self.steps[number]
             if len(step.results) == 1 and not (self.sent[number] and not self._gathers_apart(number)):
-                yield StepAlone(number, kind, step.results[0], names)
+                is_alone = kind.row.is_product and has_batch_in_lanes(step.record)
+                yield StepAlone(number, kind, step.results[0], names, is_alone)
 
     def _joins(
         self,

@@ -149,6 +149,18 @@ def _images(
     yield -1, _spread(made, ends, spread, element) if spread else _image(made, *ends, window, element)
 
 
+def has_batch_in_lanes(record: OpRecord) -> bool:
+    """Returns whether an op is a convolution that reads images with their batch in the lanes of tiles."""
+    images = record.operands[0] if STORED.of(record.name).tiled is Tiled.IMAGES else None
+    if images is None:
+        return False
+    batch = ConvolutionDimensions.of(record.attributes).batch
+    orders = dict(
+        _images(record, [shape_of(type_) for type_ in record.operands if type_], (1,) * images.rank)
+    )
+    return orders[0].minor_to_major[0] == batch
+
+
 def _spread(
     made: tuple[int, ...],
     ends: tuple[int, int, tuple[int, ...]],

@@ -22,7 +22,14 @@ from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorMapping
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.local_sizes import least_padded, measured
-from shardy_py.xla.buffers.needed_orders import Needed, TileOrder, needed_orders, needs_order, selects
+from shardy_py.xla.buffers.needed_orders import (
+    Needed,
+    TileOrder,
+    has_batch_in_lanes,
+    needed_orders,
+    needs_order,
+    selects,
+)
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
@@ -251,7 +258,12 @@ class _TileOrders:
             if not is_reshaped or order.size(type_.element) == self._size(stored, type_):
                 return
         is_turned = own is None and least_padded(type_)[-1] != order.minor_to_major[0]
-        if order.size(type_.element) != self._size(stored, type_) or (is_turned and needs_order(step.record)):
+        if own is None and has_batch_in_lanes(step.record):
+            is_copied = is_turned  # a convolution puts other dimensions than lanes into its order itself
+        else:
+            is_copied = is_turned and needs_order(step.record)
+            is_copied |= order.size(type_.element) != self._size(stored, type_)
+        if is_copied:
             is_rounded = self.keeps_pieces and stored not in self.exact and self._is_rounded(step, stored)
             is_rounded |= self.keeps_pieces and type_.element == "f32" and _rounds_images(step.record)
             self._note_copy(step, stored, order, "bf16" if is_rounded else type_.element)

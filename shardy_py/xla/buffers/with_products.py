@@ -16,12 +16,17 @@ from shardy_py.xla.spmd.program import Name
 
 
 class StepAlone(NamedTuple):
-    """A step of one result that is not sent. reads: the stored names of what it reads."""
+    """A step of one result that is not sent.
+
+    reads: the stored names of what it reads. is_alone: whether it is a convolution that XLA does not compute
+    with what reads it, if another product can.
+    """
 
     number: int
     kind: StoringKind
     made: Name
     reads: Sequence[Name]
+    is_alone: bool = False
 
 
 def instead_of_product(
@@ -54,7 +59,7 @@ def behind_product(steps: Iterable[StepAlone], users: Mapping[Name, Sequence[int
     """The reads of such values that are not behind the product so far."""
     for step in steps:
         if step.kind.row.is_product:
-            own = step.number
+            own = -1 if step.is_alone else step.number
         elif step.kind.is_elementwise or step.kind.is_transpose:
             own = max((product[each] for each in step.reads if each in product), default=-1)
         else:

@@ -33,7 +33,6 @@ _MOVING = frozenset(
         NodeForm.BROADCAST,
         NodeForm.COPY,
         NodeForm.UPDATE,
-        NodeForm.SCATTER,
         NodeForm.LARGEST,
     )
 )
@@ -230,7 +229,7 @@ class _Reads:
         found.update(number for number in body.results if number in nodes)
         for number in reversed(body.order):
             node = nodes[number]
-            if _is_scattered(node):
+            if _is_summed_exactly(node):
                 found.add(number)
             if not node.inputs:
                 continue
@@ -256,7 +255,7 @@ class _Reads:
         return _by_type(step.record, body.form(number), held and held.type, node.type)
 
     def _is_exact(self, body: DeviceBody, number: int, around: DeviceBody | None, loop: int) -> bool:
-        return _is_scattered(body.nodes.get(number)) or any(
+        return _is_summed_exactly(body.nodes.get(number)) or any(
             self._reads_exactly(body, number, user, around, loop) for user in body.users.get(number, ())
         )
 
@@ -310,9 +309,13 @@ class _Reads:
         return any(self._is_exact(inner, number, body, user) for inner in body.nodes[user].bodies)
 
 
-def _is_scattered(node: DeviceNode | None) -> bool:
-    """True for a scattered sum, which is a fusion of its own by then."""
-    return node is not None and node.transfer is not None and node.transfer.kind == "reduce_scatter"
+def _is_summed_exactly(node: DeviceNode | None) -> bool:
+    """True for a scattered sum, which is a fusion of its own by then, and a scatter: it adds up in f32."""
+    if node is None:
+        return False
+    if node.role is NodeRole.OP and node.step is not None:
+        return COMPILED.of(node.name).form is NodeForm.SCATTER
+    return node.transfer is not None and node.transfer.kind == "reduce_scatter"
 
 
 def _is_default(record: OpRecord) -> bool:

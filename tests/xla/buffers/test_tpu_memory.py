@@ -225,10 +225,13 @@ def _convolutions(batch: int, features: int) -> int:
 
 
 def test_convolutions_have_batch_and_features_in_tiles() -> None:
-    """The one that pads less is in rows of 128: features of 32 beside a batch of 16, but a batch of 128."""
+    """The one that pads less is in rows of 128: features of 32 beside a batch of 16, but a batch of 128.
+
+    Then the next convolution computes the activation, of f32.
+    """
     tile = 28 * 28 * 2 >> 10  # KiB of one element of bf16 of all places, rounded down
     assert 16 * 128 * tile <= _convolutions(16, 32) <= 16 * 128 * (tile + 1) + 160
-    assert 128 * 32 * tile <= _convolutions(128, 32) <= 128 * 32 * (tile + 1) + 160
+    assert 128 * 32 * 2 * tile <= _convolutions(128, 32) <= 128 * 32 * 2 * (tile + 1) + 160
 
 
 def test_rows_that_are_scattered_need_no_memory_for_zeros() -> None:

@@ -260,6 +260,28 @@ def test_a_product_with_a_vector_reads_f32(columns: int, element: str) -> None:
     assert _sent(_function(_ONE_AXIS, arguments, types[1], body)) == [("all_gather", (64, 256), element)]
 
 
+def test_a_scatter_adds_up_in_f32_what_a_product_rounds() -> None:
+    """Updates are gathered in f32, though only a product reads the sums."""
+    rows, table, weight = "tensor<64x32xf32>", "tensor<256x32xf32>", "tensor<32x16xf32>"
+    body = f"""
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> {table}
+  %1 = sdy.sharding_constraint %u <@mesh, [{{}}, {{}}]> : {rows}
+  %2 = "stablehlo.scatter"(%0, %i, %1) <{{
+    scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>
+  }}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }}) : ({table}, tensor<64x1xi32>, {rows}) -> {table}
+  %4 = stablehlo.dot_general %2, %w, contracting_dims = [1] x [0] : ({table}, {weight}) -> tensor<256x16xf32>
+  return %4 : tensor<256x16xf32>"""
+    arguments = f"%u: {_sharded(rows, 'x', '')}, %i: tensor<64x1xi32>, %w: {weight}"
+    text = _function(_ONE_AXIS, arguments, "tensor<256x16xf32>", body)
+    assert _sent(text) == [("all_gather", (8, 32), "f32")]
+
+
 @pytest.mark.parametrize(("between", "count"), [(20, 1), (120, 2)])
 def test_gathers_for_steps_far_apart_stay_two(between: int, count: int) -> None:
     """The users of the first are more than a hundred ops farther from the results than the second."""

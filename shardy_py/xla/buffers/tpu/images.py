@@ -5,7 +5,7 @@ Not here: how they are spread (`spread_images.py`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import field, replace
 from typing import NamedTuple
 
@@ -43,6 +43,8 @@ class Images:
     """The values of a program that convolutions have spread, and those that are equal in all parts."""
 
     records: Records
+    narrow: Collection[Name] = ()
+    """The values that only steps at default precision read, which are put together in bf16."""
     _spread: dict[Name, PartsOfImages] = field(default_factory=dict[Name, "PartsOfImages"])
     _equal: set[Name] = field(default_factory=set[Name])
     """The values that are broadcasts, or of one element."""
@@ -179,6 +181,10 @@ class Images:
             is_reduced and parts is not None and parts.split in integers(own.record.attributes, "dimensions")
         )
 
+    def _element(self, name: Name, type_: TensorType) -> str:
+        """The type in which a value is stored."""
+        return "bf16" if name in self.narrow and type_.element == "f32" else type_.element
+
     def _put_together(self, own: PlannedOp, element: str = "") -> Iterator[PlannedOp]:
         """A step, behind those that put the parts of what it reads one behind the other.
 
@@ -202,7 +208,7 @@ class Images:
             operands[number] = made = ("together", name, element)
             if made not in self._together:
                 self._together.add(made)
-                whole = TensorType(value.type.shape, element or type_.element)
+                whole = TensorType(value.type.shape, element or self._element(name, type_))
                 record = self.records.of(PLACED, (type_,), (whole,), minor_to_major=value.minor_to_major)
                 if whole.shape == type_.shape:
                     yield step_of(record, (name,), (made,), own.source)

@@ -62,7 +62,7 @@ def local_block(body: DeviceBody) -> LocalBlock:
     narrow, captured = rounded_nodes(body)
     records = Records()
     sends = Sends(records, narrow)
-    builder = _Builder(records, sends, Images(records), Expanded(records), _devices(body))
+    builder = _Builder(records, sends, Images(records, frozenset(narrow)), Expanded(records), _devices(body))
     block = builder.block(body)
     exact = builder.exact
     by_step = {id(builder.loops[number]): frozenset(names - exact) for number, names in captured.items()}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.xla.buffers.events import with_joined_sums
 from shardy_py.xla.buffers.memory_order import in_least_memory
+from shardy_py.xla.buffers.read_there import is_constant
 from shardy_py.xla.buffers.schedule import Event, least_memory, makes_elements, ordered_by_reads
 from shardy_py.xla.spmd.program import Name
 
@@ -27,8 +28,12 @@ def in_tpu_order(block: StoredBlock, events: Sequence[Event]) -> list[Event]:
         return least_memory(events if found is None else joined, block.sizes, block.types)
     if found is None:
         found = ordered_by_reads(events) or [*events]
+    # XLA's schedulers ignore constants: their memory is never freed.
+    sizes = {
+        name: 0 if is_constant(event) else block.sizes.get(name, 0) for event in found for name in event.makes
+    }
     return in_least_memory(
-        *(found, block.sizes, block.results),
+        *(found, sizes, block.results),
         lambda event: makes_elements(event, block.types),
         lambda event: _most_alive_inside(block, event),
         knows_operands=False,  # fusions have operands in an order of their own

@@ -91,7 +91,7 @@ def spread_steps(record: OpRecord, type_: TensorType, spread: Spread, whole: int
         return Spreading(step, TensorType(shape, "bf16"), minor)
 
     has_features_in_lanes = minor[0] == numbers.feature
-    if not (whole and has_features_in_lanes):
+    if not (has_features_in_lanes and whole == SUBLANES * part):
         if whole:
             yield along(SpreadStep.ALONE, whole, minor)
         elif not has_features_in_lanes:

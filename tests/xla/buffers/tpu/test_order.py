@@ -1,0 +1,34 @@
+"""The order in which v5p runs events."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from shardy_py.ops import OpRecord, TensorType
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.tpu.order import in_tpu_order
+from shardy_py.xla.buffers.tpu.records import step_of
+
+_NUMBER = TensorType((), "f32")
+
+
+def test_constants_do_not_count() -> None:
+    """What frees most runs first, also if a constant, which runs before all others, is needed at the end."""
+    record = OpRecord("sdy.constant", (), (_NUMBER,), {"value": 1.0})
+    events = [
+        Event(None, (), ("value",)),
+        Event(None, ("value",), ("large",)),
+        Event(None, ("value",), ("small",)),
+        Event(step_of(record, (), ("one",), None), (), ("one",)),
+        Event(None, ("large", "small", "one"), ("result",)),
+    ]
+    block: Any = SimpleNamespace(
+        joined={},
+        setting=SimpleNamespace(fused_in_vmem=1),
+        sizes={"value": 64, "large": 32, "small": 4, "one": 512, "result": 8},
+        types={"one": _NUMBER},
+        results=("result",),
+    )
+    made = [event.makes[0] for event in in_tpu_order(block, events)]
+    assert made == ["one", "value", "small", "large", "result"]
