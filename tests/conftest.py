@@ -26,15 +26,25 @@ CORPUS = ROOT.parent / "shared" / "corpus"
 NO_CORPUS = "the corpus of JAX programs is not there (../shared/corpus beside the checkout)"
 
 # A run that decides what lands gives the same answer each time; elsewhere every run tries new examples.
-settings.register_profile("ci", derandomize=True, deadline=None)
-if os.environ.get("CI"):
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
+IS_CI = bool(os.environ.get("CI"))
+if IS_CI:
     settings.load_profile("ci")
 
 
+def examples(count: int) -> int:
+    """How many examples Hypothesis tries where each is expensive: a third in CI, the same each time."""
+    return max(10, count // 3) if IS_CI else count
+
+
 def pytest_collection_finish() -> None:
-    """Collects less: what is imported stays to the end, and looking through it was an eighth of the time."""
+    """Collects less: what is imported stays to the end, and looking through it was an eighth of the time.
+
+    Commands freeze what they made, because their process ends: here it is garbage.
+    """
     gc.collect()
     gc.freeze()
+    gc.freeze = lambda: None
     gc.set_threshold(20_000, 20, 20)
 
 
@@ -45,14 +55,14 @@ def corpus_names() -> list[str]:
 
 
 NO_PARAMETERS = SimpleNamespace(params={})
-REPEATED = ("transformer_train_12", "transformer_train_48")
-"""The layers of transformer_train over again."""
+REPEATED = ("transformer_train", "transformer_train_12", "transformer_train_48")
+"""Long programs: layers over again, of ops that transformer_forward, mlp_train and scan_transformer have."""
 WHOLE_CORPUS = ("tests/test_corpus.py::test_propagation",)
 """The tests that run over it each time."""
 
 
 def corpus_params(*, is_whole: bool = False) -> list[Any]:
-    """The names as parameters of a test; the programs of repeated layers are for slow tests."""
+    """The names as parameters of a test; those of repeated layers are for slow tests."""
     slow = pytest.mark.slow
     return [
         pytest.param(name, marks=slow) if name in REPEATED and not is_whole else name
@@ -98,7 +108,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _collector() -> Iterator[None]:
     """Commands leave the garbage collector off, because their process ends."""
     yield
-    gc.unfreeze()
     gc.enable()
 
 

@@ -9,14 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-SAMPLE = (
-    "mlp_wrong_down_4096",
-    "results_64",
-    "experts",
-    "padded_16",
-    "memory",
-)
-OTHERS = ("embedding", "router_64", "grouped_x")
+SAMPLE = ("results_64", "padded_16", "memory")
+"""Edits of arguments and results, constraints, a rewrite, and a change for memory."""
+OTHERS = ("mlp_wrong_down_4096", "experts", "embedding", "router_64", "grouped_x")
 
 
 @pytest.mark.parametrize("names", [SAMPLE, pytest.param(OTHERS, marks=pytest.mark.slow)])
