@@ -20,9 +20,13 @@ from shardy_py.base.releases import Release
 from tests.differential import references
 from tests.differential.reference_process import ReferenceProcess
 from tests.differential.reference_server import make_context
+from tests.eight_devices import UNOPTIMIZED
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT.parent / "shared" / "corpus"
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {UNOPTIMIZED}"
+"""XLA compiles small programs once, and each is run once: LLVM takes most of the time."""
+
 NO_CORPUS = "the corpus of JAX programs is not there (../shared/corpus beside the checkout)"
 
 # A run that decides what lands gives the same answer each time; elsewhere every run tries new examples.
@@ -55,19 +59,18 @@ def corpus_names() -> list[str]:
 
 
 NO_PARAMETERS = SimpleNamespace(params={})
-REPEATED = ("transformer_train", "transformer_train_12", "transformer_train_48")
+LONGER = "transformer_train_12"
+REPEATED = ("transformer_train", LONGER, "transformer_train_48")
 """Long programs: layers over again, of ops that transformer_forward, mlp_train and scan_transformer have."""
 WHOLE_CORPUS = ("tests/test_corpus.py::test_propagation",)
-"""The tests that run over it each time."""
+"""The tests that run over it each time, but for one of two programs of the same layers."""
 
 
 def corpus_params(*, is_whole: bool = False) -> list[Any]:
     """The names as parameters of a test; those of repeated layers are for slow tests."""
     slow = pytest.mark.slow
-    return [
-        pytest.param(name, marks=slow) if name in REPEATED and not is_whole else name
-        for name in corpus_names()
-    ]
+    left = (LONGER,) if is_whole else REPEATED
+    return [pytest.param(name, marks=slow) if name in left else name for name in corpus_names()]
 
 
 def corpus_text(name: str) -> str:

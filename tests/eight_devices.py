@@ -9,7 +9,7 @@ import pytest
 
 from tests.with_jax import run_with_jax
 
-_UNOPTIMIZED = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+UNOPTIMIZED = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 
 
 def compile_flags(devices: int = 8) -> str:
@@ -17,7 +17,7 @@ def compile_flags(devices: int = 8) -> str:
 
     Machine code is not optimized; HLO, of which shardings, collectives and buffers are read, is the same.
     """
-    return f"--xla_force_host_platform_device_count={devices} {_UNOPTIMIZED}"
+    return f"--xla_force_host_platform_device_count={devices} {UNOPTIMIZED}"
 
 
 def run_on_eight_devices(script: str, given: Any = None) -> Any:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.with_jax import run_with_jax
 
-SAMPLE = ("moe", "mapped")
+SAMPLE = ("mapped",)
 
 
 def _paste(*names: str) -> None:
