@@ -16,7 +16,7 @@ MANY = 40
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("first", "kind"), enumerate(KINDS), ids=KINDS)
+@pytest.mark.parametrize(("first", "kind"), [*enumerate(KINDS)], ids=KINDS)
 def test_short_programs(first: int, kind: str) -> None:
     """Of every other kind a program as XLA compiles it."""
     outcome = run(count(first), (kind,), longest=LONGEST, valid=VALID)

@@ -110,7 +110,9 @@ def random_edits(program: Program, seed: int) -> Iterator[dict[str, object]]:
         yield edits
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 9))]
+)
 def test_random_edits_of_a_small_program(seed: int) -> None:
     program = Program.parse(SMALL)
     study = Study(program)

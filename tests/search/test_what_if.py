@@ -29,7 +29,7 @@ def described(comparison: Comparison) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("text", "count", "least"),
     [
-        (SMALL, 40, 20),
+        (SMALL, 20, 10),
         (TRAIN.read_text(), 3, 1),
         pytest.param(TRAIN.read_text(), 8, 20, marks=pytest.mark.slow),
     ],
