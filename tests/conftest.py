@@ -44,8 +44,8 @@ def examples(count: int) -> int:
 def pytest_collection_finish() -> None:
     """Collects less: what is imported stays to the end, and looking through it was an eighth of the time.
 
-    Commands freeze what they made, because their process ends: here it is garbage. To count what is frozen, as
-    `without_collection` does, takes as long as to look through it.
+    Commands freeze what they made, because their process ends: here it is garbage. To count what is frozen,
+    as `without_collection` does, takes as long as to look through it.
     """
     gc.collect()
     gc.freeze()
