@@ -20,21 +20,36 @@ from shardy_py.base.releases import Release
 from tests.differential import references
 from tests.differential.reference_process import ReferenceProcess
 from tests.differential.reference_server import make_context
+from tests.eight_devices import UNOPTIMIZED
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT.parent / "shared" / "corpus"
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {UNOPTIMIZED}"
+"""XLA compiles small programs once, and each is run once: LLVM takes most of the time."""
+
 NO_CORPUS = "the corpus of JAX programs is not there (../shared/corpus beside the checkout)"
 
 # A run that decides what lands gives the same answer each time; elsewhere every run tries new examples.
-settings.register_profile("ci", derandomize=True, deadline=None)
-if os.environ.get("CI"):
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
+IS_CI = bool(os.environ.get("CI"))
+if IS_CI:
     settings.load_profile("ci")
 
 
+def examples(count: int) -> int:
+    """How many examples Hypothesis tries where each is expensive: a third in CI, the same each time."""
+    return max(10, count // 3) if IS_CI else count
+
+
 def pytest_collection_finish() -> None:
-    """Collects less: what is imported stays to the end, and looking through it was an eighth of the time."""
+    """Collects less: what is imported stays to the end, and looking through it was an eighth of the time.
+
+    Commands freeze what they made, because their process ends: here it is garbage. To count what is frozen,
+    as `without_collection` does, takes as long as to look through it.
+    """
     gc.collect()
     gc.freeze()
+    gc.freeze, gc.get_freeze_count = lambda: None, lambda: 1
     gc.set_threshold(20_000, 20, 20)
 
 
@@ -45,19 +60,18 @@ def corpus_names() -> list[str]:
 
 
 NO_PARAMETERS = SimpleNamespace(params={})
-REPEATED = ("transformer_train_12", "transformer_train_48")
-"""The layers of transformer_train over again."""
+LONGER = "transformer_train_12"
+REPEATED = ("transformer_train", LONGER, "transformer_train_48")
+"""Long programs: layers over again, of ops that transformer_forward, mlp_train and scan_transformer have."""
 WHOLE_CORPUS = ("tests/test_corpus.py::test_propagation",)
-"""The tests that run over it each time."""
+"""The tests that run over it each time, but for one of two programs of the same layers."""
 
 
 def corpus_params(*, is_whole: bool = False) -> list[Any]:
-    """The names as parameters of a test; the programs of repeated layers are for slow tests."""
+    """The names as parameters of a test; those of repeated layers are for slow tests."""
     slow = pytest.mark.slow
-    return [
-        pytest.param(name, marks=slow) if name in REPEATED and not is_whole else name
-        for name in corpus_names()
-    ]
+    left = (LONGER,) if is_whole else REPEATED
+    return [pytest.param(name, marks=slow) if name in left else name for name in corpus_names()]
 
 
 def corpus_text(name: str) -> str:
@@ -98,7 +112,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _collector() -> Iterator[None]:
     """Commands leave the garbage collector off, because their process ends."""
     yield
-    gc.unfreeze()
     gc.enable()
 
 

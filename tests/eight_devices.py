@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-_UNOPTIMIZED = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+from tests.with_jax import run_with_jax
+
+UNOPTIMIZED = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 
 
 def compile_flags(devices: int = 8) -> str:
@@ -19,7 +17,7 @@ def compile_flags(devices: int = 8) -> str:
 
     Machine code is not optimized; HLO, of which shardings, collectives and buffers are read, is the same.
     """
-    return f"--xla_force_host_platform_device_count={devices} {_UNOPTIMIZED}"
+    return f"--xla_force_host_platform_device_count={devices} {UNOPTIMIZED}"
 
 
 def run_on_eight_devices(script: str, given: Any = None) -> Any:
@@ -28,19 +26,7 @@ def run_on_eight_devices(script: str, given: Any = None) -> Any:
     Skips without JAX.
     """
     pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
-    environment = {
-        **os.environ,
-        "XLA_FLAGS": compile_flags(),
-        "JAX_PLATFORMS": "cpu",
-        "PYTHONPATH": str(Path(__file__).parents[1]),
-    }
-    run = subprocess.run(
-        [sys.executable, "-c", script],
-        input=json.dumps(given),
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
+    environment = {"XLA_FLAGS": compile_flags(), "JAX_PLATFORMS": "cpu"}
+    run = run_with_jax(["-c", script], json.dumps(given).encode(), environment)
+    assert run.returncode == 0, run.stderr.decode()
     return json.loads(run.stdout)

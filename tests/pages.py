@@ -144,7 +144,6 @@ def run_command(command: str) -> int:
     try:
         return import_module(COMMANDS[name]).main(shlex.split(command.removeprefix(name)))
     finally:
-        gc.unfreeze()
         gc.enable()
 
 

@@ -31,7 +31,14 @@ def test_propagation(corpus_program: str, release: str, corpus: Corpus) -> None:
         same(decide_shardings(corpus(corpus_program)), expected)
 
 
-@pytest.mark.parametrize("generic", [False, True], ids=["pretty", "generic"])
+FORMS = {"pretty": False, "generic": True}
+"""The files themselves are pretty: `tests/mlir/text/test_round_trip.py` reads and prints them each time."""
+
+
+@pytest.mark.parametrize(
+    "generic",
+    [pytest.param(is_, marks=[] if is_ else pytest.mark.slow, id=name) for name, is_ in FORMS.items()],
+)
 @pytest.mark.parametrize("suffix", ["", ".propagated"], ids=["input", "propagated"])
 def test_reading_and_printing(
     corpus_program: str, suffix: str, generic: bool, corpus: Corpus, reference: Any
@@ -42,7 +49,9 @@ def test_reading_and_printing(
     same(print_module(parse_module(expected), generic=generic), expected)
 
 
-@pytest.mark.parametrize("conservative", [False, True], ids=["", "conservative"])
+@pytest.mark.parametrize(
+    "conservative", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["", "conservative"]
+)
 def test_rules(corpus_program: str, conservative: bool, corpus: Corpus, reference: Any) -> None:
     text = corpus(corpus_program)
     call = pass_call("sdy-populate-op-sharding-rules", conservative_propagation=conservative)

@@ -60,7 +60,7 @@ def demo(*arguments: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_demo_runs(tmp_path: Path) -> None:
-    program, target = EXAMPLES / "transformer_train.mlir", tmp_path / "propagated.mlir"
+    program, target = EXAMPLES / "mlp.mlir", tmp_path / "propagated.mlir"
     shown = demo(program, target).stdout
     parts = ("propagated in", "func.func public @main(", "sharded along", "Memory on each device")
     for part in (*parts, "Communication:", "from the argument sharding of", str(target)):

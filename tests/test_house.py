@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,9 @@ from tools import measure_house
 FILES = measure_house.sources()
 
 
-@cache
+@pytest.fixture(scope="module")
 def trees() -> dict[Path, ast.Module]:
+    """The files parsed; millions of objects, which are not kept for the tests of other files."""
     return {path: ast.parse(text) for path, text in FILES.items()}
 
 
@@ -31,8 +31,8 @@ def test_lines_without_types(pattern: str, most: int) -> None:
     assert measure_house.count_lines(lines, pattern) <= most
 
 
-def test_class_names_are_used_once() -> None:
-    assert [name for name in measure_house.repeated_classes(trees()) if not name.startswith("_")] == []
+def test_class_names_are_used_once(trees: dict[Path, ast.Module]) -> None:
+    assert [name for name in measure_house.repeated_classes(trees) if not name.startswith("_")] == []
 
 
 def test_files_have_at_most_400_lines() -> None:
@@ -40,16 +40,16 @@ def test_files_have_at_most_400_lines() -> None:
     assert [path for path, text in FILES.items() if text.count("\n") > 400 and path.name != generated] == []
 
 
-def test_docstrings_open_with_a_noun_or_a_verb() -> None:
+def test_docstrings_open_with_a_noun_or_a_verb(trees: dict[Path, ast.Module]) -> None:
     """`True if ...` or `The axes that ...` instead of `Whether ...`, `What ...`."""
     opens = re.compile(r"(What|Where|Whether|Of|Those)\b")
-    found = ((path, text) for path, tree in trees().items() for text in docstrings(tree))
+    found = ((path, text) for path, tree in trees.items() for text in docstrings(tree))
     assert [(str(path), text) for path, text in found if opens.match(text)] == []
 
 
 def docstrings(tree: ast.Module) -> Iterator[str]:
     """The docstrings of a file: of itself, classes, functions, and values."""
-    for node in ast.walk(tree):
-        for statement in getattr(node, "body", ()) if not isinstance(node, ast.Lambda | ast.IfExp) else ():
+    for node in measure_house.statements(tree):
+        for statement in getattr(node, "body", ()):
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
                 yield str(statement.value.value).strip()

@@ -136,10 +136,20 @@ def repeated_classes(trees: dict[Path, ast.Module]) -> list[str]:
     return [name for name, count in named.items() if count > 1]
 
 
+def statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """The file, its statements, and the clauses that hold some: without expressions, most of all nodes."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            left += getattr(node, name, ())
+
+
 def class_names(path: Path, tree: ast.Module) -> Iterator[str]:
     """The names of a file's classes; ops, attributes and types of a dialect have its name, as in MLIR."""
     dialect = "".join(f"{part}." for part in path.parts[2:-1][:1] if path.parts[:2] == ("mlir", "dialects"))
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.ClassDef):
             yield f"{dialect if node.name.endswith(('Op', 'Attr', 'Type')) else ''}{node.name}"
 

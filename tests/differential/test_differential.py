@@ -24,7 +24,7 @@ from tests.differential.refusals import refusal_cause
 from tests.differential.shrink import shrink
 from tests.differential.writer import Kind, Scope, Value, Writer
 
-COUNT = int(os.environ.get("SHARDY_DIFFERENTIAL", "5"))
+COUNT = int(os.environ.get("SHARDY_DIFFERENTIAL", "3"))
 PIPELINE = "sdy-propagation-pipeline"
 
 

@@ -7,9 +7,6 @@ is settled when JAX starts.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,13 +14,10 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.metadata import version
 from math import prod
-from pathlib import Path
 from typing import Any
 
 from tests.eight_devices import compile_flags
-
-ROOT = Path(__file__).parents[2]
-TIMEOUT_SECONDS = 600
+from tests.with_jax import run_with_jax
 
 
 class OtherApiError(Exception):
@@ -57,23 +51,9 @@ def quick_flags(devices: int = 8) -> str:
 
 def run_apart(module: str, *arguments: str) -> dict[str, Compared]:
     """What `python -m tests.frontends.MODULE` finds, by the name of the function."""
-    environment = {
-        **os.environ,
-        "XLA_FLAGS": quick_flags(),
-        "JAX_PLATFORMS": "cpu",
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-    }
-    command = [sys.executable, "-m", f"tests.frontends.{module}", *arguments]
-    run = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_SECONDS,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr[-3000:]
+    environment = {"XLA_FLAGS": quick_flags(), "JAX_PLATFORMS": "cpu"}
+    run = run_with_jax(["-m", f"tests.frontends.{module}", *arguments], environment=environment)
+    assert run.returncode == 0, run.stderr[-3000:].decode()
     found = [Compared(**json.loads(line)) for line in run.stdout.splitlines()]
     return {compared.name: compared for compared in found}
 

@@ -97,7 +97,13 @@ def arrays(tree: Any) -> list[Any]:
     return [leaf.numpy() for leaf in torch.utils._pytree.tree_leaves(tree)]
 
 
-@pytest.mark.parametrize("name", CALLS)
+ALIKE = ("classes, at least", "put", "selection", "counts", "repeated")
+"""Functions with the kinds of values that others have: counts, masks, numbers of repetitions."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in ALIKE else name for name in CALLS]
+)
 def test_sizes_and_numbers_are_those_of_the_example(name: str) -> None:
     function, inputs = CALLS[name]
     model = Function(function)

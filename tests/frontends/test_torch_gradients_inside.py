@@ -76,7 +76,10 @@ EXAMPLES: dict[str, Callable[[], tuple[Any, Any]]] = {
 
 
 @pytest.mark.filterwarnings("ignore:Using backward")
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(each, marks=pytest.mark.slow) if each == "penalty, leaky" else each for each in EXAMPLES],
+)
 def test_gradients_are_those_of_torch(name: str) -> None:
     module, x = EXAMPLES[name]()
     program = Program.from_torch_training(module, None, None, (x,))

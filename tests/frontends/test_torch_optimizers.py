@@ -213,9 +213,12 @@ def made(name: str) -> tuple[Any, Any, Program]:
     return net, optimizer, converted(net, optimizer)
 
 
+LONG = ("rprop", "asgd", "adafactor", "ahead_adam", "nested")
+"""Those whose states others have, too, and torch's own, as `test_torch_optimizers_of_models.py`."""
+
+
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow) if name in ("rprop", "asgd") else name for name in MADE],
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in MADE]
 )
 def test_the_second_step_is_that_of_torch(name: str) -> None:
     net, optimizer, program = made(name)

@@ -93,7 +93,7 @@ def test_steps_compute_what_torch_computes(name: str) -> None:
     assert_equal(found)
 
 
-@pytest.mark.parametrize("name", ["discriminator", "experts"])
+@pytest.mark.parametrize("name", [pytest.param("discriminator", marks=pytest.mark.slow), "experts"])
 def test_a_step_of_distinct_calls_is_that_which_torch_traces_again(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,10 +150,10 @@ def test_autocast_computes_in_bfloat16() -> None:
 @pytest.mark.parametrize(
     ("package", "name"),
     [
-        ("torchvision", "torchvision squeezenet1_1"),
-        ("transformers", "hf llama"),
+        pytest.param("torchvision", "torchvision squeezenet1_1", marks=pytest.mark.slow),
+        pytest.param("transformers", "hf llama", marks=pytest.mark.slow),
         ("transformers", "hf mixtral"),
-        ("timm", "timm test_vit"),
+        pytest.param("timm", "timm test_vit", marks=pytest.mark.slow),
     ],
 )
 def test_steps_of_packages_compute_what_torch_computes(package: str, name: str) -> None:

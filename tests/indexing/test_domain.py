@@ -15,9 +15,10 @@ from shardy_py.indexing import (
     points,
     points_array,
 )
+from tests.conftest import examples
 from tests.indexing.test_simplify import maps
 
-FAST = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FAST = settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @FAST

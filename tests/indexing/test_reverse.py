@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from shardy_py.indexing import IndexMap, inverse, parse_map, reads, reverse
+from tests.conftest import examples
 from tests.indexing.test_simplify import maps
 
-FAST = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FAST = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def pairs(index_map: IndexMap) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:

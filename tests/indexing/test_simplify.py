@@ -23,6 +23,7 @@ from shardy_py.indexing import (
     reads,
     simplify_expr,
 )
+from tests.conftest import examples
 
 NINES = "d0 in [0, 9], d1 in [0, 9], d2 in [0, 9]"
 EXAMPLES = {
@@ -82,7 +83,7 @@ def maps(draw: Any) -> IndexMap:
     return IndexMap(results, (interval(), interval()), (interval(),), (), tuple(constraints))
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(maps())
 def test_the_simple_map_reads_the_same(index_map: IndexMap) -> None:
     simple = index_map.simplified
@@ -93,7 +94,7 @@ def test_the_simple_map_reads_the_same(index_map: IndexMap) -> None:
     assert reads(index_map.tidied) == reads(index_map)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(maps())
 def test_bounds_hold_every_value(index_map: IndexMap) -> None:
     for result in index_map.results:

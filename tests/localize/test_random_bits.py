@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardy_py.localize.arithmetic.random_bits import random_part
+from tests.conftest import examples
 from tests.localize.windowed import Array, compare, tensor
 
 Case = tuple[str, list[Array]]
@@ -52,7 +53,7 @@ def generators(draw: st.DrawFn) -> Case:
     return text, [np.array(draw(st.sampled_from(STATES))[:words], np.uint64).view(kind.replace("i", "int"))]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(generators())
 def test_parts_have_the_bits_of_the_whole(case: Case) -> None:
     """All ranks, sizes, states that overflow, and widths of elements."""

@@ -9,6 +9,7 @@ from shardy_py import Options, Program, propagate
 from shardy_py.reshard.divisible import misaligned_dimensions
 from shardy_py.run.proof import prove
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
+from tests.conftest import examples
 
 RESHARDS = (
     ("{x}, {}", "{x y}, {}"),  # all_slice
@@ -50,7 +51,7 @@ def reshards(draw: st.DrawFn) -> tuple[tuple[int, int], tuple[int, int, int], st
     return sizes, mesh, *draw(st.sampled_from(RESHARDS))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(reshards())
 def test_reshards_between_uneven_parts(case: tuple[tuple[int, int], tuple[int, int, int], str, str]) -> None:
     """Parts are equal to slices of the whole tensor; nothing is gathered, unless parts are far away."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from shardy_py import Options, Program, propagate
 from shardy_py.run.proof import prove
+from tests.conftest import examples
 
 Sizes = tuple[int, ...]
 
@@ -38,7 +39,7 @@ def reshapes(draw: st.DrawFn) -> tuple[Sizes, Sizes, int]:
     return source, target, draw(st.integers(2, 5))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(reshapes())
 def test_joined_and_split_dimensions(case: tuple[Sizes, Sizes, int]) -> None:
     """The parts are right; gathers have warnings."""

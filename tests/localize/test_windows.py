@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardy_py import Options, Program, propagate
+from tests.conftest import examples
 from tests.localize.windowed import Array, compare, numbers, tensor
 
 Case = tuple[str, list[Array]]
@@ -179,7 +180,7 @@ def concatenations(draw: st.DrawFn) -> Case:
 def test_concatenations() -> None:
     """Parts of the result take what they hold of each operand; at most small operands are gathered."""
 
-    @settings(max_examples=40, deadline=None, derandomize=True)
+    @settings(max_examples=examples(40), deadline=None, derandomize=True)
     @given(concatenations())
     def check(case: Case) -> None:
         ops, warnings = compare(*case)
@@ -228,7 +229,7 @@ def joined_slices(draw: st.DrawFn) -> Case:
 def test_joined_slices() -> None:
     """Elements of slices go where the concatenation has them."""
 
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @settings(max_examples=examples(60), deadline=None, derandomize=True)
     @given(joined_slices())
     def check(case: Case) -> None:
         compare(*case)
@@ -276,7 +277,7 @@ def scans(draw: st.DrawFn) -> Case:
 def test_scans() -> None:
     """Parts scan their own elements, and combine them with the totals of the others."""
 
-    @settings(max_examples=40, deadline=None, derandomize=True)
+    @settings(max_examples=examples(40), deadline=None, derandomize=True)
     @given(scans())
     def check(case: Case) -> None:
         ops, warnings = compare(*case)
@@ -311,7 +312,7 @@ func.func @main(%given: tensor<{size}xf32> {row}) -> (tensor<{size}xf32> {row}) 
 def test_windowed_ops(cases: Callable[[], st.SearchStrategy[Case]]) -> None:
     """The exchanged program computes the same, without gathering unless that takes as many bytes."""
 
-    @settings(max_examples=40, deadline=None, derandomize=True)
+    @settings(max_examples=examples(40), deadline=None, derandomize=True)
     @given(cases())
     def check(case: Case) -> None:
         ops, warnings = compare(*case)
@@ -323,7 +324,7 @@ def test_windowed_ops(cases: Callable[[], st.SearchStrategy[Case]]) -> None:
 def test_selections() -> None:
     """Sources move to the parts of the operand where they were sharded; whole ones are sliced."""
 
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @settings(max_examples=examples(60), deadline=None, derandomize=True)
     @given(selections())
     def check(case: Case) -> None:
         ops, warnings = compare(*case)

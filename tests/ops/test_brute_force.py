@@ -12,7 +12,7 @@ from tests.ops.computed import PLAIN, Instance
 from tests.ops.computed_algorithms import ALGORITHMS
 from tests.ops.tracing import pairs_in, pairs_of
 
-INSTANCES = 120
+FEW, INSTANCES = 30, 120
 FAMILIES = PLAIN | ALGORITHMS
 
 
@@ -22,9 +22,14 @@ def at_run_time(instance: Instance, maps: tuple[IndexMap, ...]) -> list[IndexMap
     return [m.restricted({v: i for v, i in known.items() if v in m.bounds}) for m in maps]
 
 
+@pytest.mark.parametrize(
+    "seeds",
+    [range(FEW), pytest.param(range(FEW, INSTANCES), marks=pytest.mark.slow)],
+    ids=["few", "more"],
+)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_exactly_what_is_read(family: str) -> None:
-    for seed in range(INSTANCES):
+def test_exactly_what_is_read(family: str, seeds: range) -> None:
+    for seed in seeds:
         instance = FAMILIES[family](Random(f"{family} {seed}"))
         record = instance.record
         forth, back = output_to_input(record), input_to_output(record)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shardy_py.indexing import parse_map, reads
 from shardy_py.ops import OpRecord, indexing_maps
 from shardy_py.ops.reads import shape_of
+from tests.conftest import examples
 from tests.ops.examples import CONVOLUTION, SCALAR, op, t
 from tests.propagation.rules import instances
 
@@ -226,7 +227,7 @@ MOVEMENT: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("family", MOVEMENT)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_maps_move_elements_as_numpy_does(family: str, data: st.DataObject) -> None:
     record = data.draw(MOVEMENT[family]())

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py import ShardyError
 from shardy_py.base.errors import collected_warnings
+from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects.registry import parse_module, print_module
 from shardy_py.mlir.ir import OpIndex, find_ops, indexed, op_names, ops_in, place_at_end, take_out
 from shardy_py.passes import PASSES, pass_call
@@ -53,9 +54,10 @@ LARGEST = 20_000
 
 
 class Given(NamedTuple):
-    """A program that is read: its text, ops, and how it prints."""
+    """A program that is read: its text, module, ops, and how it prints."""
 
     text: str
+    module: ModuleOp
     ops: frozenset[str]
     printed: str
 
@@ -67,7 +69,7 @@ def programs() -> tuple[Given, ...]:
     for text in (*texts(), LOOP):
         with suppress(ShardyError):
             module = parse_module(text)
-            found.append(Given(text, frozenset(op_names(module)), print_module(module)))
+            found.append(Given(text, module, frozenset(op_names(module)), print_module(module)))
     return tuple(given for given in found if len(given.text) <= LARGEST)
 
 
@@ -80,7 +82,7 @@ def test_effects(name: str) -> None:
     needs = EFFECTS[name]
     changed = 0
     for given in programs():
-        module = parse_module(given.text)
+        module = clone(given.module, {})
         index = OpIndex(module)
         try:
             with indexed(index):

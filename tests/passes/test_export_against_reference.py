@@ -58,9 +58,11 @@ def propagated(text: str, reference: Reference) -> str:
 def test_corpus(corpus_program: str, corpus: Callable[[str], str], reference: Reference) -> None:
     if corpus_program == "transformer_train_48":
         pytest.skip("the layers of transformer_train over again")
-    text = propagated(corpus(corpus_program), reference)
-    for step in last_passes():
-        text = same(text, step, reference)
+    text, steps = propagated(corpus(corpus_program), reference), last_passes()
+    module = parse_module(text)
+    for step, expected in zip(steps, reference.stages(text, [*map(str, steps)]), strict=True):
+        run_passes(module, (step,), verify="never")
+        assert print_module(module) == expected, f"after {step.row.name}"
 
 
 def test_corpus_with_all_reshards(

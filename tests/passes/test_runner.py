@@ -25,12 +25,11 @@ def test_changes_nothing(seed: int) -> None:
     assert len(record.propagations) == 1
 
 
-def test_corpus(corpus_program: str, corpus: Callable[[str], str]) -> None:
-    if corpus_program.startswith("transformer_train_"):
-        pytest.skip("the same as transformer_train, many times over")
+@pytest.mark.parametrize("name", ["mlp_train", "calls", "priorities", "shard_map_collectives", "dropout_rng"])
+def test_corpus(name: str, corpus: Callable[[str], str]) -> None:
     with recording(), releases.of("0.10"):
-        module = run_passes(parse_module(corpus(corpus_program)), pipelines.propagation_passes())
-    assert print_module(module) == corpus(f"{corpus_program}.propagated")
+        module = run_passes(parse_module(corpus(name)), pipelines.propagation_passes())
+    assert print_module(module) == corpus(f"{name}.propagated")
 
 
 def test_only_within() -> None:

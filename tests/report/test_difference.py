@@ -14,6 +14,7 @@ from shardy_py.api import Mesh, P, Program, propagate
 from shardy_py.report.difference import Figures, difference, difference_json, difference_text
 from shardy_py.report.matching import matched
 from tests.api.programs import MATMUL
+from tests.conftest import examples
 
 SAME = Figures({"all_gather": 1}, 10, 1e-6, 100)
 MORE = Figures({"all_gather": 3, "all_to_all": 1}, 20, 2e-6, 100)
@@ -130,7 +131,7 @@ def test_similar_ops_are_matched_by_operands() -> None:
 
 
 @given(st.text("abc", max_size=6), st.text("abc", max_size=6), st.integers(0, 5), st.integers(0, 5))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_the_other_way_round_is_the_same(first: str, second: str, one: int, other: int) -> None:
     tables = [values_of(chain(*each)).values.table for each in ((first, one), (second, other))]
     there, back = difference(*tables), difference(*reversed(tables))

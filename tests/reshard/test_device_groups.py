@@ -17,6 +17,7 @@ from shardy_py.reshard.device_groups import (
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.axes import SubAxis
 from shardy_py.sharding.axis_lists import Axes
+from tests.conftest import examples
 
 
 @st.composite
@@ -68,7 +69,7 @@ def index_along(mesh: Mesh, axes: Axes, point: dict[str, int]) -> int:
 
 
 @given(axes_of_meshes())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_each_device(case: tuple[Mesh, Axes]) -> None:
     mesh, axes = case
     expected = {device: index_along(mesh, axes, point) for device, point in coordinates(mesh).items()}

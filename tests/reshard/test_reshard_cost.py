@@ -23,6 +23,7 @@ from shardy_py.reshard.collectives import (
 from shardy_py.reshard.reshard_cost import reshard_cost
 from shardy_py.sharding import Axes, AxisRef, Mesh, TensorSharding
 from shardy_py.sharding.slices import device_slices
+from tests.conftest import examples
 from tests.propagation.notation import sharding
 from tests.sharding.random_shardings import random_sharding
 
@@ -128,7 +129,7 @@ def shardings(seed: int, count: int) -> tuple[Mesh, tuple[int, ...], list[Tensor
 
 
 @given(st.integers(0, 1 << 40), st.sampled_from([1, 1000, 1 << 24]))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_no_detour_is_cheaper(seed: int, element_bytes: int) -> None:
     """Also over shardings that take axes apart at other places, of 6 into 2 and 3 and into 3 and 2."""
     mesh, shape, (a, b, c) = shardings(seed, 3)
@@ -141,7 +142,7 @@ def test_no_detour_is_cheaper(seed: int, element_bytes: int) -> None:
 
 
 @given(st.integers(0, 1 << 40))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_against_enumeration(seed: int) -> None:
     """Elements counted one by one, device by device and slice of the slow axes by slice."""
     mesh, shape, (source, target) = shardings(seed, 2)
@@ -190,7 +191,7 @@ def slice_lacks(
 
 
 @given(st.integers(0, 1 << 40))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_no_sequence_of_shardy_is_faster(seed: int) -> None:
     """Parts are even, as the formulas of collectives take them to be; latency is another matter."""
     random = Random(seed)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from shardy_py.api import ShardyError
 from shardy_py.frontends import builder
 from shardy_py.frontends.builder import build, ops, tensor
-from tests.conftest import Reference
+from tests.conftest import Reference, examples
 from tests.frontends.builder import test_builder, test_more_ops
 
 EXAMPLES = {
@@ -187,7 +187,7 @@ CASES = (
 def test_random_ops(make: Callable[[Random], Case], reference: Reference, context: Any) -> None:
     built = inferred = 0
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(st.randoms(use_true_random=False))
     def run(random: Random) -> None:
         nonlocal built, inferred

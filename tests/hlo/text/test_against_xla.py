@@ -109,7 +109,14 @@ def test_every_instruction_is_a_record(corpus_program: str, corpus: Corpus) -> N
             assert len(record.results) == len(list(instruction.shape.leaves()))
 
 
-@pytest.mark.parametrize("program", ["mlp_train", "moe", "signal", "decode_kv_cache"])
+SLOW = ("moe", "signal")
+"""Programs that XLA compiles for seconds."""
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["mlp_train", "decode_kv_cache", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)],
+)
 def test_optimized_programs(program: str, corpus: Corpus, xla: Any) -> None:
     text = optimized(corpus(program))
     assert " fusion(" in text

@@ -14,10 +14,11 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.indexing import IndexMap, dim, evaluate_points, extent, parse_map, range_var
 from shardy_py.indexing.layout import ArrayShape, Layout, is_bitcast, offset_map, parse_array, relayout_steps
 from shardy_py.ops import OpRecord, TensorType, indexing_maps
+from tests.conftest import examples
 from tests.indexing.layout.strategies import arrays, elements, points
 from tests.indexing.layout.test_placement import moved
 
-MANY = settings(max_examples=120, deadline=None)
+MANY = settings(max_examples=examples(120), deadline=None)
 
 
 def op_map(

@@ -20,10 +20,11 @@ from shardy_py.indexing.layout import (
     parse_array,
     relayout_steps,
 )
+from tests.conftest import examples
 from tests.indexing.layout.strategies import arrays, elements, points
 
-MANY = settings(max_examples=200, deadline=None)
-SOME = settings(max_examples=100, deadline=None)
+MANY = settings(max_examples=examples(200), deadline=None)
+SOME = settings(max_examples=examples(100), deadline=None)
 
 
 def moved(shape: ArrayShape) -> np.ndarray:

@@ -22,6 +22,7 @@ from shardy_py.indexing.layout import (
     parse_array,
     parse_shape,
 )
+from tests.conftest import examples
 from tests.indexing.layout.strategies import shapes
 
 ARRAY = "f32[3,5]{1,0"
@@ -125,7 +126,7 @@ def test_values() -> None:
     assert COMBINE == -1
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(shapes())
 def test_round_trip(shape: Shape) -> None:
     assert parse_shape(str(shape)) == shape

@@ -10,8 +10,6 @@ import importlib.util
 import json
 import random
 import re
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -21,6 +19,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.indexing.layout import ArrayShape, BufferShape, Layout, Shape, TupleShape, parse_shape
 from tests.indexing.layout.strategies import shapes
 from tests.indexing.layout.test_text import MISTAKES, UNCHANGED
+from tests.with_jax import run_with_jax
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("jaxlib") is None or importlib.util.find_spec("jaxlib._hlo") is None,
@@ -47,11 +46,11 @@ def of_xla(texts: list[str]) -> list[str | None]:
     found: list[str | None] = []
     while len(found) < len(texts):
         lines = "\n".join(map(json.dumps, texts[len(found) :]))
-        run = subprocess.run([sys.executable, "-c", WORKER], input=lines, capture_output=True, text=True)
+        run = run_with_jax(["-c", WORKER], lines.encode())
         answers = [json.loads(line) for line in run.stdout.splitlines()]
         found += answers
         if len(found) < len(texts):
-            assert run.returncode < 0, run.stderr
+            assert run.returncode < 0, run.stderr.decode()
             found.append(None)
     return [answer and re.sub(r"/\*index=\d+\*/", "", answer) for answer in found]
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from shardy_py.base.errors import ShardyError
 from shardy_py.indexing import dim
 from shardy_py.indexing.layout import COMBINE, linear_index, linear_index_with_tile, parse_array
+from tests.conftest import examples
 
 
 def picture(text: str) -> list[list[int]]:
@@ -96,7 +97,7 @@ def test_the_formulas(case: tuple[tuple[int, ...], tuple[int, ...], tuple[int, .
     assert found == linear_index(quotients, counts) * prod(t) + linear_index(remainders, t)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(tiled_indices(), st.sampled_from((np.int64, np.int32, np.uint8)))
 def test_arrays_of_coordinates(
     case: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], dtype: type

@@ -8,8 +8,6 @@ still right, and one of another release whether it says what is said here in tha
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.base.releases import JAX_0_10, Release
 from shardy_py.mlir.dialects import parse_module, print_module
+from tests.with_jax import run_with_jax
 
 FOLDER = Path(__file__).parent / "golden"
 CASE, ANSWER = "// -----\n", "// ==>\n"
@@ -126,14 +125,8 @@ def test_reference_agrees(name: str, release_of_jaxlib: Release) -> None:
     mode = MODES[name]
     found = cases(name)
     request = [[text for text, _ in found], [mode.allow_unregistered, mode.generic, mode.debuginfo]]
-    run = subprocess.run(
-        [sys.executable, "-c", REFERENCE],
-        input=json.dumps(request),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert run.returncode == 0, run.stderr[-2000:]
+    run = run_with_jax(["-c", REFERENCE], json.dumps(request).encode())
+    assert run.returncode == 0, run.stderr[-2000:].decode()
     answers = [answer.rstrip("\n") + "\n" for answer in json.loads(run.stdout)]
     if os.environ.get("REWRITE_GOLDEN"):
         texts = [f"{text}{ANSWER}{answer}" for (text, _), answer in zip(found, answers, strict=True)]

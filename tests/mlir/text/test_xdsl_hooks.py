@@ -51,7 +51,11 @@ def printed(op: Operation) -> str:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("suffix", ["", ".propagated"], ids=["input", "propagated"])
+@pytest.mark.parametrize(
+    "suffix",
+    [pytest.param("", marks=pytest.mark.slow), ".propagated"],  # which has all that the input has
+    ids=["input", "propagated"],
+)
 def test_corpus(corpus_program: str, suffix: str, corpus: Callable[[str], str]) -> None:
     if corpus_program in SLOW:
         pytest.skip("too large for xDSL's parser; its ops are those of transformer_train")

@@ -192,11 +192,17 @@ BINARY = {
 }
 
 
+ALIKE = {np.dtype(name) for name in ("int16", "uint16", "uint32", "int64")}
+"""Integers of other widths than the least, the largest, and those in between that tests try each time."""
+
+
 @pytest.mark.reference
+@pytest.mark.parametrize("alike", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["", "alike"])
 @pytest.mark.parametrize(("name", "exact"), [(n, True) for n in EXACT] + [(n, False) for n in CLOSE])
-def test_results_are_those_of_xla(name: str, exact: bool) -> None:
+def test_results_are_those_of_xla(name: str, exact: bool, alike: bool) -> None:
     jax: Any = pytest.importorskip("jax", reason="JAX is not installed")
-    function, types = (EXACT if exact else CLOSE)[name]
+    function, every = (EXACT if exact else CLOSE)[name]
+    types = [dtype for dtype in every if (dtype in ALIKE) == alike]
     apply: Callable[..., Any] = getattr(jax.lax, function)
     operands = [values(dtype, 2 if name in BINARY else 1) for dtype in types]
     with jax.enable_x64(True):

@@ -12,6 +12,7 @@ from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.compute import compute_of
 from shardy_py.ops.compute import scatter as scatter_module
 from shardy_py.ops.compute.lanes import in_lanes
+from tests.conftest import examples
 from tests.ops.compute.against_jax import compare
 from tests.ops.compute.bodies import Region, combining
 from tests.ops.compute.dimension_numbers import DimensionNumbers
@@ -21,7 +22,7 @@ I64 = TensorType((1,), "i64")
 
 
 @given(SEEDS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_gather(seed: int) -> None:
     case = DimensionNumbers(seed)
     operand, indices = case.array(case.shape, 0, 1000), case.array(case.index_shape, -2, 6)
@@ -51,7 +52,7 @@ BODIES = {
 
 
 @given(SEEDS, st.sampled_from(sorted(BODIES)), st.sampled_from((1, 1 << 20)))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_scatter(seed: int, name: str, block: int) -> None:
     case, (body, combine) = DimensionNumbers(seed), BODIES[name]
     operand, updates = case.array(case.shape, 0, 9), case.array(case.moved_shape, 0, 9)
@@ -77,7 +78,7 @@ def test_scatter(seed: int, name: str, block: int) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_dynamic_slices(seed: int) -> None:
     case = DimensionNumbers(seed)
     operand, update = case.array(case.shape, 0, 99), case.array(case.sizes, 0, 99)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.compute import comparators, compute_of
 from shardy_py.ops.compute.lanes import RegionTerm, in_lanes
+from tests.conftest import examples
 from tests.ops.compute.against_jax import compare
 from tests.ops.compute.bodies import Region
 
@@ -24,7 +25,7 @@ def sort(dimension: int = 0) -> OpRecord:
 
 
 @given(st.integers(1, 40), st.integers(1, 3), st.integers(0, 2**31))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_any_comparator(size: int, lanes: int, seed: int) -> None:
     """By the remainder by 5, and by descending values of the second operand that the key leaves equal."""
     rng = np.random.default_rng(seed)

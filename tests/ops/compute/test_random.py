@@ -19,7 +19,9 @@ MOST = 2**64 - 1
 
 
 @pytest.mark.parametrize("algorithm", ["RNG_DEFAULT", "RNG_THREE_FRY"])
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
+@pytest.mark.parametrize(
+    "dtype", [np.uint8, pytest.param(np.uint16, marks=pytest.mark.slow), np.uint32, np.uint64]
+)
 def test_bits_of_xla(algorithm: str, dtype: Any) -> None:
     """Odd and even sizes, the counters of more than one block, and one that overflows; DEFAULT is PHILOX."""
     lax: Any = pytest.importorskip("jax.lax", reason="JAX is not installed")

@@ -15,6 +15,7 @@ from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.compute import Array, compute_of
 from shardy_py.ops.compute.lanes import in_lanes
 from shardy_py.ops.compute.movement import padded
+from tests.conftest import examples
 from tests.ops.compute.against_jax import compare
 from tests.ops.compute.bodies import Region, combining
 
@@ -40,7 +41,7 @@ def _in_order(factors: Array, terms: Array) -> tuple[int, int]:
 
 
 @given(SEEDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_reduce_keeps_the_order_of_values(seed: int) -> None:
     random, rng = Random(seed), np.random.default_rng(seed)
     shape = [random.randint(0, 6) for _ in range(random.randint(1, 3))]
@@ -67,7 +68,7 @@ UFUNCS = {"add": (np.add, 0), "maximum": (np.maximum, -(10**9)), "multiply": (np
 
 
 @given(SEEDS, st.sampled_from((*UFUNCS, "")))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_reduce_window(seed: int, name: str) -> None:
     random, rng = Random(seed), np.random.default_rng(seed)
     rank = random.randint(1, 2)
@@ -164,7 +165,7 @@ def test_narrow_floats_are_rounded_after_each_step(element: str, kept: tuple[int
 
 
 @given(SEEDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_select_and_scatter(seed: int) -> None:
     random, rng = Random(seed), np.random.default_rng(seed)
     shape = [random.randint(1, 6) for _ in range(random.randint(1, 3))]

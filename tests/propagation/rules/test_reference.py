@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shardy_py.ops import OpRecord
 from shardy_py.propagation.rules import derive_rule
-from tests.conftest import corpus_text
+from tests.conftest import corpus_text, examples
 from tests.differential.reference_process import ReferenceProcess
 from tests.propagation.rules import reference
 from tests.propagation.rules.instances import FAMILIES
@@ -22,7 +22,7 @@ def text_of(record: OpRecord, *, conservative: bool) -> str | None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,

@@ -22,6 +22,7 @@ from shardy_py.ops.reads import extents
 from shardy_py.propagation.rules import derive_from_maps, derive_rule
 from shardy_py.sharding import FactorType, ShardingRule
 from shardy_py.sharding.rule import TensorMapping
+from tests.conftest import examples
 from tests.propagation.rules.instances import FAMILIES
 
 MAX_POINTS = 4000
@@ -101,7 +102,7 @@ def _coordinate(element: tuple[int, ...], place: tuple[int, int, int] | None) ->
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_without_policy_every_rule_is_sound(family: str, data: st.DataObject) -> None:
     record = data.draw(FAMILIES[family])
@@ -113,7 +114,7 @@ def test_without_policy_every_rule_is_sound(family: str, data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_with_policy_every_rule_is_sound_but_for_those_listed(family: str, data: st.DataObject) -> None:
     record = data.draw(FAMILIES[family])
@@ -185,7 +186,7 @@ def _expressions(draw: Any, rank: int, ranges: int) -> Expr:
     return total
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(random_reads())
 def test_maps_of_nobodys_op_give_a_sound_rule(op: tuple[OpRecord, tuple[Reads, ...]]) -> None:
     record, groups = op

@@ -68,11 +68,16 @@ def test_what_agrees_is_said() -> None:
     assert communication_json(result.communication())["disagreements"] is None
 
 
-SMALL = [name for name in corpus_names() if name not in ("transformer_train_12", "transformer_train_48")]
-"""Without those of more layers of the same kind."""
+LARGE = ("embedding_scatter", "transformer_train")
+"""Programs that take seconds, for slow tests; those of more layers of the same kind are left out."""
+COMPARED = [
+    pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name
+    for name in corpus_names()
+    if name not in ("transformer_train_12", "transformer_train_48")
+]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", COMPARED)
 def test_disagreements_account_for_all_bytes(name: str) -> None:
     """What agrees, and what the lines list, adds up; causes are in the source."""
     result = propagate(Program.parse(corpus_text(name), name))

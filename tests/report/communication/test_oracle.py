@@ -17,6 +17,7 @@ from shardy_py.hardware.cost import CostModel, Link
 from shardy_py.report.communication import CollectiveUse, CommunicationReport, communication_report
 from shardy_py.report.communication.of_program import forecast
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding
+from tests.conftest import examples
 from tests.sharding.random_shardings import random_sharding
 
 MODEL = CostModel("test", Link(1e9, 1e-6))
@@ -94,7 +95,7 @@ def test_bytes_are_those_missing_on_a_device(
 
 
 @given(st.integers(0, 1 << 40))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 def test_every_collective_of_a_random_reshard(seed: int) -> None:
     random = Random(seed)
     mesh = random.choice((Mesh.of(x=4, y=2, z=4), Mesh.of(x=8, y=2)))

@@ -19,7 +19,7 @@ from tests.propagation.random_programs import random_program
 from tests.report.explain.removing import annotations, explained, first_root, outcome, pairs_of, written
 
 PAIRS = int(os.environ.get("EXPLAINED_PAIRS", "20"))
-MOST = 1500
+MOST = 400
 """So many axes of a program are checked without that."""
 GOOD = {"gone", "held", "part of the program"}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -18,7 +17,8 @@ from shardy_py.report.notebook import MOST_ROWS, PALETTE, Html, block, colours_o
 from shardy_py.report.notebook.palette import ink_and_fill
 from shardy_py.sharding import MeshAxis
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "transformer_train.mlir"
+LAYERS = 2 * MOST_ROWS
+"""So many that no table has a row for each value or collective."""
 MOST_REPR, MOST_HTML = 2_000, 20_000
 VOID = {"br", "img"}
 
@@ -52,15 +52,40 @@ class WellFormed(HTMLParser):
         self.words.append(data)
 
 
+def layered() -> str:
+    """Products one after the other, each summed over devices."""
+    row, weight = "tensor<64x64xf32>", "tensor<64x64xf32>"
+    weights = (
+        f'%w{n}: {weight} {{sdy.sharding = #sdy.sharding<@mesh, [{{"tensor"}}, {{}}]>}}'
+        for n in range(LAYERS)
+    )
+    lines = "\n".join(
+        f"  %{n + 1} = stablehlo.dot_general %{n}, %w{n}, contracting_dims = [1] x [0]"
+        f' : ({row}, {weight}) -> {row} loc("layer {n}")'
+        for n in range(LAYERS)
+    )
+    return f"""
+sdy.mesh @mesh = <["data"=4, "tensor"=2]>
+func.func @main(%x: {row} {{sdy.sharding = #sdy.sharding<@mesh, [{{"data"}}, {{}}]>}}, {", ".join(weights)})
+    -> {row} {{
+  %0 = stablehlo.tanh %x : {row}
+{lines}
+  return %{LAYERS} : {row}
+}}"""
+
+
 @pytest.fixture(scope="module")
 def result() -> Result:
-    return propagate(Program.load(EXAMPLE), progress=False)
+    return propagate(Program.parse(layered()), progress=False)
 
 
 @pytest.fixture(scope="module")
 def shown(result: Result) -> Mapping[str, Any]:
     """The public values that could be large."""
-    bill, value = result.communication(), next(each for each in result.values if each.sharding)
+    bill, value = (
+        result.communication(partitioner="xla"),
+        next(each for each in result.values if each.sharding),
+    )
     use = bill.sending[0]
     explanations = result.explain("op=dot_general")
     return {

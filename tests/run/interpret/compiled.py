@@ -7,17 +7,13 @@ On one device, shardings are removed; several devices run what Shardy partitions
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from shardy_py.ops.compute import Array
-
-TIMEOUT_SECONDS = 600
+from tests.with_jax import run_with_jax
 
 
 def compiled_results(text: str, inputs: Sequence[Array], devices: int = 1) -> tuple[list[Array], float]:
@@ -30,21 +26,8 @@ def compiled_results(text: str, inputs: Sequence[Array], devices: int = 1) -> tu
     """
     # With as few threads as processors, LAPACK's custom calls can wait for each other for ever.
     flags = f"--xla_force_host_platform_device_count={max(devices, 8)}"
-    environment = {
-        **os.environ,
-        "XLA_FLAGS": f"{flags} --xla_allow_excess_precision=false",
-        "JAX_PLATFORMS": "cpu",
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-    }
-    run = subprocess.run(
-        [sys.executable, "-m", __name__],
-        input=pickle.dumps((text, list(inputs), devices)),
-        cwd=Path(__file__).parents[3],
-        env=environment,
-        capture_output=True,
-        timeout=TIMEOUT_SECONDS,
-        check=False,
-    )
+    environment = {"XLA_FLAGS": f"{flags} --xla_allow_excess_precision=false", "JAX_PLATFORMS": "cpu"}
+    run = run_with_jax(["-m", __name__], pickle.dumps((text, list(inputs), devices)), environment)
     assert run.returncode == 0, f"exit code {run.returncode} {run.stderr.decode()[-3000:]}"
     return pickle.loads(run.stdout)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from shardy_py import Program, propagate
 from shardy_py.search.advice.replacing import SuggestedRewrite
+from tests.with_jax import run_with_jax
 
 NUMBERS = (
     "#chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], "
@@ -94,5 +92,5 @@ with jax.set_mesh(mesh):
         sizes = draw.multinomial(rows, draw.dirichlet(np.full(8, 0.4))).astype("i")
         np.testing.assert_allclose(f(x, w, sizes), lax.ragged_dot(x, w, sizes), rtol=1e-5, atol=1e-5)
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
+    run = run_with_jax(["-c", code])
+    assert run.returncode == 0, run.stderr.decode()

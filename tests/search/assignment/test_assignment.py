@@ -6,6 +6,7 @@ import json
 from itertools import product
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,11 @@ from shardy_py.search.assignment import (
 from shardy_py.search.assignment.descent import descend
 
 EXAMPLE = Path(__file__).parent / "example.json"
+
+
+def seeds(count: int) -> list[Any]:
+    """The first ten, and others for slow tests: all solutions of each problem are tried."""
+    return [*range(10), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(10, count))]
 
 
 def random_problem(seed: int) -> AssignmentProblem:
@@ -71,7 +77,7 @@ def test_the_contests_example_is_solved() -> None:
     assert solution_of(solution_text(outcome)) == outcome.solution
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_random_problems_have_the_best_of_all_solutions(seed: int) -> None:
     pytest.importorskip("highspy")
     problem = random_problem(seed)
@@ -81,7 +87,7 @@ def test_random_problems_have_the_best_of_all_solutions(seed: int) -> None:
     assert expected is None or outcome.bound <= expected
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_descent_finds_good_solutions(seed: int) -> None:
     problem = random_problem(seed)
     tables, expected = tables_of(problem), best_of_all(problem)
@@ -187,7 +193,7 @@ def random_tree(seed: int) -> AssignmentProblem:
     return AssignmentProblem(f"tree {seed}", tuple(nodes), tuple(edges))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_elimination_finds_the_best_of_all_solutions(seed: int) -> None:
     problem = random_tree(seed)
     found = best_by_elimination(tables_of(problem))
@@ -195,7 +201,7 @@ def test_elimination_finds_the_best_of_all_solutions(seed: int) -> None:
     assert found is not None or seed not in range(10)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 @pytest.mark.parametrize("has_bound", [False, True])
 def test_pruned_strategies_are_in_no_better_solution(seed: int, has_bound: bool) -> None:
     problem = random_problem(seed)

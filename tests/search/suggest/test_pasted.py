@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parents[3]
-SAMPLE = ("moe", "mapped")
+from tests.with_jax import run_with_jax
+
+SAMPLE = ("mapped",)
 
 
 def _paste(*names: str) -> None:
     pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
-    command = [sys.executable, "-m", "tests.search.suggest.pasting", *names]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert "BAD" not in run.stdout
-    assert all(f"ok  {name}: " in run.stdout for name in names)
+    run = run_with_jax(["-m", "tests.search.suggest.pasting", *names])
+    printed = run.stdout.decode()
+    assert run.returncode == 0, printed + run.stderr.decode()
+    assert "BAD" not in printed
+    assert all(f"ok  {name}: " in printed for name in names)
 
 
 def test_plans_send_what_was_promised() -> None:

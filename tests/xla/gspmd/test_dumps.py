@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -17,6 +14,7 @@ from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.passes import pass_call, pipelines
 from shardy_py.passes.options import ImportShardingsOptions
 from shardy_py.passes.runner import run_passes
+from tests.with_jax import run_with_jax
 from tests.xla.gspmd.dumped_programs import SEPARATOR
 from tests.xla.gspmd.partitioned_programs import COUNT
 
@@ -28,9 +26,9 @@ AXES = ("x=4", "y=2")
 def dumped(form: str) -> tuple[str, ...]:
     """The programs in a form; skips without JAX."""
     pytest.importorskip("jax", reason="needs jax")
-    script = Path(__file__).with_name("dumped_programs.py")
-    run = subprocess.run([sys.executable, script, form], capture_output=True, text=True, check=True)
-    return tuple(run.stdout.split(SEPARATOR))
+    run = run_with_jax(["-m", "tests.xla.gspmd.dumped_programs", form])
+    assert run.returncode == 0, run.stderr.decode()
+    return tuple(run.stdout.decode().split(SEPARATOR))
 
 
 def converted(text: str, calls: pipelines.Calls) -> str:
@@ -129,9 +127,8 @@ def test_propagation_on_a_derived_mesh(index: int) -> None:
 def test_exported_programs_run() -> None:
     """Programs propagated here and compiled by GSPMD for eight devices have the results of JAX's own."""
     pytest.importorskip("jax", reason="needs jax")
-    command = [sys.executable, "-m", "tests.xla.gspmd.partitioned_programs"]
-    root = Path(__file__).parents[3]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)
+    run = run_with_jax(["-m", "tests.xla.gspmd.partitioned_programs"])
+    assert run.returncode == 0, run.stderr.decode()
     compared = [json.loads(line) for line in run.stdout.splitlines()]
     assert len(compared) == COUNT
     assert all(program == {"equal": True, "alike": True} for program in compared)

@@ -9,10 +9,7 @@ results.
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +17,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib import metadata
 from math import prod
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,8 +30,8 @@ from shardy_py.xla.hlo_sharding.text import hlo_sharding_from_text
 from shardy_py.xla.spmd.device_grid import DeviceGrid
 from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
 from shardy_py.xla.spmd.tiling import Tiling
+from tests.with_jax import run_with_jax
 
-ROOT = Path(__file__).parents[3]
 STOP = "stop_before_code_generation"
 """The unknown custom call: its result is the last one of each module."""
 
@@ -69,21 +65,17 @@ def partitioned(modules: Sequence[str], devices: int = 8) -> list[Partitioned]:
     with tempfile.TemporaryDirectory() as folder:
         flags = f"--xla_force_host_platform_device_count={devices} --xla_dump_to={folder}"
         flags += " --xla_dump_hlo_as_text --xla_dump_hlo_pass_re=spmd-partitioning"
-        run = subprocess.run(
-            [sys.executable, "-m", "tests.xla.spmd.compile_modules", folder, str(devices)],
-            input=json.dumps(modules),
-            env={**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)},
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
+        run = run_with_jax(
+            ["-m", "tests.xla.spmd.compile_modules", folder, str(devices)],
+            json.dumps(modules).encode(),
+            {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
         )
     if run.returncode < 0:  # by a signal
         if len(modules) == 1:
-            return [Partitioned("", "", run.stderr)]
+            return [Partitioned("", "", run.stderr.decode())]
         half = len(modules) // 2
         return [*partitioned(modules[:half], devices), *partitioned(modules[half:], devices)]
-    assert run.returncode == 0, run.stderr
+    assert run.returncode == 0, run.stderr.decode()
     return [Partitioned(*each) for each in json.loads(run.stdout)]
 
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shardy_py.mlir.dialects import parse_module, print_module
+from tests.conftest import examples
 
 Draw = Callable[[Any], Any]
 FLOATS = ["f32", "f64", "bf16", "f16", "f8E4M3FN", "f8E5M2", "f4E2M1FN"]
@@ -225,7 +226,7 @@ FAMILIES = [
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 @settings(
-    max_examples=30,
+    max_examples=examples(30),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     derandomize=True,

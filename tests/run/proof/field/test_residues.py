@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from shardy_py.run.proof.field import ufuncs
 from shardy_py.run.proof.field.residues import ORDERS, Order, Residues
 from shardy_py.run.proof.field.ufuncs import FieldUfunc
+from tests.conftest import examples
 
 PRIME = 2147483579
 INTEGERS = st.integers(-(PRIME - 1), PRIME - 1)
@@ -25,7 +26,7 @@ def is_residue(value: float, wanted: int, field: Residues) -> bool:
 
 @pytest.mark.parametrize("field", FIELDS, ids=ORDERS)
 @given(left=st.lists(INTEGERS, min_size=1, max_size=9), right=INTEGERS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_ring(field: Residues, left: list[int], right: int) -> None:
     x, y = field.arranged(np.array(left, np.float64)), field.arranged(np.array([right], np.float64))
     for value, sum_, difference, product, negative in zip(
@@ -39,7 +40,7 @@ def test_ring(field: Residues, left: list[int], right: int) -> None:
 
 @pytest.mark.parametrize("field", FIELDS, ids=ORDERS)
 @given(values=st.lists(st.integers(1, PRIME - 1), min_size=1, max_size=9))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_inverses_and_products(field: Residues, values: list[int]) -> None:
     x = field.arranged(np.array(values, np.float64))
     for value, inverse in zip(values, field.inverse(x), strict=True):
@@ -65,7 +66,7 @@ def test_matmul(field: Residues, terms: int) -> None:
 
 @pytest.mark.parametrize("field", FIELDS, ids=ORDERS)
 @given(value=st.floats(allow_nan=False, allow_infinity=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_constants_are_a_homomorphism(field: Residues, value: float) -> None:
     exact = Fraction(value)
     wanted = exact.numerator * pow(exact.denominator, -1, PRIME)
