@@ -125,8 +125,6 @@ class Sends:
         made = TensorType(made.shape, element)
         if transfer.kind != "all_to_all":
             yield chain.sent(transfer, made)
-            if transposed_around(transfer)[1]:
-                yield chain.changed(self.records.transposed(made, made))
             return
         held = given
         if given.rank != made.rank:
