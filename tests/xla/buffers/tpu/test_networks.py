@@ -134,3 +134,18 @@ def test_the_next_convolution_computes_what_the_one_before_does_not(
 ) -> None:
     """A convolution takes in what alone reads it, if that reads no other large value; else it makes f32."""
     assert_temporaries(_residual(ops, argument), allocated)
+
+
+def test_parts_with_padding_are_put_together_for_sums_of_each_image() -> None:
+    """Five columns of the result are in each of eight parts, of 36: the copy of f32 has as many bytes."""
+    images, made = "16x32x36x8", "16x32x36x64"
+    text = f"""
+  func.func @main(%x: tensor<{images}xf32> {_BY_BATCH}, %w: tensor<3x3x8x64xf32>)
+      -> (tensor<16x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) {{
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    {convolution("y", "x", "w", (images, "3x3x8x64", made), _SAME)}
+    %sum = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1, 2]
+      : (tensor<{made}xf32>, tensor<f32>) -> tensor<16x64xf32>
+    return %sum : tensor<16x64xf32>
+  }}"""
+    assert_temporaries(text, 3604416)
