@@ -16,6 +16,7 @@ from typing import NamedTuple
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.computed_again import Computed, is_computed_again
+from shardy_py.xla.buffers.facet import Tiled
 from shardy_py.xla.buffers.fusion_costs import FusedSteps, fused_by_bytes, stored_by_bytes, widths_of
 from shardy_py.xla.buffers.in_place import in_place
 from shardy_py.xla.buffers.inner_products import is_inner, is_turned
@@ -23,7 +24,7 @@ from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.needed_orders import has_batch_in_lanes
 from shardy_py.xla.buffers.shifted import shifted_values
 from shardy_py.xla.buffers.storing import StoringKind, StoringKinds, makes_one_element, starts_with
-from shardy_py.xla.buffers.with_products import StepAlone, behind_product, instead_of_product
+from shardy_py.xla.buffers.with_products import StepAlone, behind_products, instead_of_product
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -240,8 +241,9 @@ class Fusion:
         return instead_of_product(self._alone(), self._users, self.sizes)
 
     @cached_property
-    def _behind_product(self) -> set[Name]:
-        return behind_product(self._alone(), self._users)
+    def _behind_product(self) -> tuple[set[Name], set[Name]]:
+        """The values that products do not compute, and those that a convolution does not alone."""
+        return behind_products([*self._alone()], self._users)
 
     def _alone(self) -> Iterator[StepAlone]:
         """The steps of one result that are not sent."""
@@ -274,7 +276,7 @@ class Fusion:
         self,
         kind: StoringKind,
         step: PlannedOp,
-        consumers: Iterable[int],
+        consumers: Collection[int],
         taking: Sequence[StoringKind | None],
         broadcast: set[Name],
         repeated: set[int],
@@ -288,7 +290,8 @@ class Fusion:
             row = into.row
             if self.on_tpu and into.joins_parts and not self._is_of_one_element(step, kind):
                 return False
-            if row.is_product and step.results[0] in self._behind_product:
+            is_image = row.tiled is Tiled.IMAGES and len(consumers) == 1
+            if row.is_product and step.results[0] in self._behind_product[is_image]:
                 return False
             if (row.takes_plain or row.is_product) and not (
                 is_plain

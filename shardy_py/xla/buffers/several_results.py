@@ -21,6 +21,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.rounded_outside import round_outside
 from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.tpu.packed_bits import packs_bits
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
@@ -44,7 +45,8 @@ class Fusible(NamedTuple):
 
     shape: of its elements, which are those of the operand of a reduction. is_reduced: whether they are
     reduced. is_narrow: whether each of them is one bit, which has other tiles. is_shifted: whether it is
-    computed with the largest elements that it subtracts (`shifted.py`).
+    computed with the largest elements that it subtracts (`shifted.py`). packs: whether the reduction packs
+    bits into words.
     """
 
     emitter: EmitterKind
@@ -52,6 +54,7 @@ class Fusible(NamedTuple):
     is_reduced: bool
     is_narrow: bool
     is_shifted: bool = False
+    packs: bool = False
 
 
 def with_fusions(
@@ -122,7 +125,8 @@ def _fusible(block: StoredBlock, event: Event, members: Sequence[PlannedOp]) -> 
         return None
     shape = tuple(size or 0 for size in type_.shape if size != 1)
     emitter = EmitterKind.PRODUCT if is_product else EmitterKind.LOOP
-    return Fusible(emitter, shape, is_reduced, type_.element == "i1")
+    packs = is_reduced and packs_bits(step.record)
+    return Fusible(emitter, shape, is_reduced, type_.element == "i1", packs=packs)
 
 
 def with_several_results(
@@ -232,10 +236,17 @@ class _Merging:
             first, second = second, first
         if self._is_between(first, second) or self._needs_reduced(first, second):
             return
+        if self._packs_among_sums(first, second):
+            return
         self.known_needs.clear()
         for each in self.members[second]:
             self.groups[each] = first
         self.members[first] = sorted((*self.members[first], *self.members.pop(second)))
+
+    def _packs_among_sums(self, first: int, second: int) -> bool:
+        """True if a fusion of two would pack bits and have other reductions, which it does not."""
+        members = (*self.members[first], *self.members[second])
+        return len({self.known[each].packs for each in members if self.known[each].is_reduced}) > 1
 
     def _needs_reduced(self, first: int, second: int) -> bool:
         """True if a fusion reads what another reduces: that is only known once all of it is."""

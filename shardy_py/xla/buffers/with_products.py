@@ -8,9 +8,10 @@ its readers. From dumps of eight networks and of their gradients. Not here: whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from shardy_py.xla.buffers.facet import Tiled
 from shardy_py.xla.buffers.storing import StoringKind
 from shardy_py.xla.spmd.program import Name
 
@@ -50,8 +51,24 @@ def instead_of_product(
     return found
 
 
-def behind_product(steps: Iterable[StepAlone], users: Mapping[Name, Sequence[int]]) -> set[Name]:
-    """Returns the values that are computed with a product of which they are all that others read."""
+def behind_products(
+    steps: Sequence[StepAlone], users: Mapping[Name, Sequence[int]]
+) -> tuple[set[Name], set[Name]]:
+    """Returns the values that no product computes, and those that no convolution does which alone reads them.
+
+    users: the steps that read each value.
+    """
+    of_others = behind_product(steps, users, of_images=False)
+    return behind_product(steps, users), of_others | made_by_convolutions(steps, users)
+
+
+def behind_product(
+    steps: Iterable[StepAlone], users: Mapping[Name, Sequence[int]], *, of_images: bool = True
+) -> set[Name]:
+    """Returns the values that are computed with a product of which they are all that others read.
+
+    of_images: whether a convolution is such a product.
+    """
     found: set[Name] = set()
     product: dict[Name, int] = {}
     """The product of what is made of one elementwise."""
@@ -59,7 +76,8 @@ def behind_product(steps: Iterable[StepAlone], users: Mapping[Name, Sequence[int
     """The reads of such values that are not behind the product so far."""
     for step in steps:
         if step.kind.row.is_product:
-            own = -1 if step.is_alone else step.number
+            is_alone = step.is_alone or (_is_of_images(step) and not of_images)
+            own = -1 if is_alone else step.number
         elif step.kind.is_elementwise or step.kind.is_transpose:
             own = max((product[each] for each in step.reads if each in product), default=-1)
         else:
@@ -73,3 +91,40 @@ def behind_product(steps: Iterable[StepAlone], users: Mapping[Name, Sequence[int
             found.add(step.made)
         left[own] += len(users.get(step.made, ()))
     return found
+
+
+def made_by_convolutions(steps: Sequence[StepAlone], users: Mapping[Name, Sequence[int]]) -> set[Name]:
+    """Returns the values that a convolution makes of its result, though another one could.
+
+    That are those of a chain of elementwise ops from the one to the other, each of which alone reads the one
+    before it, and else only what is repeated, the first one also what the convolution reads. A chain that
+    ends at a value with several readers is made up to that; where an op reads another large value, none is.
+    """
+    kinds = {step.number: step.kind for step in steps}
+    chains: dict[Name, tuple[Name, ...]] = {}
+    """By the last value of a chain all of it, but for the result of the convolution."""
+    given: dict[Name, Collection[Name]] = {}
+    repeated: set[Name] = set()
+    for step in steps:
+        own = {name for name in step.reads if name not in repeated}
+        if step.kind.row.is_constant or step.kind.is_broadcast:
+            repeated.add(step.made)
+        elif _is_of_images(step) and not step.is_alone:
+            chains[step.made], given[step.made] = (), own
+        elif step.kind.is_elementwise:
+            before = next((name for name in own if name in chains and len(users.get(name, ())) == 1), None)
+            if not own:
+                repeated.add(step.made)
+            elif before is not None and own <= {before, *given.get(before, ())}:
+                chains[step.made] = (*chains.pop(before), step.made)
+    return {name for last, chain in chains.items() for name in chain if not _goes_on(users, last, kinds)}
+
+
+def _goes_on(users: Mapping[Name, Sequence[int]], name: Name, kinds: Mapping[int, StoringKind]) -> bool:
+    """True for a value that one elementwise op reads."""
+    readers = users.get(name, ())
+    return len(readers) == 1 and readers[0] in kinds and kinds[readers[0]].is_elementwise
+
+
+def _is_of_images(step: StepAlone) -> bool:
+    return step.kind.row.tiled is Tiled.IMAGES

@@ -31,11 +31,15 @@ from shardy_py.xla.targets.parts import shape_of
 
 
 class PartsOfImages(NamedTuple):
-    """The parts of a value: of dimension `split`, `whole` elements in all, and what they are together."""
+    """The parts of a value: of dimension `split`, `whole` elements in all, and what they are together.
+
+    batch: the dimension of images.
+    """
 
     split: int
     whole: int
     together: Spreading
+    batch: int
 
 
 @dataclass
@@ -81,12 +85,15 @@ class Images:
         value = self._spread[name].together
         whole = TensorType(value.type.shape, element)
         record = self.records.of(PLACED, (given,), (whole,), minor_to_major=value.minor_to_major)
-        zeros, ones = (0,) * type_.rank, (1,) * type_.rank
-        ends = {"start_indices": zeros, "limit_indices": type_.shape, "strides": ones}
-        part = self.records.of(SliceOp.name, (whole,), (type_,), **ends)
+        part = self._first(whole, type_)
         padded: Name = ("whole", name, element, "padded")
         steps = step_of(record, (name,), (padded,), None), step_of(part, (padded,), (made,), None)
         return made, type_, steps
+
+    def _first(self, whole: TensorType, part: TensorType) -> OpRecord:
+        """The record of a slice of the first elements along all dimensions."""
+        ends = {"start_indices": (0,) * part.rank, "limit_indices": part.shape, "strides": (1,) * part.rank}
+        return self.records.of(SliceOp.name, (whole,), (part,), **ends)
 
     def _convolution(self, own: PlannedOp) -> Iterator[PlannedOp]:
         record = own.record
@@ -115,7 +122,9 @@ class Images:
             yield step_of(self._changed(type_, each), (before,), (name,), own.source)
             type_ = each.type
         attributes = {**record.attributes, "spread": (spread.made, spread.made_part)}
-        parts = PartsOfImages(spread.made, spread.made_part * SUBLANES, together(record, made, spread))
+        batch = ConvolutionDimensions.of(record.attributes).result_batch
+        whole = spread.made_part * SUBLANES
+        parts = PartsOfImages(spread.made, whole, together(record, made, spread), batch)
         self._spread[own.results[0]] = parts
         mask = yield from self._mask(shape_of(images)[_batch(record)], spread, shape_of(made))
         types = (type_, *record.operands[1:], *(type_ for _, type_ in mask))
@@ -174,12 +183,17 @@ class Images:
         return all(name in self._spread or name in self._equal for name in step.operands)
 
     def _adds_parts(self, own: PlannedOp) -> bool:
-        """True for a reduction along the dimension that is spread: all parts are reduced."""
+        """True for a reduction along the dimension that is spread: all parts are reduced.
+
+        Those of each image are not where they have padding.
+        """
         parts = self._spread.get(own.operands[0])
-        is_reduced = COMPILED.of(own.record.name).form is NodeForm.REDUCE
-        return (
-            is_reduced and parts is not None and parts.split in integers(own.record.attributes, "dimensions")
-        )
+        if parts is None or not _reduces(own):
+            return False
+        dimensions = integers(own.record.attributes, "dimensions")
+        given = own.record.operands[0]
+        is_padded = given is not None and given.shape[parts.split] != parts.whole
+        return parts.split in dimensions and (parts.batch in dimensions or not is_padded)
 
     def _element(self, name: Name, type_: TensorType) -> str:
         """The type in which a value is stored."""
@@ -216,9 +230,16 @@ class Images:
                 padded: Name = ("padded", name, element)
                 yield step_of(record, (name,), (padded,), own.source)
                 part = TensorType(type_.shape, whole.element)
-                record = self.records.of(PLACED, (whole,), (part,), minor_to_major=value.minor_to_major)
+                if _reduces(own):
+                    record = self._first(whole, part)
+                else:
+                    record = self.records.of(PLACED, (whole,), (part,), minor_to_major=value.minor_to_major)
                 yield step_of(record, (padded,), (made,), own.source)
         yield replace(own, operands=tuple(operands))
+
+
+def _reduces(step: PlannedOp) -> bool:
+    return COMPILED.of(step.record.name).form is NodeForm.REDUCE
 
 
 def _batch(record: OpRecord) -> int:

@@ -26,6 +26,7 @@ from shardy_py.xla.buffers.tpu.folded import with_folded
 from shardy_py.xla.buffers.tpu.images import Images
 from shardy_py.xla.buffers.tpu.looked_up import with_slices
 from shardy_py.xla.buffers.tpu.offsets import Offsets
+from shardy_py.xla.buffers.tpu.packed_bits import with_packed_bits
 from shardy_py.xla.buffers.tpu.records import (
     NOTHING,
     OFFSET,
@@ -105,6 +106,7 @@ class _Builder:
         self.around = around
         steps = with_folded(steps, self.records, self._is_sent)
         steps = with_attention(steps, self.records, self._is_sent)
+        steps = with_packed_bits(steps, self.records, self._is_sent)
         self.exact |= read_by_kernels(steps)
         own = with_own_constants(steps, around, self._is_sent, self._made) if around else tuple(steps)
         given = (*arguments, TiledValue(NOTHING, None, None))

@@ -1,6 +1,6 @@
 """How XLA:TPU spreads the images of a convolution with a small batch over the rows of a tile.
 
-A batch of fewer images than a tile has rows takes eight parts of the longest spatial dimension, each with the
+A batch of fewer images than a tile has rows takes eight parts of the last spatial dimension, each with the
 elements of the next one that its windows reach. The parts are made of a padded value:
 
     bf16[2,32,32,4] -> padded [2,40,32,4] -> borders [2,14,32,4] -> parts [2,56,32,4] -> copied to [16,7,32,4]
@@ -61,7 +61,7 @@ def spread_of(
     numbers = ConvolutionDimensions.of(record.attributes)
     if not numbers.spatial or images[numbers.batch] >= SUBLANES:
         return None
-    split = max(numbers.spatial, key=lambda d: (images[d], d))
+    split = numbers.spatial[-1]
     place = numbers.spatial.index(split)
     window = windows_of(record.attributes, numbers.window(kernel))[place]
     result = numbers.result_spatial[place]

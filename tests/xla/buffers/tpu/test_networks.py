@@ -103,3 +103,50 @@ def test_parts_of_another_size_are_put_together_before_they_are_spread_again() -
     {_squares("z", last)}
   }}"""
     assert_temporaries(text, 4325248)
+
+
+def _residual(ops: str, argument: str) -> str:
+    """Two convolutions of 32 features, and ops between that make %m of the first one's result, %y."""
+    images, kernel = "256x32x32x32", "3x3x32x32"
+    given = f"%u: tensor<{images}xf32> {_BY_BATCH}, " if argument == "u" else ""
+    weights = f"%w: tensor<{kernel}xf32>, %v: tensor<{kernel}xf32>"
+    return f"""
+  func.func @main(%x: tensor<{images}xf32> {_BY_BATCH}, {given}{weights}) -> tensor<f32> {{
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    {convolution("y", "x", "w", (images, kernel, images), _SAME)}
+    {ops.format(type=f"tensor<{images}xf32>")}
+    {convolution("z", "m", "v", (images, kernel, images), _SAME)}
+    {_squares("z", images)}
+  }}"""
+
+
+@pytest.mark.parametrize(
+    ("ops", "argument", "allocated"),
+    [
+        ("%m = stablehlo.add %y, %x : {type}", "x", 8454080),
+        ("%m = stablehlo.add %y, %u : {type}", "u", 16875424),
+        ("%t = stablehlo.tanh %y : {type}\n %m = stablehlo.multiply %y, %t : {type}", "x", 16842688),
+    ],
+    ids=["what the convolution reads", "another value", "a value with two readers"],
+)
+def test_the_next_convolution_computes_what_the_one_before_does_not(
+    ops: str, argument: str, allocated: int
+) -> None:
+    """A convolution takes in what alone reads it, if that reads no other large value; else it makes f32."""
+    assert_temporaries(_residual(ops, argument), allocated)
+
+
+@pytest.mark.parametrize(("space", "allocated"), [("32x36", 3604416), ("33x32", 4022208)])
+def test_parts_with_padding_are_put_together_for_sums_of_each_image(space: str, allocated: int) -> None:
+    """Five columns of the result are in each of eight parts, the last dimension also of more rows."""
+    images, made = f"16x{space}x8", f"16x{space}x64"
+    text = f"""
+  func.func @main(%x: tensor<{images}xf32> {_BY_BATCH}, %w: tensor<3x3x8x64xf32>)
+      -> (tensor<16x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) {{
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    {convolution("y", "x", "w", (images, "3x3x8x64", made), _SAME)}
+    %sum = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1, 2]
+      : (tensor<{made}xf32>, tensor<f32>) -> tensor<16x64xf32>
+    return %sum : tensor<16x64xf32>
+  }}"""
+    assert_temporaries(text, allocated)
