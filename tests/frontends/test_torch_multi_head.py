@@ -53,7 +53,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 WITH_OPTIONS = ("self", "both masks", "mask of each head", "cross, of other sizes")
-"""The cases that are tried with all options each time: without masks, with masks of each shape, and across."""
+"""The cases that are tried with all options each time: no mask, masks of each shape, and across."""
 
 
 @pytest.mark.parametrize(
