@@ -52,8 +52,18 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("case", CASES)
+WITH_OPTIONS = ("self", "both masks", "mask of each head", "cross, of other sizes")
+"""The cases that are tried with all options each time: no mask, masks of each shape, and across."""
+
+
+@pytest.mark.parametrize(
+    ("case", "options"),
+    [
+        pytest.param(case, options, marks=pytest.mark.slow if options and case not in WITH_OPTIONS else [])
+        for case in CASES
+        for options in OPTIONS
+    ],
+)
 def test_numbers_and_gradients_are_torchs(case: str, options: str) -> None:
     torch.manual_seed(0)
     given, keywords = CASES[case]

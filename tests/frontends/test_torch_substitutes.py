@@ -313,7 +313,7 @@ def test_an_export_with_a_constant_of_vmap_is_an_error() -> None:
         ((7,), {}),
         ((4, 7), {"ignore_index": 0}),
         ((4, 7), {"label_smoothing": 0.1}),
-        ((2, 7, 3), {"ignore_index": 3, "reduction": "sum"}),
+        pytest.param((2, 7, 3), {"ignore_index": 3, "reduction": "sum"}, marks=pytest.mark.slow),
         ((2, 7, 3, 4), {"reduction": "none"}),
     ],
 )

@@ -14,7 +14,7 @@ from shardy_py.propagation.rules import rule_of
 from tests.mlir.programs import DEAD, MANUAL, WHILE
 from tests.propagation.textbook import difference, imported, programs, random_case, text_of
 
-SMALL = 60_000
+SMALL = 35_000
 """Bytes of the programs that are compared each time."""
 PROGRAMS = programs()
 LARGE = {n for n, path in PROGRAMS.items() if path.suffix == ".gz" or path.stat().st_size > SMALL}

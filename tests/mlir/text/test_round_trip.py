@@ -24,6 +24,7 @@ def test_pretty(name: str) -> None:
 
 
 @needs_corpus
+@pytest.mark.slow  # `test_corpus_roundtrip.py` does so with all but the largest
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_generic(name: str) -> None:
     text = (CORPUS / name).read_text("utf-8")

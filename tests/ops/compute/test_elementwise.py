@@ -192,8 +192,8 @@ BINARY = {
 }
 
 
-ALIKE = {np.dtype(name) for name in ("int16", "uint16", "uint32", "int64")}
-"""Integers of other widths than the least, the largest, and those in between that tests try each time."""
+ALIKE = {np.dtype(name) for name in ("int16", "uint16", "uint32", "int64", "complex128")}
+"""Integers of other widths than those that tests try each time, and the wide complex numbers."""
 
 
 @pytest.mark.reference

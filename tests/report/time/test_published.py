@@ -6,8 +6,14 @@ import pytest
 
 from tests.report.time.published import ROWS, Row, reported
 
+QUICK = ("16B on v5e-256", "32B on v5p-128")
+"""A row for each generation of chips: models differ in their sizes only."""
 
-@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(row, marks=[] if row.name in QUICK else pytest.mark.slow, id=row.name) for row in ROWS],
+)
 def test_a_published_step_time(row: Row) -> None:
     pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
     report = reported(row)

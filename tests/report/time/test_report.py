@@ -123,7 +123,13 @@ def test_either_partitioner_can_be_asked() -> None:
 
 
 @pytest.mark.parametrize("partitioner", ["shardy", "xla"])
-@pytest.mark.parametrize("name", ["shard_map_collectives", "scan_transformer", "explicit_axes", "moe"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("shard_map_collectives", "explicit_axes", "moe"),
+        pytest.param("scan_transformer", marks=pytest.mark.slow),
+    ],
+)
 def test_the_bill_is_that_of_the_communication_report(
     name: str, partitioner: Partitioner, corpus: Callable[[str], str]
 ) -> None:

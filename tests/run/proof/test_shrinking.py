@@ -174,8 +174,11 @@ def test_inputs_are_of_the_own_shapes() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("mlp_train", "transformer_forward", "embedding_scatter", "explicit_axes", "custom_rules"),
-        pytest.param("moe", marks=pytest.mark.slow),
+        *("mlp_train", "explicit_axes", "custom_rules"),
+        *(
+            pytest.param(n, marks=pytest.mark.slow)
+            for n in ("moe", "transformer_forward", "embedding_scatter")
+        ),
     ],
 )
 def test_corpus_programs_are_equal_with_smaller_sizes(name: str, corpus: Callable[[str], str]) -> None:
