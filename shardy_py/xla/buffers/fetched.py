@@ -136,6 +136,7 @@ def _fetched_reads(
             there.difference_update(n for n in event.over if n in carried and carried[n] in event.makes)
             if number in loops.of:
                 time.add_before(loops.copied(number))
+            known.update(name for name in event.reads if _is_of_words(block, event))
             names = [
                 name
                 for name in sorted(
@@ -152,12 +153,19 @@ def _fetched_reads(
                 known.update(names)
                 found[number] = names
         time.add(_moved_meanwhile(block, event))
+        known.update(name for name in event.makes if _is_of_words(block, event))
         for name in event.makes:
             if name not in made_there:
                 made[name] = len(events) if is_constant(event) else number
                 if is_constant(event) and block.kinds.of(event.step.record).is_table:
                     known.add(name)
     return found
+
+
+def _is_of_words(block: StoredBlock, event: Event) -> bool:
+    """True for a sum of Booleans, which XLA:TPU has in words of 32 bits: these are copied in any case."""
+    types = (block.types.get(name) for name in event.makes)
+    return bool(event.sums) and all(type_ is not None and type_.element == "i1" for type_ in types)
 
 
 def _fetched_before(block: StoredBlock, events: Sequence[Event], room: int) -> list[Name]:

@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
+from shardy_py.indexing.layout.formats import LANES, WORD_BITS
 from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConvertOp, DynamicUpdateSliceOp, ReshapeOp
 from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.ops.reads import integer
@@ -31,9 +32,10 @@ from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.model import DeviceNode, Transfer
 from shardy_py.xla.targets.parts import shape_of
-from shardy_py.xla.targets.sends import transposed_around
 
-_WIDE, _NARROW = "f32", "bf16"
+_WIDE, _NARROW, _BIT = "f32", "bf16", "i1"
+_WORDS = LANES * WORD_BITS // 8
+"""The Booleans, of a byte each, in a row of words: sums of others are of copies, which are padded."""
 _NAMES = {OrderChange.RESHAPE: ReshapeOp.name, OrderChange.COPY: COPIED, OrderChange.JOIN: PLACED}
 
 
@@ -98,6 +100,8 @@ class Sends:
         else:
             if elements_of(made) > elements_of(given):
                 yield from self._put(chain, transfer, made, offsets)
+            if given.element == _BIT and elements_of(given) % _WORDS > 1:
+                yield chain.changed(self.records.of(COPIED, (chain.type,), (made,)))
             yield chain.sent(transfer, made)
 
     def _put(

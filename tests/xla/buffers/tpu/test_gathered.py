@@ -80,3 +80,32 @@ def test_combined_scatters_of_sums_are_one_op() -> None:
     }}"""
     # XLA has the addresses of results where it returns them, which the forecast counts once more.
     assert abs(_temporaries(text) - 3243936 - (32 << 10)) <= 2 * _ADDRESSES
+
+
+def _any(columns: int) -> str:
+    """A program that sums rows of a product with NaN in the columns in which one of them is."""
+    made, bits = f"tensor<1024x{columns}xf32>", f"tensor<{columns}xi1>"
+    wide = f"tensor<1024x{columns}xi1>"
+    return f"""
+    func.func @main(%x: {made} {_ROWS}, %w: tensor<{columns}x{columns}xf32>)
+        -> (tensor<1024xf32> {_sharded("x")}) {{
+      %no = stablehlo.constant dense<false> : tensor<i1>
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %nan = stablehlo.constant dense<0x7FC00000> : {made}
+      %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+        : ({made}, tensor<{columns}x{columns}xf32>) -> {made}
+      %0 = stablehlo.compare NE, %p, %p : ({made}, {made}) -> {wide}
+      %1 = stablehlo.reduce(%0 init: %no) applies stablehlo.or across dimensions = [0]
+        : ({wide}, tensor<i1>) -> {bits}
+      %2 = stablehlo.broadcast_in_dim %1, dims = [1] : ({bits}) -> {wide}
+      %3 = stablehlo.select %2, %nan, %p : {wide}, {made}
+      %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [1]
+        : ({made}, tensor<f32>) -> tensor<1024xf32>
+      return %4 : tensor<1024xf32>
+    }}"""
+
+
+def test_sums_of_booleans_are_of_words_in_vmem() -> None:
+    """What is summed and the sum are fetched; rows of words that are not full are copied before."""
+    assert abs(_temporaries(_any(512)) - 655232) <= 2 * _ADDRESSES
+    assert abs(_temporaries(_any(448)) - 622432) <= 512
