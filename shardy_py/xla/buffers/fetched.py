@@ -20,6 +20,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.loops_there import FETCHED, LoopsThere, fetched, used_of
 from shardy_py.xla.buffers.read_there import has_elements, is_constant, is_fetched_whole
 from shardy_py.xla.buffers.schedule import Event
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
 _WRITTEN = "written"
+_PART_BYTES = 1 << 10
+"""The bytes of a part of a tuple that is copied in any case: of 180 that the next op reads, those of a tile."""
 _LEAST_USED = 0.5
 """The part of the bytes of a copy that ops read: XLA's `xla_tpu_msa_inefficient_use_to_copy_ratio`."""
 
@@ -129,6 +132,8 @@ def _fetched_reads(
     known = {*_fetched_before(block, events, room)}
     time = CopyTime()
     used = used_of(block, events)
+    small = set[Name]()
+    """The elements of tuples that are fetched without an op between."""
     for number, event in enumerate(events):
         if event.sent is not None and event.sent.kind == "all_gather" and not is_fetched_whole(block, event):
             sent[id(event.step)].update(event.reads)
@@ -147,12 +152,15 @@ def _fetched_reads(
                 and block.sizes.get(name, 0) <= room
                 and has_elements(block, name)
                 and used.get(name, block.sizes[name]) >= _LEAST_USED * block.sizes[name]
-                and (name in known or time.take(made.get(name, -1), block.sizes.get(name, 0)))
+                and (name in known or name in small or time.take(made.get(name, -1), block.sizes[name]))
             ]
             if names:
                 known.update(names)
                 found[number] = names
         time.add(_moved_meanwhile(block, event))
+        if len(event.makes) > 1:
+            stored = {*event.makes}.difference(made_there)
+            small.update(name for name in stored if ELEMENT_BYTES < block.sizes.get(name, 0) <= _PART_BYTES)
         known.update(name for name in event.makes if _is_of_words(block, event))
         for name in event.makes:
             if name not in made_there:
