@@ -1,4 +1,4 @@
-"""Orders and slices around products and collectives: programs with the temporaries of XLA:TPU on v5p."""
+"""Orders, slices, sums and parts of tuples: programs with the temporaries that XLA:TPU allocates on v5p."""
 
 from __future__ import annotations
 
@@ -109,3 +109,33 @@ def test_sums_of_booleans_are_of_words_in_vmem() -> None:
     """What is summed and the sum are fetched; rows of words that are not full are copied before."""
     assert abs(_temporaries(_any(512)) - 655232) <= 2 * _ADDRESSES
     assert abs(_temporaries(_any(448)) - 622432) <= 512
+
+
+def test_parts_of_tuples_of_one_tile_are_fetched_at_once() -> None:
+    """Means of rows and of their squares: of 1 KiB each they are copied into VMEM, larger ones are not."""
+
+    def normalized(rows: int) -> str:
+        held, column = f"tensor<16x{rows}x128xf32>", f"tensor<16x{rows}xf32>"
+        cubes = _sharded("x", "", "")
+        return f"""
+        func.func @main(%x: {held} {cubes}, %w: tensor<128x128xf32>, %v: tensor<128x256xf32>)
+            -> (tensor<16x{rows}x256xf32> {cubes}) {{
+          %zero = stablehlo.constant dense<0.0> : tensor<f32>
+          %y = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0]
+            : ({held}, tensor<128x128xf32>) -> {held}
+          %sum = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [2]
+            : ({held}, tensor<f32>) -> {column}
+          %square = stablehlo.multiply %y, %y : {held}
+          %squares = stablehlo.reduce(%square init: %zero) applies stablehlo.add across dimensions = [2]
+            : ({held}, tensor<f32>) -> {column}
+          %both = stablehlo.add %sum, %squares : {column}
+          %norm = stablehlo.rsqrt %both : {column}
+          %norms = stablehlo.broadcast_in_dim %norm, dims = [0, 1] : ({column}) -> {held}
+          %scaled = stablehlo.multiply %y, %norms : {held}
+          %z = stablehlo.dot_general %scaled, %v, contracting_dims = [2] x [0]
+            : ({held}, tensor<128x256xf32>) -> tensor<16x{rows}x256xf32>
+          return %z : tensor<16x{rows}x256xf32>
+        }}"""
+
+    assert abs(_temporaries(normalized(64)) - 260000) <= 2 * _ADDRESSES
+    assert abs(_temporaries(normalized(512)) - 1171360) <= 2 * _ADDRESSES
