@@ -84,6 +84,8 @@ class GpuGraph:
     """Sums of products with vectors that keep the last dimension."""
     workspaces: dict[int, int] = field(default_factory=dict[int, int])
     """By product the bytes that a library may use beside."""
+    over: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
+    """By product the values of which its kernel reads only the element that it writes."""
     numbered: set[int] = field(default_factory=set[int])
     """Sorts of the places of elements among others, which need no operand for these."""
     turned: set[int] = field(default_factory=set[int])

@@ -23,6 +23,7 @@ from shardy_py.xla.buffers.gpu.graph import (
     ADD,
     ARGUMENT,
     BROADCAST,
+    CONSTANT,
     CONVERT,
     CONVOLUTION,
     DOT,
@@ -41,6 +42,7 @@ from shardy_py.xla.buffers.gpu.graph import (
     node_kind,
 )
 from shardy_py.xla.buffers.gpu.moved import is_turned, outwards
+from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.merging import is_vector_product
@@ -92,7 +94,9 @@ class _Lowering:
         if kind == ConcatenateOp.name and node.step is None and node.type is None:
             return self._together(reads)
         if kind == ConcatenateOp.name and node.step is None and self._is_total(node, reads):
-            return graph.add(ADD, reads, node.type)
+            # XLA simplifies the sum of a value and zeros to the value.
+            kept = [each for each in reads if not self._is_zeros(each)]
+            return kept[0] if len(kept) == 1 else graph.add(ADD, reads, node.type)
         if reads and node.type is not None and self._is_renamed(node, form, reads[0]):
             return reads[0]
         if form is NodeForm.CONVERT and node.type is not None:
@@ -121,6 +125,15 @@ class _Lowering:
         """True for the sum of what a loop started with and what it added, which is summed after it."""
         made = elements_of(node.type)
         return len(reads) == 2 and all(self.graph.elements(each) == made for each in reads)
+
+    def _is_zeros(self, number: int) -> bool:
+        """True if all elements of a value are one constant, which is zero by its bits."""
+        graph = self.graph
+        if graph.kinds[number] == BROADCAST:
+            (number,) = graph.reads[number]
+        op = source_op(graph.step(number)) if graph.kinds[number] == CONSTANT else None
+        data = getattr(getattr(op and op.properties.get("value"), "data", None), "data", b"?")
+        return isinstance(data, bytes) and not any(data)
 
     def _together(self, reads: Sequence[int]) -> int:
         """The number of values one after another, for products that are one."""

@@ -179,7 +179,7 @@ class GpuComputation:
         node, reads = graph.nodes[number], graph.reads[number]
         makes: tuple[Name, ...] = tuple(elements) or (number,)
         step = None if node is None else node.step
-        over: tuple[Name, ...] = ()
+        over: tuple[Name, ...] = graph.over.get(number, ())
         if node is not None and node.bodies:
             self.nodes[id(step)] = node
             # Each result is written over what the loop starts with in its place, and nothing else.

@@ -1,7 +1,9 @@
 """Products as XLA:GPU's Triton kernels: with ops around them, and split along what they contract.
 
-Beside what they read (`operands.py`), they compute narrowing conversions of their results, and the like.
-Source: openxla/xla, xla/backends/gpu/transforms/gemm_fusion.cc. Not here: how many parts (`splits.py`).
+Beside what they read (`operands.py`), they compute elementwise ops of their results, with numbers, arguments
+and values that loops carry. Those that are split do not, for their parts are added up first. Source:
+openxla/xla, xla/backends/gpu/transforms/gemm_fusion.cc, xla/service/gpu/triton_tiling_propagation.cc. Not
+here: how many parts (`splits.py`).
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ def with_products(graph: GpuGraph) -> GpuGraph:
 class _Products:
     """Notes for each product what its kernel reads, and with which op it ends.
 
-    reads: by product, the values. ends: by the last op of a kernel, its product.
+    reads: by product, the values. ends: by the last op of a kernel, its product. over: by product the values
+    of which its last ops read the element that they write.
     """
 
     def __init__(self, graph: GpuGraph) -> None:
@@ -47,15 +50,23 @@ class _Products:
         self.operands = Operands(graph, self.users)
         self.reads: dict[int, tuple[int, ...]] = {}
         self.ends: dict[int, int] = {}
+        self.over: dict[int, list[int]] = {}
 
     def fuse(self, number: int) -> None:
         """Notes what the kernel of a product reads, and with which op it ends."""
-        end, others = self._end(number)
+        end, others = self._end(number, is_split=self._parts(number) > 1)
         self.ends[end] = number
-        self.reads[number] = (*self.operands.read(number), *others)
+        operands, graph = self.operands.read(number), self.graph
+        self.operands.ended.add(end)
+        sources = [graph.reads[each][0] if graph.kinds[each] == BROADCAST else each for each in others]
+        self.reads[number] = tuple(dict.fromkeys((*operands, *sources)))
+        self.over[number] = [each for each in others if each in sources and each not in operands]
 
-    def _end(self, number: int) -> tuple[int, list[int]]:
-        """The last op of the kernel of a product, and what the ops up to it read beside the product."""
+    def _end(self, number: int, *, is_split: bool) -> tuple[int, list[int]]:
+        """The last op of the kernel of a product, and the other operands of the ops up to it.
+
+        What is summed of parts is a matrix in any order, too: a transpose of it is an order in memory.
+        """
         graph = self.graph
         found: list[int] = []
         while len(self.users[number]) == 1 and number not in self.returned:
@@ -63,12 +74,13 @@ class _Products:
             row = graph.row(user)
             others = [each for each in graph.reads[user] if each != number]
             type_ = graph.types[number]
-            if graph.kinds[user] == TRANSPOSE and (type_ is None or type_.rank > 2):
+            is_order = graph.kinds[user] == TRANSPOSE and type_ is not None and type_.rank < 3
+            if not is_order and (is_split or graph.kinds[user] == TRANSPOSE):
                 break
             is_small = graph.sizes[user] <= sum(graph.sizes[each] for each in graph.reads[user]) + TOLERANCE
-            if not row.is_scaling or not is_small or not all(map(self._is_simple, others)):
+            if not row.is_after_product or not is_small or not all(map(self._is_simple, others)):
                 break
-            found += [graph.reads[each][0] if graph.kinds[each] == BROADCAST else each for each in others]
+            found += others
             number = user
         return number, found
 
@@ -123,6 +135,7 @@ class _Products:
         parts = self._parts(product)
         if parts == 1 or type_ is None:
             number = self._noted(made, product, made.add(DOT, reads, type_, node), parts)
+            made.over[number] = tuple([values[each] for each in self.over[product]])
             if all(_is_of_16_bits(graph.types[each]) for each in graph.reads[product][:2]):
                 sizes = sizes_of(graph, product)
                 made.workspaces[number] = 0 if sizes is None else sizes.workspace
