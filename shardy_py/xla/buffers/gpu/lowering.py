@@ -41,7 +41,7 @@ from shardy_py.xla.buffers.gpu.graph import (
     elements_of,
     node_kind,
 )
-from shardy_py.xla.buffers.gpu.moved import is_turned, outwards
+from shardy_py.xla.buffers.gpu.moved import inwards, is_turned, outwards
 from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -320,6 +320,7 @@ class _Lowering:
         before, after = transposed_around(transfer)
         if before and given is not None:
             source = graph.add(TRANSPOSE, (source,), given)
+            graph.orders[source] = inwards(collective.held_shape, transfer.result_shape)
         made = TensorType(transfer.result_shape, collective.element_type)
         number = graph.add(transfer.kind, (source,), made, node)
         if not before and given is not None and len(given.shape) != len(collective.held_shape):

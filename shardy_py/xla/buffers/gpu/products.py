@@ -10,6 +10,13 @@ from __future__ import annotations
 
 from shardy_py.ops import TensorType
 from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.xla.buffers.gpu.fragments import (
+    Fragments,
+    fragments_made,
+    is_matrix,
+    regrouped,
+    reordered,
+)
 from shardy_py.xla.buffers.gpu.graph import (
     ARGUMENT,
     BROADCAST,
@@ -65,16 +72,22 @@ class _Products:
     def _end(self, number: int, *, is_split: bool) -> tuple[int, list[int]]:
         """The last op of the kernel of a product, and the other operands of the ops up to it.
 
-        What is summed of parts is a matrix in any order, too: a transpose of it is an order in memory.
+        What is made is in memory as the next op wants it, rows or columns first, also what is summed of parts:
+        such a transpose is no op. Source: openxla/xla, xla/service/layout_assignment.cc.
         """
         graph = self.graph
         found: list[int] = []
+        fragments = self._made(number)
         while len(self.users[number]) == 1 and number not in self.returned:
             (user,) = self.users[number]
             row = graph.row(user)
             others = [each for each in graph.reads[user] if each != number]
             type_ = graph.types[number]
-            is_order = graph.kinds[user] == TRANSPOSE and type_ is not None and type_.rank < 3
+            is_order = False
+            if graph.kinds[user] == TRANSPOSE and type_ is not None:
+                order, fragments = graph.order_of(user), _in_form(fragments, type_)
+                fragments = reordered(fragments, order) if fragments and len(order) == type_.rank else None
+                is_order = type_.rank < 3 or (fragments is not None and is_matrix(fragments))
             if not is_order and (is_split or graph.kinds[user] == TRANSPOSE):
                 break
             is_small = graph.sizes[user] <= sum(graph.sizes[each] for each in graph.reads[user]) + TOLERANCE
@@ -83,6 +96,16 @@ class _Products:
             found += others
             number = user
         return number, found
+
+    def _made(self, product: int) -> Fragments | None:
+        """The fragments of the result of a product; None if they are not known."""
+        step, type_ = self.graph.step(product), self.graph.types[product]
+        right = None if step is None else step.record.operands[1]
+        if step is None or type_ is None or right is None:
+            return None
+        numbers = DotDimensions.of(step.record.attributes)
+        columns = right.rank - len(numbers.batching[1]) - len(numbers.contracting[1])
+        return fragments_made(numbers, type_.shape, columns)
 
     def _is_simple(self, number: int) -> bool:
         """True if another operand of the last op is a value that is read, or one number for all."""
@@ -172,6 +195,11 @@ class _Products:
     def _parts(self, product: int) -> int:
         sizes = sizes_of(self.graph, product)
         return 1 if sizes is None else sizes.parts()
+
+
+def _in_form(fragments: Fragments | None, type_: TensorType) -> Fragments | None:
+    """The fragments of a value in the form of its type."""
+    return None if fragments is None else regrouped(fragments, type_.shape)
 
 
 def _is_of_16_bits(type_: TensorType | None) -> bool:

@@ -129,3 +129,17 @@ def test_products_read_what_kernels_of_products_make() -> None:
     graph.arguments = left, right
     found = with_products(graph)
     assert found.reads[found.results[1]] == (found.results[0], right)
+
+
+@pytest.mark.parametrize(("order", "is_free"), [("2, 0, 1", True), ("1, 0, 2", False)])
+def test_products_are_in_the_order_of_what_reads_them(order: str, *, is_free: bool) -> None:
+    # Columns before rows are an order in memory, rows of rows are not: the transpose is a kernel.
+    sizes = [512, 8, 1024]
+    made = "x".join(str(sizes[int(d)]) for d in order.split(","))
+    text = f"""func.func @main(%a: tensor<512x8x64xf32>, %b: tensor<64x1024xf32>) -> tensor<{made}xf32> {{
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [2] x [0]
+        : (tensor<512x8x64xf32>, tensor<64x1024xf32>) -> tensor<512x8x1024xf32>
+      %1 = stablehlo.transpose %0, dims = [{order}] : (tensor<512x8x1024xf32>) -> tensor<{made}xf32>
+      return %1 : tensor<{made}xf32>
+    }}"""
+    assert temporaries(text) == (0 if is_free else 16 * MIB)
