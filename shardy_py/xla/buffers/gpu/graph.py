@@ -22,6 +22,7 @@ from shardy_py.mlir.dialects.stablehlo import (
     ConstantOp,
     ConvertOp,
     ConvolutionOp,
+    DivideOp,
     DotGeneralOp,
     DynamicSliceOp,
     MaximumOp,
@@ -39,7 +40,7 @@ from shardy_py.xla.targets.model import DeviceNode, NodeRole, Transfer
 from shardy_py.xla.targets.parts import shape_of
 
 WINDOW, RAGGED = ReduceWindowOp.name, RaggedDotOp.name
-ADD, MAXIMUM = AddOp.name, MaximumOp.name
+ADD, DIVIDE, MAXIMUM = AddOp.name, DivideOp.name, MaximumOp.name
 CONVOLUTION, DOT, MULTIPLY = ConvolutionOp.name, DotGeneralOp.name, MultiplyOp.name
 CONVERT, TRANSPOSE, REDUCE = ConvertOp.name, TransposeOp.name, ReduceOp.name
 SLICE, BROADCAST, CONSTANT = DynamicSliceOp.name, BroadcastInDimOp.name, ConstantOp.name

@@ -26,7 +26,10 @@ _MOST_OPERANDS = 96
 _MOST_CODE = 10_000
 _MOST_BRANCHES = 10
 _ROW = 256
-"""The threads of a block that reduces a row."""
+"""The threads of a block that reduces rows, unless a single one needs more."""
+_OF_THREAD = 16
+"""The elements of a row that a thread reduces."""
+_WARP = 32
 _COLUMNS = 32
 """The columns of a block that reduces these."""
 _LARGE_REDUCTION = 16
@@ -238,8 +241,15 @@ class KernelFusion:
             return self.elements[root]
         rows = max(self.elements[root], 1)
         row = self.elements[self.graph.reads[root][0]] // rows
-        blocks = rows // _COLUMNS if reduces_columns(self.graph, root) else rows * min(row, _ROW) // _ROW
+        columns = self._columns(root) if reduces_columns(self.graph, root) else 0
+        blocks = rows // columns if columns else _blocks_of_rows(rows, row)
         return max(blocks, 1) * self.gpu.block
+
+    def _columns(self, root: int) -> int:
+        """The columns that a block reduces: a thread reduces two, if there is work for all threads."""
+        type_ = self.graph.types[root]
+        last = (type_.shape[-1] or 1) if type_ is not None and type_.rank else 1
+        return 2 * _COLUMNS if last % 2 == 0 and last >= 2 * _COLUMNS else _COLUMNS
 
     def _rates_of(self, work: int) -> tuple[float, float, float]:
         """The rates of a kernel of so many elements: bytes a second that it reads from memory, and that it
@@ -340,6 +350,17 @@ class KernelFusion:
                 times -= sum([consumer.places[each] for each in at & consumed[value]])
             read += _read_time(sizes[value], times, once, again[value], most)
         return combined((producer.operations * use + consumer.operations) / computed, read + written)
+
+
+def _blocks_of_rows(rows: int, row: int) -> int:
+    """The blocks that reduce rows, several each if these are short.
+
+    Source: openxla/xla, xla/backends/gpu/codegen/emitters/reduction.cc.
+    """
+    if row < _WARP:
+        return rows * row // _ROW
+    threads = -(-row // (_OF_THREAD * _WARP)) * _WARP
+    return -(-rows // max(min(_ROW // threads, rows), 1))
 
 
 def _read_time(size: int, use: float, once: float, again: float, most: float) -> float:

@@ -26,6 +26,7 @@ from shardy_py.xla.buffers.gpu.graph import (
     CONSTANT,
     CONVERT,
     CONVOLUTION,
+    DIVIDE,
     DOT,
     ELEMENT,
     MAXIMUM,
@@ -42,11 +43,13 @@ from shardy_py.xla.buffers.gpu.graph import (
     node_kind,
 )
 from shardy_py.xla.buffers.gpu.moved import inwards, is_turned, outwards
+from shardy_py.xla.buffers.gpu.reductions import in_steps
 from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.merging import is_vector_product
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
+from shardy_py.xla.targets.parts import shape_of
 from shardy_py.xla.targets.sends import transposed_around
 
 
@@ -114,6 +117,10 @@ class _Lowering:
         expanded = None if node.type is None else self._expanded(node, kind, node.type, reads)
         if expanded is not None:
             return expanded
+        if kind == REDUCE and node.type is not None and (stepwise := self._reduced(node, node.type, reads)):
+            return stepwise
+        if kind == DIVIDE and self._is_constant_float(reads[-1]):
+            kind = MULTIPLY  # by the inverse, which XLA computes
         is_numbered = kind == SortOp.name and len(reads) > 1 and graph.kinds[reads[-1]] == IotaOp.name
         made = graph.add(kind, reads[:-1] if is_numbered else reads, node.type, node)
         if is_numbered:
@@ -173,6 +180,30 @@ class _Lowering:
         if dimension is None or given is None or given.shape[dimension] != made.shape[dimension]:
             return None
         return add_cumulative(self.graph, reads[0], made, dimension)
+
+    def _is_constant_float(self, number: int) -> bool:
+        """True if all elements of a value are constants, and no integers."""
+        graph, type_ = self.graph, self.graph.types[number]
+        if graph.kinds[number] == BROADCAST:
+            (number,) = graph.reads[number]
+        return graph.kinds[number] == CONSTANT and type_ is not None and _is_float(type_)
+
+    def _reduced(self, node: DeviceNode, made: TensorType, reads: Sequence[int]) -> int | None:
+        """The last number of a reduction in two steps; None if it is one."""
+        graph, step = self.graph, node.step
+        type_, given = graph.types[reads[0]], None if step is None else step.record.operands[0]
+        if step is None or type_ is None or given is None or given.rank != type_.rank:
+            return None
+        steps = in_steps(shape_of(type_), integers(step.record.attributes, "dimensions"))
+        if steps is None:
+            return None
+        numbers = [reads[0]]
+        for shape in (TensorType(steps.shape, made.element), made):
+            numbers.append(graph.add(REDUCE, (numbers[-1], *reads[1:]), shape))
+        graph.columns.update(
+            number for number, keeps in zip(numbers[1:], steps.keeps_last, strict=True) if keeps
+        )
+        return numbers[-1]
 
     def _whole(self, node: DeviceNode, reads: Sequence[int]) -> TensorType | None:
         """The type of what an op makes of a whole operand, of which a device keeps its part."""
