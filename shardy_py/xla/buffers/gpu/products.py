@@ -8,6 +8,9 @@ here: how many parts (`splits.py`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from shardy_py.mlir.dialects.stablehlo import PadOp
 from shardy_py.ops import TensorType
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.gpu.fragments import (
@@ -27,6 +30,7 @@ from shardy_py.xla.buffers.gpu.graph import (
     TRANSPOSE,
     GpuGraph,
     bits,
+    elements_of,
 )
 from shardy_py.xla.buffers.gpu.operands import TOLERANCE, Operands
 from shardy_py.xla.buffers.gpu.splits import sizes_of
@@ -163,10 +167,34 @@ class _Products:
                 sizes = sizes_of(graph, product)
                 made.workspaces[number] = 0 if sizes is None else sizes.workspace
             return number
+        reads = self._padded(made, product, parts, values) or reads
         partial = TensorType((parts, *type_.shape), "f32")
         number = self._noted(made, product, made.add(DOT, reads, partial, node), parts)
         number = made.add(REDUCE, (number,), TensorType(type_.shape, "f32"))
         return number if type_.element == "f32" else made.add(CONVERT, (number,), type_)
+
+    def _padded(
+        self, made: GpuGraph, product: int, parts: int, values: Mapping[int, int]
+    ) -> list[int] | None:
+        """The operands of a product with zeros behind what is contracted; None if parts need none.
+
+        A kernel of a product computes no such op, and none before it.
+        """
+        sizes = sizes_of(self.graph, product)
+        padded = 0 if sizes is None else sizes.padded(parts)
+        if sizes is None or padded == sizes.contracted:
+            return None
+        found: list[int] = []
+        for each in self.graph.reads[product][:2]:
+            type_ = self.graph.types[each]
+            if type_ is None:
+                return None
+            key = "pad", values[each], padded
+            if key not in made.known:
+                wide = TensorType((padded, elements_of(type_) // sizes.contracted), type_.element)
+                made.known[key] = made.add(PadOp.name, (values[each],), wide)
+            found.append(made.known[key])
+        return found
 
     def _noted(self, made: GpuGraph, product: int, number: int, parts: int) -> int:
         """The number of a product, whose operands have a dimension of each kind, and one for its parts.

@@ -143,3 +143,15 @@ def test_products_are_in_the_order_of_what_reads_them(order: str, *, is_free: bo
       return %1 : tensor<{made}xf32>
     }}"""
     assert temporaries(text) == (0 if is_free else 16 * MIB)
+
+
+@pytest.mark.parametrize(("contracted", "size"), [(512, 0), (516, 544 * (128 + 256) * 4)])
+def test_operands_of_split_products_are_padded(contracted: int, size: int) -> None:
+    # Eight parts of 64, or of 68 numbers, which are a multiple of 16 bytes.
+    text = f"""func.func @main(%a: tensor<{contracted}x128xf32>, %b: tensor<{contracted}x256xf32>)
+        -> tensor<128x256xf32> {{
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0]
+        : (tensor<{contracted}x128xf32>, tensor<{contracted}x256xf32>) -> tensor<128x256xf32>
+      return %0 : tensor<128x256xf32>
+    }}"""
+    assert temporaries(text) == size + MIB
