@@ -57,7 +57,7 @@ class ProductSizes:
         return min((1 << n for n in range(12)), key=lambda parts: self._cost(parts, gpu, weights))
 
     def padded(self, parts: int) -> int:
-        """What is contracted with padding: a multiple of the parts, and each of 16 bytes.
+        """The size of what is contracted with padding: a multiple of the parts, each of 16 bytes or more.
 
         >>> ProductSizes(1, 125, 256, 516, 32, 32, 32).padded(8)
         544
