@@ -307,17 +307,22 @@ class _Lowering:
         numbers = None if step is None else DotDimensions.of(step.record.attributes)
         if left is None or numbers is None:
             return graph.add(DOT, reads, type_, node)
-        batch = prod(size or 0 for size in type_.shape[: len(numbers.batching[0])])
+        batching = len(numbers.batching[0])
+        batch = prod(size or 0 for size in type_.shape[:batching])
         made = elements_of(type_)
         given = [graph.elements(each) for each in reads[:2]]
         if given[0] * given[1] == made * batch:
             return graph.add(MULTIPLY, reads, type_)
         if is_vector_product(batch, made, given[0], given[1]):
             side = given.index(max(given))
-            number = graph.add(MULTIPLY, reads, graph.types[reads[side]])
+            matrix, contracted = reads[side], [*numbers.contracting[side]]
+            order = graph.order_of(matrix) if graph.kinds[matrix] == TRANSPOSE and not batching else ()
+            if len(order) == 2:  # XLA reads what is transposed
+                (matrix,), contracted = graph.reads[matrix], [order[d] for d in contracted]
+            whole = graph.types[matrix]
+            number = graph.add(MULTIPLY, (matrix, reads[1 - side]), whole)
             number = graph.add(REDUCE, (number,), type_)
-            given_type = graph.types[reads[side]]
-            if given_type is not None and given_type.rank - 1 not in numbers.contracting[side]:
+            if whole is not None and whole.rank - 1 not in contracted:
                 graph.columns.add(number)
             if is_turned(numbers, side):
                 graph.turned.add(number)
