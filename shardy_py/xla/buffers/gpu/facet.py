@@ -25,8 +25,8 @@ class KernelRow:
     instructions: of the vector units for an element of a transcendental function, in the PTX that XLA writes
     of f32, without the branches that large arguments take.
     is_narrow: whether it computes in bf16, which takes as long as an op that was not measured.
-    is_absorbed: whether a product may read its operands instead. is_scaling: whether a sum of products of
-    which each is scaled so is the scaled sum, so that the kernel of a product may end with it.
+    is_absorbed: whether a product may read its operands instead. is_after_product: whether the kernel of a
+    product may end with it, as Triton computes it: xla/backends/gpu/codegen/triton/support_legacy.cc.
     is_in_place: whether it writes over its first operand, which then is not computed in the same kernel.
     branches: whether code for it has branches, so that it is not repeated. has_rows: whether it may be in a
     kernel that has whole rows. is_unrolled: whether a thread may make several elements of it.
@@ -37,7 +37,7 @@ class KernelRow:
     instructions: int = _INSTRUCTIONS
     is_narrow: bool = False
     is_absorbed: bool = False
-    is_scaling: bool = False
+    is_after_product: bool = False
     is_in_place: bool = False
     branches: bool = False
     has_rows: bool = False
@@ -45,7 +45,7 @@ class KernelRow:
 
 
 def _measured(
-    cycles: int, instructions: int = _INSTRUCTIONS, *, is_narrow: bool = False, is_scaling: bool = False
+    cycles: int, instructions: int = _INSTRUCTIONS, *, is_narrow: bool = False, is_after_product: bool = True
 ) -> KernelRow:
     return KernelRow(
         is_fused=True,
@@ -53,22 +53,28 @@ def _measured(
         instructions=instructions,
         is_narrow=is_narrow,
         is_absorbed=True,
-        is_scaling=is_scaling,
+        is_after_product=is_after_product,
         has_rows=True,
     )
 
 
+_AFTER_PRODUCTS = (
+    *("stablehlo.abs", "stablehlo.floor", "stablehlo.ceil", "stablehlo.not", "stablehlo.and", "stablehlo.or"),
+    *("stablehlo.xor", "stablehlo.compare", "stablehlo.maximum", "stablehlo.minimum", "stablehlo.select"),
+    "stablehlo.clamp",
+)
+"""Elementwise ops that were not measured, with which the kernel of a product may end."""
 _MOVED = KernelRow(is_fused=True)
-_FORM = KernelRow(is_fused=True, is_absorbed=True, is_scaling=True, has_rows=True)
+_FORM = KernelRow(is_fused=True, is_absorbed=True, is_after_product=True, has_rows=True)
 
 KERNELS = Facet(
     "kernels of",
     KernelRow(),
-    {Family.ELEMENTWISE: _measured(_CYCLES), Family.MOVEMENT: _MOVED},
+    {Family.ELEMENTWISE: _measured(_CYCLES, is_after_product=False), Family.MOVEMENT: _MOVED},
     {
         "stablehlo.add": _measured(7, is_narrow=True),
         "stablehlo.subtract": _measured(7, is_narrow=True),
-        "stablehlo.multiply": _measured(3, is_narrow=True, is_scaling=True),
+        "stablehlo.multiply": _measured(3, is_narrow=True),
         "stablehlo.divide": _measured(19),
         "stablehlo.power": _measured(510, 89),
         "stablehlo.atan2": _measured(431, 34),
@@ -85,12 +91,13 @@ KERNELS = Facet(
         "stablehlo.logistic": _measured(_CYCLES, 13),
         "stablehlo.tan": _measured(_CYCLES, 26),
         "chlo.erf": _measured(_CYCLES, 19),
-        "stablehlo.negate": _measured(_CYCLES, is_narrow=True, is_scaling=True),
-        "stablehlo.convert": _measured(_CYCLES, is_scaling=True),
-        "stablehlo.bitcast_convert": _measured(_CYCLES),
+        "stablehlo.negate": _measured(_CYCLES, is_narrow=True),
+        "stablehlo.convert": _measured(_CYCLES),
+        "stablehlo.bitcast_convert": _measured(_CYCLES, is_after_product=False),
+        **dict.fromkeys(_AFTER_PRODUCTS, _measured(_CYCLES)),
         "stablehlo.reshape": _FORM,
         "stablehlo.transpose": _FORM,
-        "stablehlo.slice": KernelRow(is_fused=True, is_absorbed=True, is_scaling=True),
+        "stablehlo.slice": KernelRow(is_fused=True, is_absorbed=True),
         "stablehlo.broadcast_in_dim": KernelRow(is_fused=True, is_absorbed=True, has_rows=True),
         "stablehlo.concatenate": KernelRow(is_fused=True, cycles=6, branches=True),
         "stablehlo.pad": KernelRow(is_fused=True, branches=True),

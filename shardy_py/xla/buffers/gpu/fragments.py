@@ -44,6 +44,18 @@ def fragments_of(numbers: DotDimensions, side: int, shape: Sequence[int | None])
     )
 
 
+def fragments_made(numbers: DotDimensions, shape: Sequence[int | None], columns: int) -> Fragments:
+    """The fragments of the result of a product: batches, rows, and columns, which are in so many dimensions.
+
+    Columns have the kind of what is contracted, which a result does not have.
+    """
+    batches, rank = len(numbers.batching[0]), len(shape)
+    kinds = [BATCH if d < batches else CONTRACTED if d >= rank - columns else FREE for d in range(rank)]
+    return tuple(
+        (Fragment(size or 0, kind, (d,)),) for d, (size, kind) in enumerate(zip(shape, kinds, strict=True))
+    )
+
+
 def is_matrix(fragments: Fragments) -> bool:
     """True if the fragments of each kind lie side by side, in order, so that they are one dimension."""
     kept = [each for parts in fragments for each in parts if each.size != 1]

@@ -22,6 +22,7 @@ from shardy_py.mlir.dialects.stablehlo import (
     ConstantOp,
     ConvertOp,
     ConvolutionOp,
+    DivideOp,
     DotGeneralOp,
     DynamicSliceOp,
     MaximumOp,
@@ -39,7 +40,7 @@ from shardy_py.xla.targets.model import DeviceNode, NodeRole, Transfer
 from shardy_py.xla.targets.parts import shape_of
 
 WINDOW, RAGGED = ReduceWindowOp.name, RaggedDotOp.name
-ADD, MAXIMUM = AddOp.name, MaximumOp.name
+ADD, DIVIDE, MAXIMUM = AddOp.name, DivideOp.name, MaximumOp.name
 CONVOLUTION, DOT, MULTIPLY = ConvolutionOp.name, DotGeneralOp.name, MultiplyOp.name
 CONVERT, TRANSPOSE, REDUCE = ConvertOp.name, TransposeOp.name, ReduceOp.name
 SLICE, BROADCAST, CONSTANT = DynamicSliceOp.name, BroadcastInDimOp.name, ConstantOp.name
@@ -84,6 +85,8 @@ class GpuGraph:
     """Sums of products with vectors that keep the last dimension."""
     workspaces: dict[int, int] = field(default_factory=dict[int, int])
     """By product the bytes that a library may use beside."""
+    over: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
+    """By product the values of which its kernel reads only the element that it writes."""
     numbered: set[int] = field(default_factory=set[int])
     """Sorts of the places of elements among others, which need no operand for these."""
     turned: set[int] = field(default_factory=set[int])

@@ -26,7 +26,10 @@ _MOST_OPERANDS = 96
 _MOST_CODE = 10_000
 _MOST_BRANCHES = 10
 _ROW = 256
-"""The threads of a block that reduces a row."""
+"""The threads of a block that reduces rows, unless a single one needs more."""
+_OF_THREAD = 16
+"""The elements of a row that a thread reduces."""
+_WARP = 32
 _COLUMNS = 32
 """The columns of a block that reduces these."""
 _LARGE_REDUCTION = 16
@@ -238,8 +241,15 @@ class KernelFusion:
             return self.elements[root]
         rows = max(self.elements[root], 1)
         row = self.elements[self.graph.reads[root][0]] // rows
-        blocks = rows // _COLUMNS if reduces_columns(self.graph, root) else rows * min(row, _ROW) // _ROW
+        columns = self._columns(root) if reduces_columns(self.graph, root) else 0
+        blocks = rows // columns if columns else _blocks_of_rows(rows, row)
         return max(blocks, 1) * self.gpu.block
+
+    def _columns(self, root: int) -> int:
+        """The columns that a block reduces: a thread reduces two, if there is work for all threads."""
+        type_ = self.graph.types[root]
+        last = (type_.shape[-1] or 1) if type_ is not None and type_.rank else 1
+        return 2 * _COLUMNS if last % 2 == 0 and last >= 2 * _COLUMNS else _COLUMNS
 
     def _rates_of(self, work: int) -> tuple[float, float, float]:
         """The rates of a kernel of so many elements: bytes a second that it reads from memory, and that it
@@ -342,6 +352,17 @@ class KernelFusion:
         return combined((producer.operations * use + consumer.operations) / computed, read + written)
 
 
+def _blocks_of_rows(rows: int, row: int) -> int:
+    """The blocks that reduce rows, several each if these are short.
+
+    Source: openxla/xla, xla/backends/gpu/codegen/emitters/reduction.cc.
+    """
+    if row < _WARP:
+        return rows * row // _ROW
+    threads = -(-row // (_OF_THREAD * _WARP)) * _WARP
+    return -(-rows // max(min(_ROW // threads, rows), 1))
+
+
 def _read_time(size: int, use: float, once: float, again: float, most: float) -> float:
     """The microseconds to read a value so often, some of it again from a cache.
 
@@ -359,3 +380,17 @@ def direct_reads(graph: GpuGraph, kernel: Kernel) -> Iterable[int]:
     for value, at in kernel.reads.items():
         if at == {kernel.root} and graph.sizes[value] == size:
             yield value
+
+
+def read_otherwise(graph: GpuGraph, kernels: Iterable[Kernel]) -> set[int]:
+    """The values that some of the kernels of one op read at other elements than those that it writes.
+
+    No result is written over these. A reduction reads its operands before anything is written. Source:
+    openxla/xla, xla/service/gpu/buffer_sharing.cc.
+    """
+    found: set[int] = set()
+    for kernel in kernels:
+        root = kernel.root
+        same = graph.reads[root][0] if graph.kinds[root] == REDUCE else root
+        found |= {value for value, at in kernel.reads.items() if at != {same}}
+    return found

@@ -23,8 +23,10 @@ from shardy_py.xla.buffers.gpu.graph import (
     ADD,
     ARGUMENT,
     BROADCAST,
+    CONSTANT,
     CONVERT,
     CONVOLUTION,
+    DIVIDE,
     DOT,
     ELEMENT,
     MAXIMUM,
@@ -40,11 +42,14 @@ from shardy_py.xla.buffers.gpu.graph import (
     elements_of,
     node_kind,
 )
-from shardy_py.xla.buffers.gpu.moved import is_turned, outwards
+from shardy_py.xla.buffers.gpu.moved import inwards, is_turned, outwards
+from shardy_py.xla.buffers.gpu.reductions import in_steps
+from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.merging import is_vector_product
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
+from shardy_py.xla.targets.parts import shape_of
 from shardy_py.xla.targets.sends import transposed_around
 
 
@@ -92,7 +97,9 @@ class _Lowering:
         if kind == ConcatenateOp.name and node.step is None and node.type is None:
             return self._together(reads)
         if kind == ConcatenateOp.name and node.step is None and self._is_total(node, reads):
-            return graph.add(ADD, reads, node.type)
+            # XLA simplifies the sum of a value and zeros to the value.
+            kept = [each for each in reads if not self._is_zeros(each)]
+            return kept[0] if len(kept) == 1 else graph.add(ADD, reads, node.type)
         if reads and node.type is not None and self._is_renamed(node, form, reads[0]):
             return reads[0]
         if form is NodeForm.CONVERT and node.type is not None:
@@ -110,6 +117,10 @@ class _Lowering:
         expanded = None if node.type is None else self._expanded(node, kind, node.type, reads)
         if expanded is not None:
             return expanded
+        if kind == REDUCE and node.type is not None and (stepwise := self._reduced(node, node.type, reads)):
+            return stepwise
+        if kind == DIVIDE and self._is_constant_float(reads[-1]):
+            kind = MULTIPLY  # by the inverse, which XLA computes
         is_numbered = kind == SortOp.name and len(reads) > 1 and graph.kinds[reads[-1]] == IotaOp.name
         made = graph.add(kind, reads[:-1] if is_numbered else reads, node.type, node)
         if is_numbered:
@@ -121,6 +132,15 @@ class _Lowering:
         """True for the sum of what a loop started with and what it added, which is summed after it."""
         made = elements_of(node.type)
         return len(reads) == 2 and all(self.graph.elements(each) == made for each in reads)
+
+    def _is_zeros(self, number: int) -> bool:
+        """True if all elements of a value are one constant, which is zero by its bits."""
+        graph = self.graph
+        if graph.kinds[number] == BROADCAST:
+            (number,) = graph.reads[number]
+        op = source_op(graph.step(number)) if graph.kinds[number] == CONSTANT else None
+        data = getattr(getattr(op and op.properties.get("value"), "data", None), "data", b"?")
+        return isinstance(data, bytes) and not any(data)
 
     def _together(self, reads: Sequence[int]) -> int:
         """The number of values one after another, for products that are one."""
@@ -160,6 +180,30 @@ class _Lowering:
         if dimension is None or given is None or given.shape[dimension] != made.shape[dimension]:
             return None
         return add_cumulative(self.graph, reads[0], made, dimension)
+
+    def _is_constant_float(self, number: int) -> bool:
+        """True if all elements of a value are constants, and no integers."""
+        graph, type_ = self.graph, self.graph.types[number]
+        if graph.kinds[number] == BROADCAST:
+            (number,) = graph.reads[number]
+        return graph.kinds[number] == CONSTANT and type_ is not None and _is_float(type_)
+
+    def _reduced(self, node: DeviceNode, made: TensorType, reads: Sequence[int]) -> int | None:
+        """The last number of a reduction in two steps; None if it is one."""
+        graph, step = self.graph, node.step
+        type_, given = graph.types[reads[0]], None if step is None else step.record.operands[0]
+        if step is None or type_ is None or given is None or given.rank != type_.rank:
+            return None
+        steps = in_steps(shape_of(type_), integers(step.record.attributes, "dimensions"))
+        if steps is None:
+            return None
+        numbers = [reads[0]]
+        for shape in (TensorType(steps.shape, made.element), made):
+            numbers.append(graph.add(REDUCE, (numbers[-1], *reads[1:]), shape))
+        graph.columns.update(
+            number for number, keeps in zip(numbers[1:], steps.keeps_last, strict=True) if keeps
+        )
+        return numbers[-1]
 
     def _whole(self, node: DeviceNode, reads: Sequence[int]) -> TensorType | None:
         """The type of what an op makes of a whole operand, of which a device keeps its part."""
@@ -263,17 +307,22 @@ class _Lowering:
         numbers = None if step is None else DotDimensions.of(step.record.attributes)
         if left is None or numbers is None:
             return graph.add(DOT, reads, type_, node)
-        batch = prod(size or 0 for size in type_.shape[: len(numbers.batching[0])])
+        batching = len(numbers.batching[0])
+        batch = prod(size or 0 for size in type_.shape[:batching])
         made = elements_of(type_)
         given = [graph.elements(each) for each in reads[:2]]
         if given[0] * given[1] == made * batch:
             return graph.add(MULTIPLY, reads, type_)
         if is_vector_product(batch, made, given[0], given[1]):
             side = given.index(max(given))
-            number = graph.add(MULTIPLY, reads, graph.types[reads[side]])
+            matrix, contracted = reads[side], [*numbers.contracting[side]]
+            order = graph.order_of(matrix) if graph.kinds[matrix] == TRANSPOSE and not batching else ()
+            if len(order) == 2:  # XLA reads what is transposed
+                (matrix,), contracted = graph.reads[matrix], [order[d] for d in contracted]
+            whole = graph.types[matrix]
+            number = graph.add(MULTIPLY, (matrix, reads[1 - side]), whole)
             number = graph.add(REDUCE, (number,), type_)
-            given_type = graph.types[reads[side]]
-            if given_type is not None and given_type.rank - 1 not in numbers.contracting[side]:
+            if whole is not None and whole.rank - 1 not in contracted:
                 graph.columns.add(number)
             if is_turned(numbers, side):
                 graph.turned.add(number)
@@ -307,6 +356,7 @@ class _Lowering:
         before, after = transposed_around(transfer)
         if before and given is not None:
             source = graph.add(TRANSPOSE, (source,), given)
+            graph.orders[source] = inwards(collective.held_shape, transfer.result_shape)
         made = TensorType(transfer.result_shape, collective.element_type)
         number = graph.add(transfer.kind, (source,), made, node)
         if not before and given is not None and len(given.shape) != len(collective.held_shape):

@@ -29,11 +29,12 @@ from shardy_py.xla.buffers.gpu.graph import (
     live,
 )
 from shardy_py.xla.buffers.gpu.joined import is_taken_apart, joined, summed, written_apart
-from shardy_py.xla.buffers.gpu.kernels import Kernel, KernelFusion, direct_reads
+from shardy_py.xla.buffers.gpu.kernels import Kernel, KernelFusion, direct_reads, read_otherwise
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
 from shardy_py.xla.buffers.gpu.lowering import lowered
 from shardy_py.xla.buffers.gpu.products import with_products
 from shardy_py.xla.buffers.gpu.siblings import KernelGroups
+from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.buffers.memory_order import in_least_memory
 from shardy_py.xla.buffers.schedule import Event, ordered_by_reads
 from shardy_py.xla.spmd.program import Name
@@ -68,8 +69,8 @@ class GpuComputation:
     graph: GpuGraph = field(init=False)
     alias: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     sizes: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
-    nodes: dict[int, DeviceNode] = field(default_factory=dict[int, DeviceNode], init=False)
-    """By the identity of an event's step, the node whose bodies it runs."""
+    nodes: dict[Name, DeviceNode] = field(default_factory=dict[Name, DeviceNode], init=False)
+    """By the first value of an event, the node whose bodies it runs."""
     times: dict[int, float] = field(default_factory=dict[int, float], init=False)
 
     def __post_init__(self) -> None:
@@ -119,8 +120,9 @@ class GpuComputation:
         """The event of kernels that are one."""
         graph = self.graph
         reads = dict.fromkeys(value for root in roots for value in kernels[root].reads)
+        apart = {*roots, *read_otherwise(graph, [kernels[root] for root in roots])}
         over = [
-            tuple([value for value in direct_reads(graph, kernels[root]) if value not in roots])
+            tuple([value for value in direct_reads(graph, kernels[root]) if value not in apart])
             for root in roots
         ]
         self.times[roots[0]] = sum(kernels[root].time for root in roots)
@@ -179,11 +181,12 @@ class GpuComputation:
         node, reads = graph.nodes[number], graph.reads[number]
         makes: tuple[Name, ...] = tuple(elements) or (number,)
         step = None if node is None else node.step
-        over: tuple[Name, ...] = ()
+        over: tuple[Name, ...] = graph.over.get(number, ())
         if node is not None and node.bodies:
-            self.nodes[id(step)] = node
+            makes = self._results_of(number, node, elements) if elements else makes
+            self.nodes[makes[0]] = node
             # Each result is written over what the loop starts with in its place, and nothing else.
-            over = tuple([reads[graph.index[each]] for each in elements]) if is_loop(node) else ()
+            over = reads[: len(makes)] if is_loop(node) else ()
         elif step is not None and STORED.of(step.record.name).holds_back and elements:
             self.sizes[number] = 0
             return Event(step, reads, (number,))
@@ -207,6 +210,17 @@ class GpuComputation:
         is_received = transfer is not None and transfer.kind != "all_reduce"
         is_part = is_received or graph.kinds[number] == CONVOLUTION  # with an operand, with a workspace
         return Event(step, reads, makes, over=over, is_update=is_update, is_part=is_part)
+
+    def _results_of(self, number: int, node: DeviceNode, elements: Sequence[int]) -> tuple[Name, ...]:
+        """The values that an op makes which runs bodies: all results, in their order, used or not."""
+        graph, last = self.graph, node.bodies[-1]
+        used: dict[int, Name] = {graph.index[each]: each for each in elements}
+        for index, result in enumerate(last.results):
+            if index not in used:
+                used[index] = "result", number, index
+                type_ = last.nodes[result].type if result in last.nodes else None
+                self.sizes[used[index]] = 0 if type_ is None else measured(type_, "linear")
+        return tuple([used[index] for index in sorted(used)])
 
     def _sorted_beside(self, number: int, record: OpRecord, elements: Sequence[int]) -> Iterator[Name]:
         """The values that a sort makes and nothing needs: sorted operands, and places, for equal elements.
@@ -298,7 +312,8 @@ class GpuComputation:
         return Event(None, reads, ())
 
     def _inner(self, event: Event) -> list[Assignment]:
-        node = self.nodes.get(id(event.step))
+        # Steps do not tell: that of an all-reduce which was moved behind a loop is the loop.
+        node = self.nodes.get(event.makes[0]) if event.makes else None
         if node is None:
             return []
         types = {**self.around, **{number: each.type for number, each in self.body.nodes.items()}}

@@ -23,6 +23,16 @@ def outwards(held: Sequence[int], made: Sequence[int | None]) -> tuple[int, ...]
     return tuple(0 if d == moved else d + (d < moved) for d in range(len(made)))
 
 
+def inwards(held: Sequence[int], made: Sequence[int | None]) -> tuple[int, ...]:
+    """The permutation before a collective that takes the one dimension which changes outermost.
+
+    >>> inwards((8, 16, 64), (8, 16, 32))
+    (2, 0, 1)
+    """
+    after = outwards(held, made)
+    return tuple(sorted(range(len(after)), key=after.__getitem__))
+
+
 def is_turned(numbers: DotDimensions, side: int) -> bool:
     """True if the result of a product with a vector is not in the order of the other operand's dimensions.
 

@@ -33,7 +33,7 @@ _LEAST_TILED = 64
 
 
 class Operands:
-    """The operands of products. users: by value. returned: the results.
+    """The operands of products. users: by value. returned: the results. ended: what kernels of products make.
 
     copied: by product those whose dimensions are put in another order first, and that order of what form.
     orders: of a form of an operand, all.
@@ -42,6 +42,7 @@ class Operands:
     def __init__(self, graph: GpuGraph, users: Sequence[Sequence[int]]) -> None:
         self.graph, self.users = graph, users
         self.returned = set(graph.results)
+        self.ended = set[int]()
         self.copied: dict[int, dict[int, Hashable]] = {}
         self.orders: dict[Hashable, list[tuple[int, ...]]] = {}
 
@@ -162,6 +163,7 @@ class Operands:
         if (
             not graph.row(number).is_absorbed
             or type_ is None
+            or number in self.ended
             or (number not in graph.orders and self._is_put_together(number))
         ):
             return False

@@ -1,13 +1,25 @@
 """Products as XLA:GPU's Triton kernels: with ops around them, and split along what they contract.
 
-Beside what they read (`operands.py`), they compute narrowing conversions of their results, and the like.
-Source: openxla/xla, xla/backends/gpu/transforms/gemm_fusion.cc. Not here: how many parts (`splits.py`).
+Beside what they read (`operands.py`), they compute elementwise ops of their results, with numbers, arguments
+and values that loops carry. Those that are split do not, for their parts are added up first. Source:
+openxla/xla, xla/backends/gpu/transforms/gemm_fusion.cc, xla/service/gpu/triton_tiling_propagation.cc. Not
+here: how many parts (`splits.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from shardy_py.mlir.dialects.stablehlo import PadOp
 from shardy_py.ops import TensorType
 from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.xla.buffers.gpu.fragments import (
+    Fragments,
+    fragments_made,
+    is_matrix,
+    regrouped,
+    reordered,
+)
 from shardy_py.xla.buffers.gpu.graph import (
     ARGUMENT,
     BROADCAST,
@@ -18,6 +30,7 @@ from shardy_py.xla.buffers.gpu.graph import (
     TRANSPOSE,
     GpuGraph,
     bits,
+    elements_of,
 )
 from shardy_py.xla.buffers.gpu.operands import TOLERANCE, Operands
 from shardy_py.xla.buffers.gpu.splits import sizes_of
@@ -38,7 +51,8 @@ def with_products(graph: GpuGraph) -> GpuGraph:
 class _Products:
     """Notes for each product what its kernel reads, and with which op it ends.
 
-    reads: by product, the values. ends: by the last op of a kernel, its product.
+    reads: by product, the values. ends: by the last op of a kernel, its product. over: by product the values
+    of which its last ops read the element that they write.
     """
 
     def __init__(self, graph: GpuGraph) -> None:
@@ -47,30 +61,55 @@ class _Products:
         self.operands = Operands(graph, self.users)
         self.reads: dict[int, tuple[int, ...]] = {}
         self.ends: dict[int, int] = {}
+        self.over: dict[int, list[int]] = {}
 
     def fuse(self, number: int) -> None:
         """Notes what the kernel of a product reads, and with which op it ends."""
-        end, others = self._end(number)
+        end, others = self._end(number, is_split=self._parts(number) > 1)
         self.ends[end] = number
-        self.reads[number] = (*self.operands.read(number), *others)
+        operands, graph = self.operands.read(number), self.graph
+        self.operands.ended.add(end)
+        sources = [graph.reads[each][0] if graph.kinds[each] == BROADCAST else each for each in others]
+        self.reads[number] = tuple(dict.fromkeys((*operands, *sources)))
+        self.over[number] = [each for each in others if each in sources and each not in operands]
 
-    def _end(self, number: int) -> tuple[int, list[int]]:
-        """The last op of the kernel of a product, and what the ops up to it read beside the product."""
+    def _end(self, number: int, *, is_split: bool) -> tuple[int, list[int]]:
+        """The last op of the kernel of a product, and the other operands of the ops up to it.
+
+        What is made is in memory as the next op wants it, rows or columns first, also what is summed of
+        parts: such a transpose is no op. Source: openxla/xla, xla/service/layout_assignment.cc.
+        """
         graph = self.graph
         found: list[int] = []
+        fragments = self._made(number)
         while len(self.users[number]) == 1 and number not in self.returned:
             (user,) = self.users[number]
             row = graph.row(user)
             others = [each for each in graph.reads[user] if each != number]
             type_ = graph.types[number]
-            if graph.kinds[user] == TRANSPOSE and (type_ is None or type_.rank > 2):
+            is_order = False
+            if graph.kinds[user] == TRANSPOSE and type_ is not None:
+                order, fragments = graph.order_of(user), _in_form(fragments, type_)
+                fragments = reordered(fragments, order) if fragments and len(order) == type_.rank else None
+                is_order = type_.rank < 3 or (fragments is not None and is_matrix(fragments))
+            if not is_order and (is_split or graph.kinds[user] == TRANSPOSE):
                 break
             is_small = graph.sizes[user] <= sum(graph.sizes[each] for each in graph.reads[user]) + TOLERANCE
-            if not row.is_scaling or not is_small or not all(map(self._is_simple, others)):
+            if not row.is_after_product or not is_small or not all(map(self._is_simple, others)):
                 break
-            found += [graph.reads[each][0] if graph.kinds[each] == BROADCAST else each for each in others]
+            found += others
             number = user
         return number, found
+
+    def _made(self, product: int) -> Fragments | None:
+        """The fragments of the result of a product; None if they are not known."""
+        step, type_ = self.graph.step(product), self.graph.types[product]
+        right = None if step is None else step.record.operands[1]
+        if step is None or type_ is None or right is None:
+            return None
+        numbers = DotDimensions.of(step.record.attributes)
+        columns = right.rank - len(numbers.batching[1]) - len(numbers.contracting[1])
+        return fragments_made(numbers, type_.shape, columns)
 
     def _is_simple(self, number: int) -> bool:
         """True if another operand of the last op is a value that is read, or one number for all."""
@@ -123,14 +162,39 @@ class _Products:
         parts = self._parts(product)
         if parts == 1 or type_ is None:
             number = self._noted(made, product, made.add(DOT, reads, type_, node), parts)
+            made.over[number] = tuple([values[each] for each in self.over[product]])
             if all(_is_of_16_bits(graph.types[each]) for each in graph.reads[product][:2]):
                 sizes = sizes_of(graph, product)
                 made.workspaces[number] = 0 if sizes is None else sizes.workspace
             return number
+        reads = self._padded(made, product, parts, values) or reads
         partial = TensorType((parts, *type_.shape), "f32")
         number = self._noted(made, product, made.add(DOT, reads, partial, node), parts)
         number = made.add(REDUCE, (number,), TensorType(type_.shape, "f32"))
         return number if type_.element == "f32" else made.add(CONVERT, (number,), type_)
+
+    def _padded(
+        self, made: GpuGraph, product: int, parts: int, values: Mapping[int, int]
+    ) -> list[int] | None:
+        """The operands of a product with zeros behind what is contracted; None if parts need none.
+
+        A kernel of a product computes no such op, and none before it.
+        """
+        sizes = sizes_of(self.graph, product)
+        padded = 0 if sizes is None else sizes.padded(parts)
+        if sizes is None or padded == sizes.contracted:
+            return None
+        found: list[int] = []
+        for each in self.graph.reads[product][:2]:
+            type_ = self.graph.types[each]
+            if type_ is None:
+                return None
+            key = "pad", values[each], padded
+            if key not in made.known:
+                wide = TensorType((padded, elements_of(type_) // sizes.contracted), type_.element)
+                made.known[key] = made.add(PadOp.name, (values[each],), wide)
+            found.append(made.known[key])
+        return found
 
     def _noted(self, made: GpuGraph, product: int, number: int, parts: int) -> int:
         """The number of a product, whose operands have a dimension of each kind, and one for its parts.
@@ -159,6 +223,11 @@ class _Products:
     def _parts(self, product: int) -> int:
         sizes = sizes_of(self.graph, product)
         return 1 if sizes is None else sizes.parts()
+
+
+def _in_form(fragments: Fragments | None, type_: TensorType) -> Fragments | None:
+    """The fragments of a value in the form of its type."""
+    return None if fragments is None else regrouped(fragments, type_.shape)
 
 
 def _is_of_16_bits(type_: TensorType | None) -> bool:

@@ -18,6 +18,8 @@ _FEW = 100
 """The elements of both matrices from which on a kernel of a product is made for it."""
 _MULTIPLE = 8
 """The elements of which dimensions of products of 16 bits are multiples."""
+_ALIGNED_BITS = 128
+"""The bits of which parts of what is contracted are multiples."""
 _WORKSPACE = 32 << 20
 
 
@@ -53,6 +55,15 @@ class ProductSizes:
     def parts(self, gpu: GpuDescription = H100, weights: SplitWeights = _HOPPER) -> int:
         """The parts of what is contracted that are separate products; 1: it is not split."""
         return min((1 << n for n in range(12)), key=lambda parts: self._cost(parts, gpu, weights))
+
+    def padded(self, parts: int) -> int:
+        """The size of what is contracted with padding: a multiple of the parts, each of 16 bytes or more.
+
+        >>> ProductSizes(1, 125, 256, 516, 32, 32, 32).padded(8)
+        544
+        """
+        whole = parts * _ALIGNED_BITS // min(_ALIGNED_BITS, self.left_bits, self.right_bits)
+        return -(-self.contracted // whole) * whole
 
     @property
     def workspace(self) -> int:

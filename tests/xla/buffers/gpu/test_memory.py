@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.api import Program, propagate
+from shardy_py.ops import TensorType
+from shardy_py.xla.buffers.gpu.graph import ARGUMENT, TRANSPOSE, GpuGraph
 from shardy_py.xla.buffers.gpu.joined import joined, written_apart
+from shardy_py.xla.buffers.gpu.kernels import Kernel, read_otherwise
 from shardy_py.xla.buffers.memory_order import in_least_memory
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
@@ -197,3 +200,46 @@ def test_a_sort_between_exchanges_has_the_memory_of_the_result() -> None:
     }"""
     program = propagate(Program.parse(text, as_compiled=True))
     assert program.memory("h100").estimate.temporaries == 8192
+
+
+def test_sums_that_loops_accumulate_start_with_nothing() -> None:
+    # The all-reduce behind the loop writes over what it accumulates: nothing is added to that. There are
+    # partial sums of the product in four parts, one slice, and the counter.
+    text = """
+    sdy.mesh @mesh = <["x"=8]>
+    func.func @main(%x: tensor<4x2048x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}, {}]>})
+        -> tensor<256x256xf32> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %start = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<256x256xf32>
+      %first = stablehlo.constant dense<0> : tensor<i32>
+      %1:2 = stablehlo.while(%i = %first, %sum = %start) : tensor<i32>, tensor<256x256xf32>
+      cond {
+        %last = stablehlo.constant dense<4> : tensor<i32>
+        %2 = stablehlo.compare LT, %i, %last : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %2 : tensor<i1>
+      } do {
+        %0 = stablehlo.constant dense<0> : tensor<i32>
+        %2 = stablehlo.dynamic_slice %x, %i, %0, %0, sizes = [1, 2048, 256]
+          : (tensor<4x2048x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x2048x256xf32>
+        %3 = stablehlo.reshape %2 : (tensor<1x2048x256xf32>) -> tensor<2048x256xf32>
+        %4 = stablehlo.dot_general %3, %3, contracting_dims = [0] x [0]
+          : (tensor<2048x256xf32>, tensor<2048x256xf32>) -> tensor<256x256xf32>
+        %5 = stablehlo.add %sum, %4 : tensor<256x256xf32>
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %6 = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %6, %5 : tensor<i32>, tensor<256x256xf32>
+      }
+      return %1#1 : tensor<256x256xf32>
+    }"""
+    assert temporaries(text) == MIB + MIB // 4 + 256
+
+
+def test_nothing_is_written_over_what_another_kernel_of_an_op_reads_elsewhere() -> None:
+    graph, type_ = GpuGraph(), TensorType((64, 64), "f32")
+    value = graph.add(ARGUMENT, (), type_)
+    turned = graph.add(TRANSPOSE, (value,), type_)
+    plain, other = (graph.add("stablehlo.add", reads, type_) for reads in ((value, value), (value, turned)))
+    kernels = [Kernel(plain, {plain}, {value: {plain}}), Kernel(other, {other}, {value: {other}})]
+    assert read_otherwise(graph, kernels) == set()
+    kernels[1].reads = {value: {other, turned}}
+    assert read_otherwise(graph, kernels) == {value}

@@ -6,8 +6,9 @@ import pytest
 
 from shardy_py.api import Program, propagate
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.gpu.graph import ARGUMENT, GpuGraph
+from shardy_py.xla.buffers.gpu.graph import ARGUMENT, DOT, GpuGraph
 from shardy_py.xla.buffers.gpu.kernels import KernelFusion
+from shardy_py.xla.buffers.gpu.products import with_products
 from shardy_py.xla.buffers.gpu.siblings import KernelGroups
 
 MIB = 2**20
@@ -99,3 +100,58 @@ def test_kernels_that_read_one_value_are_one_op_unless_one_needs_another() -> No
     graph.results = (*roots, last)
     kernels = {kernel.root: kernel for kernel in KernelFusion(graph).groups()}
     assert sorted(map(sorted, KernelGroups(graph, kernels).groups())) == [roots, [last]]
+
+
+@pytest.mark.parametrize(
+    ("last", "reads"), [("add", ARGUMENT), ("tanh", ""), ("maximum", ARGUMENT), ("add", "all_reduce")]
+)
+def test_kernels_of_products_end_with_elementwise_ops(last: str, reads: str) -> None:
+    graph, type_ = GpuGraph(), TensorType((4096, 4096), "f32")
+    left, right, other = (graph.add(ARGUMENT, (), type_) for _ in range(3))
+    if reads == "all_reduce":
+        other = graph.add(reads, (other,), type_)
+    product = graph.add(DOT, (left, right), type_)
+    made = graph.add(f"stablehlo.{last}", (product, other) if reads else (product,), type_)
+    graph.arguments, graph.results = (left, right), (made,)
+    found = with_products(graph)
+    (result,) = found.results
+    is_one = reads != "all_reduce"  # which is no value that is there before the kernels
+    assert (found.kinds[result] == DOT) == is_one
+    assert found.over.get(result, ()) == ((other,) if is_one and reads else ())
+
+
+def test_products_read_what_kernels_of_products_make() -> None:
+    # The kernel of the first product ends with tanh, which that of the second does not compute again.
+    graph, type_ = GpuGraph(), TensorType((4096, 4096), "f32")
+    left, right = (graph.add(ARGUMENT, (), type_) for _ in range(2))
+    first = graph.add("stablehlo.tanh", (graph.add(DOT, (left, right), type_),), type_)
+    graph.results = (first, graph.add(DOT, (first, right), type_))
+    graph.arguments = left, right
+    found = with_products(graph)
+    assert found.reads[found.results[1]] == (found.results[0], right)
+
+
+@pytest.mark.parametrize(("order", "is_free"), [("2, 0, 1", True), ("1, 0, 2", False)])
+def test_products_are_in_the_order_of_what_reads_them(order: str, *, is_free: bool) -> None:
+    # Columns before rows are an order in memory, rows of rows are not: the transpose is a kernel.
+    sizes = [512, 8, 1024]
+    made = "x".join(str(sizes[int(d)]) for d in order.split(","))
+    text = f"""func.func @main(%a: tensor<512x8x64xf32>, %b: tensor<64x1024xf32>) -> tensor<{made}xf32> {{
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [2] x [0]
+        : (tensor<512x8x64xf32>, tensor<64x1024xf32>) -> tensor<512x8x1024xf32>
+      %1 = stablehlo.transpose %0, dims = [{order}] : (tensor<512x8x1024xf32>) -> tensor<{made}xf32>
+      return %1 : tensor<{made}xf32>
+    }}"""
+    assert temporaries(text) == (0 if is_free else 16 * MIB)
+
+
+@pytest.mark.parametrize(("contracted", "size"), [(512, 0), (516, 544 * (128 + 256) * 4)])
+def test_operands_of_split_products_are_padded(contracted: int, size: int) -> None:
+    # Eight parts of 64, or of 68 numbers, which are a multiple of 16 bytes.
+    text = f"""func.func @main(%a: tensor<{contracted}x128xf32>, %b: tensor<{contracted}x256xf32>)
+        -> tensor<128x256xf32> {{
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0]
+        : (tensor<{contracted}x128xf32>, tensor<{contracted}x256xf32>) -> tensor<128x256xf32>
+      return %0 : tensor<128x256xf32>
+    }}"""
+    assert temporaries(text) == size + MIB

@@ -1,0 +1,56 @@
+"""Reductions in two steps on a GPU, and the blocks of those that are one."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.api import Program, propagate
+from shardy_py.ops import TensorType
+from shardy_py.xla.buffers.gpu.graph import ARGUMENT, REDUCE, GpuGraph
+from shardy_py.xla.buffers.gpu.kernels import KernelFusion
+from shardy_py.xla.buffers.gpu.reductions import Steps, in_steps
+
+
+@pytest.mark.parametrize(
+    ("shape", "dimensions", "steps"),
+    [
+        # The shapes of the first steps in HLO of jax 0.10.2 for an H100.
+        ((256, 1024), (0, 1), Steps(262144, (512,))),
+        ((8, 32, 512), (0, 1, 2), Steps(131072, (256,))),
+        ((16384,), (0,), None),
+        ((4, 20000), (1,), Steps(20000, (4, 125))),
+        ((8192, 64), (0,), Steps(8192, (64, 64), (True, True))),
+        ((4096, 64), (0,), None),
+        ((16, 64, 32), (0, 2), Steps(32, (16, 64), (False, True))),
+        ((4, 1, 64), (0, 1), None),
+    ],
+)
+def test_reductions_of_many_elements_have_two_steps(
+    shape: tuple[int, ...], dimensions: tuple[int, ...], steps: Steps | None
+) -> None:
+    assert in_steps(shape, dimensions) == steps
+
+
+def test_what_is_reduced_in_two_steps_is_not_stored() -> None:
+    text = """func.func @main(%x: tensor<1024x1024xf32>) -> tensor<f32> {
+      %0 = stablehlo.constant dense<0.0> : tensor<f32>
+      %1 = stablehlo.exponential %x : tensor<1024x1024xf32>
+      %2 = stablehlo.reduce(%1 init: %0) applies stablehlo.add across dimensions = [0, 1]
+        : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<f32>
+      return %2 : tensor<f32>
+    }"""
+    assert propagate(Program.parse(text)).memory("h100").estimate.temporaries == 1024 * 4
+
+
+@pytest.mark.parametrize(
+    ("rows", "row", "blocks"),
+    # The grids of kernels that XLA:GPU of jax 0.10.2 compiles for an H100.
+    [(64, 64, 8), (512, 512, 64), (4, 4096, 4), (4, 16384, 4)],
+)
+def test_blocks_reduce_several_short_rows(rows: int, row: int, blocks: int) -> None:
+    graph = GpuGraph()
+    value = graph.add(ARGUMENT, (), TensorType((rows, row), "f32"))
+    total = graph.add(REDUCE, (value,), TensorType((rows,), "f32"))
+    graph.results = (total,)
+    fusion = KernelFusion(graph)
+    assert fusion._work(total) == blocks * fusion.gpu.block  # pyright: ignore[reportPrivateUsage]
