@@ -194,12 +194,20 @@ class _Lowering:
         type_, given = graph.types[reads[0]], None if step is None else step.record.operands[0]
         if step is None or type_ is None or given is None or given.rank != type_.rank:
             return None
-        steps = in_steps(shape_of(type_), integers(step.record.attributes, "dimensions"))
+        dimensions = integers(step.record.attributes, "dimensions")
+        return self._stepwise(reads[0], reads[1:], dimensions, made)
+
+    def _stepwise(
+        self, source: int, others: Sequence[int], dimensions: Sequence[int], made: TensorType
+    ) -> int | None:
+        """The last number of a reduction of a value in two steps; None if it is one."""
+        graph, numbers = self.graph, [source]
+        type_ = graph.types[source]
+        steps = None if type_ is None else in_steps(shape_of(type_), dimensions)
         if steps is None:
             return None
-        numbers = [reads[0]]
         for shape in (TensorType(steps.shape, made.element), made):
-            numbers.append(graph.add(REDUCE, (numbers[-1], *reads[1:]), shape))
+            numbers.append(graph.add(REDUCE, (numbers[-1], *others), shape))
         graph.columns.update(
             number for number, keeps in zip(numbers[1:], steps.keeps_last, strict=True) if keeps
         )
@@ -321,8 +329,9 @@ class _Lowering:
                 (matrix,), contracted = graph.reads[matrix], [order[d] for d in contracted]
             whole = graph.types[matrix]
             number = graph.add(MULTIPLY, (matrix, reads[1 - side]), whole)
-            number = graph.add(REDUCE, (number,), type_)
-            if whole is not None and whole.rank - 1 not in contracted:
+            stepwise = self._stepwise(number, (), contracted, type_)
+            number = graph.add(REDUCE, (number,), type_) if stepwise is None else stepwise
+            if stepwise is None and whole is not None and whole.rank - 1 not in contracted:
                 graph.columns.add(number)
             if is_turned(numbers, side):
                 graph.turned.add(number)

@@ -54,3 +54,17 @@ def test_blocks_reduce_several_short_rows(rows: int, row: int, blocks: int) -> N
     graph.results = (total,)
     fusion = KernelFusion(graph)
     assert fusion._work(total) == blocks * fusion.gpu.block  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize(("rows", "size"), [(2048, 2048 * 128 * 4), (16384, 128 * 128 * 4)])
+def test_products_of_columns_with_a_vector(rows: int, size: int) -> None:
+    # Few blocks reduce 128 columns, which would read the vector slowly: what they reduce is stored. Of more
+    # rows there are parts, which many blocks reduce.
+    text = f"""func.func @main(%x: tensor<{rows}x128xf32>, %y: tensor<{rows}xf32>) -> tensor<128xf32> {{
+      %0 = stablehlo.exponential %x : tensor<{rows}x128xf32>
+      %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<{rows}x128xf32>) -> tensor<128x{rows}xf32>
+      %2 = stablehlo.dot_general %1, %y, contracting_dims = [1] x [0]
+        : (tensor<128x{rows}xf32>, tensor<{rows}xf32>) -> tensor<128xf32>
+      return %2 : tensor<128xf32>
+    }}"""
+    assert propagate(Program.parse(text)).memory("h100").estimate.temporaries == size
