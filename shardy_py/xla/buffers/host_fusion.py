@@ -118,7 +118,8 @@ class HostFusion:
         stored = {makers[value] for value in values if makers[value] >= 0}
         for number in stored:
             self.users[number][_OUTSIDE] = None
-        self.first_users = [*map(frozenset[int], self.users)]
+        has_library = any(form.is_by_library for form in self._forms)
+        self.first_users = [*map(frozenset[int], self.users)] if has_library else []
         self._fusible = [form.is_fusible for form in self._forms]
         self._expensive = [
             form.is_expensive or (form.is_division and not self._has_repeated_divisor(number))
