@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from heapq import nsmallest
+from itertools import chain
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
@@ -29,7 +30,7 @@ from shardy_py.base.terminal import lines_text
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.tensor_bytes import Target, TensorBytes, json_fields
 from shardy_py.indexing.layout.formats import TARGETS
-from shardy_py.mlir.dialects.traits import is_constant
+from shardy_py.mlir.dialects.traits import is_constant_class
 from shardy_py.mlir.ir import owning_op
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.record import name_of
@@ -219,9 +220,9 @@ class MemoryReport(Tabular):
         for entry in self.collected.entries:
             numbers.update(dict.fromkeys(computations[entry.computation].arguments))
         for computation in computations:
+            numbers.update(dict.fromkeys(chain.from_iterable([step.makes for step in computation.steps])))
             for step in computation.steps:
-                numbers.update(dict.fromkeys(step.makes))
-                for nested in step.nested:
+                for nested in () if step.runs is None else step.nested:
                     pairs = zip(computations[nested.computation].arguments, nested.arguments, strict=True)
                     numbers.update((argument, None) for argument, outer in pairs if outer is None)
         return tuple(sorted(numbers))
@@ -233,16 +234,14 @@ class MemoryReport(Tabular):
     @property
     def not_counted(self) -> tuple[TensorRow, ...]:
         """The tensors whose bytes are unknown, in order of creation."""
-        return tuple(self.row(n) for n in self.numbers if self.collected.tensors[n].size.problem)
+        tensors = self.collected.tensors
+        return tuple([self.row(n) for n in self.numbers if tensors[n].size.problem])
 
     def ranked(self, numbers: Iterable[int], count: int | None = None) -> list[int]:
         """Returns tensors by their padded bytes, largest first; equal ones in order of creation."""
         tensors = self.collected.tensors
-
-        def rank(number: int) -> tuple[int, int]:
-            return -tensors[number].size.bytes.padded_bytes, number
-
-        return sorted(numbers, key=rank) if count is None else nsmallest(count, numbers, rank)
+        ranks = [(-tensors[number].size.bytes.padded_bytes, number) for number in numbers]
+        return [number for _, number in (sorted(ranks) if count is None else nsmallest(count, ranks))]
 
     def row(self, number: int) -> TensorRow:
         """Returns one tensor."""
@@ -270,8 +269,9 @@ class MemoryReport(Tabular):
         peak = liveness.peak(entry.computation, entry.donated)
         constants: list[int] = []
         for index in self._reached(entry.computation):
+            has_constants = {op_class for op_class in set(map(type, ops[index])) if is_constant_class(op_class)}
             for op, step in zip(ops[index], computations[index].steps, strict=False):
-                constants += step.makes if is_constant(op) else ()
+                constants += step.makes if op.__class__ in has_constants else ()
         arguments = computations[entry.computation].arguments
         totals = map(self._total, (arguments, entry.results, constants, peak.alive))
         place = tuple(self._peak_op(*place) for place in peak.place if place[1] >= 0)
