@@ -269,7 +269,9 @@ class MemoryReport(Tabular):
         peak = liveness.peak(entry.computation, entry.donated)
         constants: list[int] = []
         for index in self._reached(entry.computation):
-            has_constants = {op_class for op_class in set(map(type, ops[index])) if is_constant_class(op_class)}
+            has_constants = {
+                op_class for op_class in set(map(type, ops[index])) if is_constant_class(op_class)
+            }
             for op, step in zip(ops[index], computations[index].steps, strict=False):
                 constants += step.makes if op.__class__ in has_constants else ()
         arguments = computations[entry.computation].arguments

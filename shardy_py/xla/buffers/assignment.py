@@ -192,7 +192,7 @@ class _Holding:
                 self.hold(region, made if region.memory else (), at, at)
 
     def _new(self, block: _Block, event: Event, at: tuple[int, int], order: int) -> HeldMemory:
-        """New memory for the one value that an event makes beside results. at: from when, and when it runs."""
+        """New memory for the one value that an event makes beside results. at: from when; when it runs."""
         (made,), sizes, over = event.makes, block.of.sizes, event.over_at(0)
         size = sizes[made]
         names = tuple([(block.number, name) for name in over if sizes.get(name) == size]) if over else ()

@@ -112,8 +112,9 @@ class HostFusion:
         users = self.users
         for number, values in enumerate(self.reads):
             for value in values:
-                if makers[value] >= 0:
-                    users[makers[value]][number] = None
+                maker = makers[value]
+                if maker >= 0:
+                    users[maker][number] = None
         values = [self.numbers[name] for name in self.returned if name in self.numbers]
         stored = {makers[value] for value in values if makers[value] >= 0}
         for number in stored:
@@ -132,14 +133,14 @@ class HostFusion:
         types, makers, form_of = self._types, self.makers, OpForms().of
         numbers, type_of = self.numbers, self.types.get
         for number, op in enumerate(self.ops):
-            read: list[int] = []
-            for name in op.reads:
-                value = numbers.get(name)
-                if value is None:
-                    value = numbers[name] = len(makers)
-                    makers.append(-1)
-                    types.append(type_of(name))
-                read.append(value)
+            try:
+                read = [numbers[name] for name in op.reads]  # nearly all
+            except KeyError:  # of values from outside
+                for name in op.reads:
+                    if numbers.setdefault(name, len(makers)) == len(makers):
+                        makers.append(-1)
+                        types.append(type_of(name))
+                read = [numbers[name] for name in op.reads]
             if len(read) > 1:
                 read = [*dict.fromkeys(read)]
             self.reads.append(tuple(read))
@@ -158,17 +159,22 @@ class HostFusion:
         self._keep_shared()
         found: list[FusedOps] = []
         removed = bytearray(len(self.ops))
-        names, forms = self._names, self._forms
+        names, forms, makers, fusible = self._names, self._forms, self.makers, self._fusible
         for number in range(len(forms) - 1, -1, -1):
             if removed[number]:
                 continue
-            if forms[number].is_opened:
+            form, values = forms[number], self.reads[number]
+            takes = form.is_by_library or True in [makers[v] >= 0 and fusible[makers[v]] for v in values]
+            if form.is_opened and takes:
                 group = self._group(number, removed)
                 reads = {names[value]: read.is_direct for value, read in group.reads.items()}
                 found.append(FusedOps(number, group.members, reads))
-            else:
-                reads = dict.fromkeys([names[value] for value in self.reads[number]], False)
-                found.append(FusedOps(number, {number: 1}, reads))
+                continue
+            is_direct = form.is_opened and form.is_pointwise
+            reads = dict.fromkeys([names[value] for value in values], is_direct)
+            if form.is_opened and form.is_in_place and values:
+                reads[names[values[0]]] = True
+            found.append(FusedOps(number, {number: 1}, reads))
         return found[::-1]
 
     def _group(self, root: int, removed: bytearray) -> _Growing:

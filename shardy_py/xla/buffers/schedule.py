@@ -124,7 +124,7 @@ def _combined(events: Sequence[Event], numbers: Mapping[Hashable, int]) -> list[
     for event in events:
         counts = [before[name] for name in event.reads if name in before]
         level = counts[0] if counts else none
-        if len(counts) > 1 and not all([each is level for each in counts]):
+        if len(counts) > 1 and False in [each is level for each in counts]:
             level = tuple(map(max, zip(*{*counts}, strict=True)))
         if event.kind is None:
             others.append(event)
