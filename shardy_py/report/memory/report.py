@@ -45,7 +45,7 @@ from shardy_py.report.tables import meshes_text, omission, table, type_text
 from shardy_py.sharding import Mesh
 from shardy_py.xla.buffers import collect
 from shardy_py.xla.buffers.chips import CHIPS, Chip, expected_bytes, recomputed_from, target_of
-from shardy_py.xla.buffers.estimate import MemoryEstimate, estimate_memory
+from shardy_py.xla.buffers.estimated import MemoryEstimate
 from shardy_py.xla.buffers.liveness import LivenessAnalysis
 from shardy_py.xla.buffers.numbered_tensors import FunctionResult, bounded_tensor, location_of
 from shardy_py.xla.spmd.from_program import SpmdProgram
@@ -130,6 +130,8 @@ class MemoryReport(Tabular):
 
     @without_collection()
     def _estimates(self) -> list[MemoryEstimate]:
+        from shardy_py.xla.buffers.estimate import estimate_memory  # many modules, which few commands need
+
         program = SpmdProgram(self.module) if self.spmd is None else self.spmd()
         functions = {function_name(f): f for f in functions_of(program.module)}
         return [
@@ -203,8 +205,8 @@ class MemoryReport(Tabular):
     @property
     def is_recomputed(self) -> bool:
         """True if the compiler computes values again, as the temporaries need too much of the memory."""
-        held = self.estimate.total_bytes - self.estimate.temporaries
-        return self.estimate.temporaries > recomputed_from(self._chip, held)
+        found = self.estimate
+        return found.temporaries > recomputed_from(self._chip, found.total_bytes - found.temporaries)
 
     @property
     def _chip(self) -> Chip:
@@ -221,10 +223,9 @@ class MemoryReport(Tabular):
             numbers.update(dict.fromkeys(computations[entry.computation].arguments))
         for computation in computations:
             numbers.update(dict.fromkeys(chain.from_iterable([step.makes for step in computation.steps])))
-            for step in computation.steps:
-                for nested in () if step.runs is None else step.nested:
-                    pairs = zip(computations[nested.computation].arguments, nested.arguments, strict=True)
-                    numbers.update((argument, None) for argument, outer in pairs if outer is None)
+            for nested in chain.from_iterable([step.nested for step in computation.steps if step.runs]):
+                pairs = zip(computations[nested.computation].arguments, nested.arguments, strict=True)
+                numbers.update((argument, None) for argument, outer in pairs if outer is None)
         return tuple(sorted(numbers))
 
     def largest(self, count: int | None = None) -> tuple[TensorRow, ...]:
@@ -234,8 +235,7 @@ class MemoryReport(Tabular):
     @property
     def not_counted(self) -> tuple[TensorRow, ...]:
         """The tensors whose bytes are unknown, in order of creation."""
-        tensors = self.collected.tensors
-        return tuple([self.row(n) for n in self.numbers if tensors[n].size.problem])
+        return tuple([self.row(n) for n in self.numbers if self.collected.tensors[n].size.problem])
 
     def ranked(self, numbers: Iterable[int], count: int | None = None) -> list[int]:
         """Returns tensors by their padded bytes, largest first; equal ones in order of creation."""
@@ -269,11 +269,9 @@ class MemoryReport(Tabular):
         peak = liveness.peak(entry.computation, entry.donated)
         constants: list[int] = []
         for index in self._reached(entry.computation):
-            has_constants = {
-                op_class for op_class in set(map(type, ops[index])) if is_constant_class(op_class)
-            }
+            classes = {*filter(is_constant_class, {*map(type, ops[index])})}
             for op, step in zip(ops[index], computations[index].steps, strict=False):
-                constants += step.makes if op.__class__ in has_constants else ()
+                constants += step.makes if op.__class__ in classes else ()
         arguments = computations[entry.computation].arguments
         totals = map(self._total, (arguments, entry.results, constants, peak.alive))
         place = tuple(self._peak_op(*place) for place in peak.place if place[1] >= 0)
