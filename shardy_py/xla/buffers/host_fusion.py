@@ -195,7 +195,7 @@ class HostFusion:
                     at = places
                 else:
                     at = here = here or {number}
-                own = max(own, order)
+                own = own if own > order else order
                 read = reads.get(value)
                 if read is None:
                     reads[value] = _Read(is_direct or value == changed, own, at)
@@ -203,7 +203,8 @@ class HostFusion:
                     if maker >= 0 and (fusible[maker] or (is_by_library and self._is_by_library(maker))):
                         heappush(waiting, -maker)
                 else:
-                    read.places = read.places | at
+                    if at is not read.places:
+                        read.places = read.places | at
                     read.readers += 1
                     read.order = own if own == read.order == SAME else REPEATED
                     read.is_direct = read.is_direct and (is_direct or value == changed)
