@@ -128,7 +128,7 @@ class ValueTable:
     @cached_property
     def names(self) -> Mapping[int, str]:
         """The names of all SSA values, by identity."""
-        return ValueNames(self.module, syntax_table()).of
+        return ValueNames(self.module, syntax_table(), is_printed=False).of
 
     def names_of(self, op: Operation) -> tuple[str, str]:
         """The name of the first result of an op, and the symbol of the function around it; "" for none.
@@ -166,7 +166,7 @@ class ValueTable:
         functions = functions_of(self.module)
         if others or any(len(function.body.blocks) > 1 for function in functions):
             return {}
-        names = ValueNames(self.module, syntax_table(), only_arguments=True).of
+        names = ValueNames(self.module, syntax_table(), only_arguments=True, is_printed=False).of
         return {id(f): (tuple(_arguments(f, names)), tuple(_results(f))) for f in functions}
 
     @cached_property

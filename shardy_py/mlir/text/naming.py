@@ -31,11 +31,17 @@ class ValueNames:
     of: name with `%` (and `#n` in a group of results) by `id` of the value.
     prefix: the text before an op with results: `%0 = `, `%0:2 = `, by `id` of the op.
     only_arguments: whether of the regions in those of `root` only the arguments of their entry blocks are
-    named, as those of the functions of a module.
+    named, as those of the functions of a module. is_printed: whether there are prefixes.
     """
 
     def __init__(
-        self, root: Operation, syntax: SyntaxTable, *, generic: bool = False, only_arguments: bool = False
+        self,
+        root: Operation,
+        syntax: SyntaxTable,
+        *,
+        generic: bool = False,
+        only_arguments: bool = False,
+        is_printed: bool = True,
     ) -> None:
         self.of: dict[int, str] = {}
         self.prefix: dict[int, str] = {}
@@ -45,6 +51,7 @@ class ValueNames:
         self._plain: set[type[Operation]] = set()
         """Classes of ops that suggest no names."""
         self._table = None if generic else syntax
+        self._is_printed = is_printed
         self._number_operation(root)
         counters = (self._number, self._argument_number, self._conflict)
         waiting = [(region, counters, self._used) for region in root.regions]
@@ -63,7 +70,8 @@ class ValueNames:
     def _number_region(self, region: Region) -> list[Region]:
         """Numbers the values of `region` itself; returns the regions of its ops."""
         nested: list[Region] = []
-        names, prefixes, plain = self.of, self.prefix, self._plain
+        names, plain = self.of, self._plain
+        prefixes = self.prefix if self._is_printed else None
         hints = self._argument_hints(region)
         is_entry = True
         for block in region.blocks:
@@ -81,7 +89,8 @@ class ValueNames:
                         self._number += 1
                         (result,) = results  # faster than by its index
                         names[id(result)] = name
-                        prefixes[id(op)] = name + " = "
+                        if prefixes is not None:
+                            prefixes[id(op)] = name + " = "
                     else:
                         self._number_operation(op)
                         if self._suggests_no_names(op.__class__):

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from shardy_py.base.errors import Position
 from shardy_py.base.records import dataclass
-from shardy_py.hardware.cost import CostModel
+from shardy_py.hardware.cost import Cost, CostModel
 from shardy_py.mlir.ir import blocks_of, operands_of, written_name
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.symbols import function_name
@@ -111,6 +111,10 @@ class PlannedUses:
         self.runs = program.runs
         self.shardings = ShardingReader()
         self._known_axes: dict[tuple[int, bool, tuple[str, ...]], tuple[tuple[int, ...], Axes | None]] = {}
+        self._costs: dict[tuple[str, Axes, int, bool], Cost] = {}
+        """The cost of a kind of collectives along some axes, of so many bytes: the same in all layers."""
+        self._texts: dict[int, tuple[str, Position | None]] = {}
+        """By the identity of a location, which its op keeps, its text and position."""
 
     def _axes(self, collective: PlannedCollective, op: Operation) -> Axes:
         """The mesh axes along which devices communicate, if their groups are along axes.
@@ -152,7 +156,11 @@ class PlannedUses:
         if known is None:
             known = places[id(sent)] = sent, self._place(sent, function, program)
         place = known[1]
-        cost = cost_of(self.model, collective, place.axes, scattered=place.is_scattered)
+        key = collective.kind, place.axes, collective.held_bytes, place.is_scattered
+        cost = self._costs.get(key)
+        if cost is None:
+            cost = cost_of(self.model, collective, place.axes, scattered=place.is_scattered)
+            self._costs[key] = cost
         type_ = TensorType(collective.held_shape, collective.element_type)
         return CollectiveUse(
             collective.kind,
@@ -167,18 +175,20 @@ class PlannedUses:
 
     def _place(self, sent: Sent, function: FuncOp, program: SpmdProgram) -> _Place:
         op = source_op(sent.step)
-        end = of_kind(next(iter(blocks_of(function))).last_op, Operation)
-        axes = self._axes(sent.collective, op or end)
+        around = of_kind(next(iter(blocks_of(function))).last_op, Operation) if op is None else op
+        axes = self._axes(sent.collective, around)
         is_sum = sent.collective.kind == "all_reduce" and sent.step is not None and op is not None
         result = program.result_sharding(sent.step) if is_sum and sent.step and sent.step.results else None
         names = ("", "") if op is None else program.names(op)
         is_known = op is None or self.runs(op)[1]
         scattered = is_scattered(sent, axes, result)
-        return _Place(axes, names, scattered, not is_known, self._cause(op or end, sent))
+        return _Place(axes, names, scattered, not is_known, self._cause(around, sent))
 
     def _cause(self, op: Operation, sent: Sent) -> Cause:
         name, location = written_name(op), op.location
-        place, made_for = (location_text(location), position_of(location)), self.originals.get(op, op)
+        place, made_for = self._texts.get(id(location)), self.originals.get(op, op)
+        if place is None:
+            place = self._texts[id(location)] = location_text(location), position_of(location)
         if sent.step is None:
             reason = "a result of the program has another sharding"
             return Cause(name, sent.operand, reason, *place, made_for=made_for)

@@ -16,7 +16,7 @@ from shardy_py.hlo.text import Computation, HloModule
 from shardy_py.report.compiled.origins import origin_text
 from shardy_py.report.join import frame_of
 from shardy_py.report.tables import bytes_text, table
-from shardy_py.xla.buffers.estimate import LiveTensor, MemoryEstimate
+from shardy_py.xla.buffers.estimated import LiveTensor, MemoryEstimate
 
 NO_LINE = "(no line)"
 PARTS = ("arguments", "results", "aliased", "temporaries", "total_bytes")

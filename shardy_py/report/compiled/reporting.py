@@ -13,7 +13,7 @@ from shardy_py.report.compiled.memory import ComparedMemory
 from shardy_py.report.compiled.report import CompiledReport, joined_collectives
 from shardy_py.report.compiled.sent import CompiledAxes
 from shardy_py.sharding import Mesh
-from shardy_py.xla.buffers.estimate import MemoryEstimate
+from shardy_py.xla.buffers.estimated import MemoryEstimate
 from shardy_py.xla.spmd.from_program import SpmdProgram
 
 DEVICES = {"cpu": "cpu", "gpu": "h100", "tpu": "tpu-v5p"}

@@ -83,6 +83,11 @@ class _Mapping:
     def __init__(self, rule: ShardingRule) -> None:
         self.rule = rule  # keeps its identity
         self.tensors = rule.tensors
+        self.factors: list[list[Iterable[int]]] = [
+            [factors if len(factors) < 2 else {*factors} for factors in dimensions]
+            for dimensions in self.tensors
+        ]
+        """By position and dimension, its factors, each once."""
         self.places: dict[int, list[At]] = {}
         for position, dimensions in enumerate(self.tensors):
             for dimension, factors in enumerate(dimensions):
@@ -172,8 +177,8 @@ class Neighbourhood:
         if known is not None:
             return known
         reached: dict[At, None] = {}
-        crossed: dict[int, set[int]] = {}
-        """By step, the factors that were crossed."""
+        crossed = set[tuple[int, int]]()
+        """The steps that were crossed, each with a factor."""
         steps_of, factors_at = self._steps, self._factors_at
         known_crossing, crossing_of = self._crossing, self._crossing_of
         members_of = self.members if self.propagation.program.flat.groups else None
@@ -186,13 +191,14 @@ class Neighbourhood:
                     if crossing is None:
                         continue
                     slots, mapping = crossing
-                    done = crossed.get(step)
-                    if done is None:
-                        done = crossed[step] = set[int]()
-                    for factor in factors_at(step, slots, mapping, member, dimension):
-                        if factor in done:
+                    if len(slots) <= _FEW_TENSORS and slots.count(member) == 1:  # nearly all
+                        factors: Iterable[int] = mapping.factors[slots.index(member)][dimension]
+                    else:
+                        factors = factors_at(step, slots, mapping, member, dimension)
+                    for factor in factors:
+                        if (step, factor) in crossed:
                             continue
-                        done.add(factor)
+                        crossed.add((step, factor))
                         found = [(slots[position], at) for position, at in mapping.places[factor]]
                         if UNSHARDABLE in slots:
                             found = [at for at in found if at[0] != UNSHARDABLE]
@@ -221,8 +227,7 @@ class Neighbourhood:
         if len(slots) > _FEW_TENSORS:
             return {f for position in self._positions(step)[member] for f in tensors[position][dimension]}
         if slots.count(member) == 1:
-            factors = tensors[slots.index(member)][dimension]
-            return factors if len(factors) < 2 else {*factors}
+            return mapping.factors[slots.index(member)][dimension]
         return {f for i, slot in enumerate(slots) if slot == member for f in tensors[i][dimension]}
 
     def _crossing_of(self, step: int) -> tuple[tuple[int, ...], _Mapping] | None:

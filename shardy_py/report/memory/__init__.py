@@ -21,7 +21,7 @@ from shardy_py.report.memory.report import (
     memory_text,
 )
 from shardy_py.xla.buffers.chips import CHIPS, Chip
-from shardy_py.xla.buffers.estimate import MemoryEstimate, estimate_memory
+from shardy_py.xla.buffers.estimated import MemoryEstimate
 from shardy_py.xla.buffers.liveness import LivenessAnalysis, Peak
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "Target",
     "TensorRow",
     "Total",
-    "estimate_memory",
     "memory_json",
     "memory_report",
     "memory_text",

@@ -12,7 +12,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.releases import DEFAULT, Release, of
 from shardy_py.base.session import without_collection
 from shardy_py.mlir.dialects import parse_module, print_module
-from shardy_py.xla.buffers.estimate import MemoryEstimate
+from shardy_py.xla.buffers.estimated import MemoryEstimate
 from shardy_py.xla.spmd.from_program import SpmdProgram
 
 if TYPE_CHECKING:

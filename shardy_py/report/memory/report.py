@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from heapq import nsmallest
+from itertools import chain
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
@@ -29,7 +30,7 @@ from shardy_py.base.terminal import lines_text
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.tensor_bytes import Target, TensorBytes, json_fields
 from shardy_py.indexing.layout.formats import TARGETS
-from shardy_py.mlir.dialects.traits import is_constant
+from shardy_py.mlir.dialects.traits import is_constant_class
 from shardy_py.mlir.ir import owning_op
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.record import name_of
@@ -44,7 +45,7 @@ from shardy_py.report.tables import meshes_text, omission, table, type_text
 from shardy_py.sharding import Mesh
 from shardy_py.xla.buffers import collect
 from shardy_py.xla.buffers.chips import CHIPS, Chip, expected_bytes, recomputed_from, target_of
-from shardy_py.xla.buffers.estimate import MemoryEstimate, estimate_memory
+from shardy_py.xla.buffers.estimated import MemoryEstimate
 from shardy_py.xla.buffers.liveness import LivenessAnalysis
 from shardy_py.xla.buffers.numbered_tensors import FunctionResult, bounded_tensor, location_of
 from shardy_py.xla.spmd.from_program import SpmdProgram
@@ -129,6 +130,8 @@ class MemoryReport(Tabular):
 
     @without_collection()
     def _estimates(self) -> list[MemoryEstimate]:
+        from shardy_py.xla.buffers.estimate import estimate_memory  # many modules, which few commands need
+
         program = SpmdProgram(self.module) if self.spmd is None else self.spmd()
         functions = {function_name(f): f for f in functions_of(program.module)}
         return [
@@ -202,8 +205,8 @@ class MemoryReport(Tabular):
     @property
     def is_recomputed(self) -> bool:
         """True if the compiler computes values again, as the temporaries need too much of the memory."""
-        held = self.estimate.total_bytes - self.estimate.temporaries
-        return self.estimate.temporaries > recomputed_from(self._chip, held)
+        found = self.estimate
+        return found.temporaries > recomputed_from(self._chip, found.total_bytes - found.temporaries)
 
     @property
     def _chip(self) -> Chip:
@@ -219,11 +222,10 @@ class MemoryReport(Tabular):
         for entry in self.collected.entries:
             numbers.update(dict.fromkeys(computations[entry.computation].arguments))
         for computation in computations:
-            for step in computation.steps:
-                numbers.update(dict.fromkeys(step.makes))
-                for nested in step.nested:
-                    pairs = zip(computations[nested.computation].arguments, nested.arguments, strict=True)
-                    numbers.update((argument, None) for argument, outer in pairs if outer is None)
+            numbers.update(dict.fromkeys(chain.from_iterable([step.makes for step in computation.steps])))
+            for nested in chain.from_iterable([step.nested for step in computation.steps if step.runs]):
+                pairs = zip(computations[nested.computation].arguments, nested.arguments, strict=True)
+                numbers.update((argument, None) for argument, outer in pairs if outer is None)
         return tuple(sorted(numbers))
 
     def largest(self, count: int | None = None) -> tuple[TensorRow, ...]:
@@ -233,16 +235,13 @@ class MemoryReport(Tabular):
     @property
     def not_counted(self) -> tuple[TensorRow, ...]:
         """The tensors whose bytes are unknown, in order of creation."""
-        return tuple(self.row(n) for n in self.numbers if self.collected.tensors[n].size.problem)
+        return tuple([self.row(n) for n in self.numbers if self.collected.tensors[n].size.problem])
 
     def ranked(self, numbers: Iterable[int], count: int | None = None) -> list[int]:
         """Returns tensors by their padded bytes, largest first; equal ones in order of creation."""
         tensors = self.collected.tensors
-
-        def rank(number: int) -> tuple[int, int]:
-            return -tensors[number].size.bytes.padded_bytes, number
-
-        return sorted(numbers, key=rank) if count is None else nsmallest(count, numbers, rank)
+        ranks = [(-tensors[number].size.bytes.padded_bytes, number) for number in numbers]
+        return [number for _, number in (sorted(ranks) if count is None else nsmallest(count, ranks))]
 
     def row(self, number: int) -> TensorRow:
         """Returns one tensor."""
@@ -270,8 +269,9 @@ class MemoryReport(Tabular):
         peak = liveness.peak(entry.computation, entry.donated)
         constants: list[int] = []
         for index in self._reached(entry.computation):
+            classes = {*filter(is_constant_class, {*map(type, ops[index])})}
             for op, step in zip(ops[index], computations[index].steps, strict=False):
-                constants += step.makes if is_constant(op) else ()
+                constants += step.makes if op.__class__ in classes else ()
         arguments = computations[entry.computation].arguments
         totals = map(self._total, (arguments, entry.results, constants, peak.alive))
         place = tuple(self._peak_op(*place) for place in peak.place if place[1] >= 0)

@@ -143,6 +143,7 @@ def _equal_steps(block: Block, mergeable: dict[int, bool]) -> set[int]:
     """mergeable: by the identity of the record of a step without regions, whether equal ones are merged."""
     found: set[int] = set()
     names: dict[Name, Name] = {}
+    renamed = names.keys()
     known: dict[tuple[Hashable, ...], PlannedOp] = {}
     for step in block.steps:
         if step.blocks:
@@ -158,7 +159,7 @@ def _equal_steps(block: Block, mergeable: dict[int, bool]) -> set[int]:
         if not is_mergeable:
             continue
         operands = step.operands
-        if names:
+        if not renamed.isdisjoint(operands):
             operands = [names.get(name, name) for name in operands]
         first = known.setdefault((step.plan_key, *operands), step)
         if first is not step:

@@ -107,6 +107,11 @@ def _is_written(event: Event) -> bool:
     return step is not None and event.sent is None and TABLE[step.record.name].storage is Storage.IN_PLACE
 
 
+def _makes_one(event: Event) -> bool:
+    """True for an event that makes one value, which is neither sent nor an operand that is changed."""
+    return len(event.makes) == 1 and event.sent is None and not event.is_update
+
+
 def _moments(event: Event) -> int:
     """The moments of an event: after one that makes several values, XLA takes them one by one."""
     return 1 + (len(event.makes) if len(event.makes) > 1 else 0)
@@ -128,16 +133,18 @@ class _Block:
     last: dict[Name, int] = field(init=False, default_factory=dict[Name, int])
 
     def __post_init__(self) -> None:
-        self.end = self.start
+        end, last = self.start, self.last
         for event, regions in zip(self.of.events, self.of.regions, strict=True):
             starts: list[int] = []
             for region in regions:
-                starts.append(self.end)
-                self.end += region.length
+                starts.append(end)
+                end += region.length
             self.starts.append(starts)
-            self.moments.append(self.end)
-            self.last |= dict.fromkeys(event.reads, self.end)
-            self.end += _moments(event)
+            self.moments.append(end)
+            for name in event.reads:
+                last[name] = end
+            end += _moments(event)
+        self.end = end
 
 
 @dataclass
@@ -174,9 +181,26 @@ class _Holding:
             moment = block.moments[number]
             op = of.together(event)
             since = moment if op is None else together.setdefault(op, moment)
-            made = self._made(block, number, since, roots, holders, first + orders[number])
+            order = first + orders[number]
+            if _makes_one(event) and not block.starts[number]:  # nearly all
+                name = event.makes[0]
+                if name not in roots and name not in of.alias:
+                    holders[name] = self._new(block, event, (since, moment), order)
+                    continue
+            made = self._made(block, number, since, roots, holders, order)
             for region, at in zip(of.regions[number], block.starts[number], strict=True):
                 self.hold(region, made if region.memory else (), at, at)
+
+    def _new(self, block: _Block, event: Event, at: tuple[int, int], order: int) -> HeldMemory:
+        """New memory for the one value that an event makes beside results. at: from when; when it runs."""
+        (made,), sizes, over = event.makes, block.of.sizes, event.over_at(0)
+        size = sizes[made]
+        names = tuple([(block.number, name) for name in over if sizes.get(name) == size]) if over else ()
+        since, moment = at
+        period = Period(since, block.last.get(made, moment), (block.number, made), names, made)
+        held = HeldMemory(size, [period], order, event, is_part=event.is_part)
+        self.found.append(held)
+        return held
 
     def _made(
         self,
@@ -246,10 +270,13 @@ def _order_results(of: Assignment, slots: Sequence[HeldMemory], orders: Sequence
     """Notes the places of results in the program, or of the arguments in whose memory they are."""
     made: dict[Name, int] = {}
     read: dict[Name, int] = {}
+    wanted, carried_names = {*of.results}, {*of.carried}
     for event, order in zip(of.events, orders, strict=True):
-        made |= dict.fromkeys(event.makes, order)
-        for name in event.reads:
-            read[name] = min(order, read.get(name, order))
+        if not wanted.isdisjoint(event.makes):
+            made |= dict.fromkeys(event.makes, order)
+        if not carried_names.isdisjoint(event.reads):
+            for name in event.reads:
+                read[name] = min(order, read.get(name, order))
     for position, (name, slot) in enumerate(zip(of.results, slots, strict=False)):
         carried = of.carried[position] if position < len(of.carried) else None
         slot.order = made.get(name, 2 * len(orders)) if carried is None else read.get(carried, -1)
@@ -272,8 +299,10 @@ def _post_order(events: Sequence[Event], results: Sequence[Name]) -> list[int]:
             continue
         entered[number] = True
         wanted.append(number)
-        reads = (makers.get(name, number) for name in reversed(events[number].reads))
-        wanted += (each for each in reads if not entered[each])
+        for name in reversed(events[number].reads):
+            maker = makers.get(name, number)
+            if not entered[maker]:
+                wanted.append(maker)
     return orders
 
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from shardy_py.base.records import dataclass
 from shardy_py.base.releases import of
 from shardy_py.hardware import Hardware
 from shardy_py.indexing.layout.formats import Target
@@ -27,6 +25,7 @@ from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.beside_vmem import addresses, bytes_apart, bytes_beside, may_be_beside
 from shardy_py.xla.buffers.chips import fits_in_vmem, flops_per_byte, fusions_in_vmem, values_in_vmem
+from shardy_py.xla.buffers.estimated import LiveTensor, MemoryEstimate
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.on_chips import by_step, chip_block
 from shardy_py.xla.buffers.packing import Buffer
@@ -42,52 +41,6 @@ if TYPE_CHECKING:
 
 _HOST_MEMORY = {"pinned_host", "unpinned_host"}
 _SHOWN = 10
-
-
-@dataclass(frozen=True, slots=True)
-class LiveTensor:
-    """A buffer at the peak: its bytes, the op that it is for or the argument, and its line; "" if unknown."""
-
-    bytes: int
-    name: str
-    location: str
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryEstimate:
-    """Bytes on each device.
-
-    arguments, results: of the entry function. aliased: of results in the memory of donated arguments.
-    temporaries: at most at one time, without those in the memory of results. host: in memory of the host
-    (`pinned_host`), which is not counted above. largest: of what is alive when most is, with arguments.
-    largest_temporary: the bytes of the largest of those without.
-    in_vmem: of the temporaries, those that may be in VMEM instead of HBM. Where all fit there beside
-    arguments and results, temporaries are 0, but for what is in HBM even so (`beside_vmem.py`).
-    """
-
-    arguments: int
-    results: int
-    aliased: int
-    temporaries: int
-    host: int = 0
-    largest: tuple[LiveTensor, ...] = field(default=(), compare=False)
-    largest_temporary: int = field(default=0, compare=False)
-    in_vmem: int = 0
-
-    @property
-    def least_bytes(self) -> int:
-        """All that is allocated in HBM if as much as possible is in VMEM; `total_bytes` is the most."""
-        return self.total_bytes - self.in_vmem
-
-    @property
-    def peak_bytes(self) -> int:
-        """Arguments and temporaries, as XLA's `argument_size + temp_size`."""
-        return self.arguments + self.temporaries
-
-    @property
-    def total_bytes(self) -> int:
-        """All that is allocated, results included: compare this with the memory of a device."""
-        return self.peak_bytes + self.results - self.aliased
 
 
 def estimate_memory(

@@ -35,7 +35,8 @@ def merged(
 
     apart: values that are computed again on purpose.
     """
-    firsts: dict[Hashable, list[HostOp]] = {}
+    firsts: dict[Hashable, HostOp] = {}
+    others: dict[Hashable, list[HostOp]] = {}
     found: list[HostOp] = []
     made, renamed = _Types(types), alias.keys()
     for each in ops:
@@ -44,17 +45,20 @@ def merged(
         if not reads or (op.computed is None and not op.sums and op.kind not in _BY_TYPE_OR_STEP):
             found.append(op)
             continue
-        key = op.kind, reads, made.of(op)
-        known = firsts.get(key)
         if apart and not apart.isdisjoint(op.makes):
             found.append(op)
-        elif known is None:
-            firsts[key] = [op]
+            continue
+        key = op.kind, reads, made.of(op)
+        first = firsts.setdefault(key, op)
+        if first is op:  # most have none before them that could be equal
             found.append(op)
+        elif _are_equal(op, first):
+            alias.update(zip(op.makes, first.makes, strict=True))
         else:
-            first = next((other for other in known if _are_equal(op, other)), None)
+            more = others.setdefault(key, [])
+            first = next((other for other in more if _are_equal(op, other)), None)
             if first is None:
-                known.append(op)
+                more.append(op)
                 found.append(op)
             else:
                 alias.update(zip(op.makes, first.makes, strict=True))

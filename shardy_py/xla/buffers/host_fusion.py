@@ -112,13 +112,15 @@ class HostFusion:
         users = self.users
         for number, values in enumerate(self.reads):
             for value in values:
-                if makers[value] >= 0:
-                    users[makers[value]][number] = None
+                maker = makers[value]
+                if maker >= 0:
+                    users[maker][number] = None
         values = [self.numbers[name] for name in self.returned if name in self.numbers]
         stored = {makers[value] for value in values if makers[value] >= 0}
         for number in stored:
             self.users[number][_OUTSIDE] = None
-        self.first_users = [*map(frozenset[int], self.users)]
+        has_library = any(form.is_by_library for form in self._forms)
+        self.first_users = [*map(frozenset[int], self.users)] if has_library else []
         self._fusible = [form.is_fusible for form in self._forms]
         self._expensive = [
             form.is_expensive or (form.is_division and not self._has_repeated_divisor(number))
@@ -131,14 +133,14 @@ class HostFusion:
         types, makers, form_of = self._types, self.makers, OpForms().of
         numbers, type_of = self.numbers, self.types.get
         for number, op in enumerate(self.ops):
-            read: list[int] = []
-            for name in op.reads:
-                value = numbers.get(name)
-                if value is None:
-                    value = numbers[name] = len(makers)
-                    makers.append(-1)
-                    types.append(type_of(name))
-                read.append(value)
+            try:
+                read = [numbers[name] for name in op.reads]  # nearly all
+            except KeyError:  # of values from outside
+                for name in op.reads:
+                    if numbers.setdefault(name, len(makers)) == len(makers):
+                        makers.append(-1)
+                        types.append(type_of(name))
+                read = [numbers[name] for name in op.reads]
             if len(read) > 1:
                 read = [*dict.fromkeys(read)]
             self.reads.append(tuple(read))
@@ -157,17 +159,22 @@ class HostFusion:
         self._keep_shared()
         found: list[FusedOps] = []
         removed = bytearray(len(self.ops))
-        names, forms = self._names, self._forms
+        names, forms, makers, fusible = self._names, self._forms, self.makers, self._fusible
         for number in range(len(forms) - 1, -1, -1):
             if removed[number]:
                 continue
-            if forms[number].is_opened:
+            form, values = forms[number], self.reads[number]
+            takes = form.is_by_library or True in [makers[v] >= 0 and fusible[makers[v]] for v in values]
+            if form.is_opened and takes:
                 group = self._group(number, removed)
                 reads = {names[value]: read.is_direct for value, read in group.reads.items()}
                 found.append(FusedOps(number, group.members, reads))
-            else:
-                reads = dict.fromkeys([names[value] for value in self.reads[number]], False)
-                found.append(FusedOps(number, {number: 1}, reads))
+                continue
+            is_direct = form.is_opened and form.is_pointwise
+            reads = dict.fromkeys([names[value] for value in values], is_direct)
+            if form.is_opened and form.is_in_place and values:
+                reads[names[values[0]]] = True
+            found.append(FusedOps(number, {number: 1}, reads))
         return found[::-1]
 
     def _group(self, root: int, removed: bytearray) -> _Growing:
@@ -188,7 +195,7 @@ class HostFusion:
                     at = places
                 else:
                     at = here = here or {number}
-                own = max(own, order)
+                own = own if own > order else order
                 read = reads.get(value)
                 if read is None:
                     reads[value] = _Read(is_direct or value == changed, own, at)
@@ -196,7 +203,8 @@ class HostFusion:
                     if maker >= 0 and (fusible[maker] or (is_by_library and self._is_by_library(maker))):
                         heappush(waiting, -maker)
                 else:
-                    read.places = read.places | at
+                    if at is not read.places:
+                        read.places = read.places | at
                     read.readers += 1
                     read.order = own if own == read.order == SAME else REPEATED
                     read.is_direct = read.is_direct and (is_direct or value == changed)

@@ -122,18 +122,19 @@ def _combined(events: Sequence[Event], numbers: Mapping[Hashable, int]) -> list[
     groups: dict[Hashable, list[Event]] = defaultdict(list)
     others: list[Event] = []
     for event in events:
-        level = none
-        if not before.keys().isdisjoint(event.reads):
-            counts = {before[name] for name in event.reads if name in before}
-            level = counts.pop() if len(counts) == 1 else tuple(map(max, zip(*counts, strict=True)))
+        counts = [before[name] for name in event.reads if name in before]
+        level = counts[0] if counts else none
+        if len(counts) > 1 and False in [each is level for each in counts]:
+            level = tuple(map(max, zip(*{*counts}, strict=True)))
         if event.kind is None:
             others.append(event)
         else:
             number = numbers[event.kind]
             groups[event.kind, level[number]].append(event)
             level = (*level[:number], level[number] + 1, *level[number + 1 :])
-        if level != none:
-            before.update(dict.fromkeys(event.makes, level))
+        if level is not none:
+            for name in event.makes:
+                before[name] = level
     sums = (
         Event(None, tuple(n for e in group for n in e.reads), tuple(n for e in group for n in e.makes))
         for group in groups.values()

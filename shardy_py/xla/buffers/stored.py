@@ -218,7 +218,9 @@ class StoredBlock:
     def sent_for(self, step: PlannedOp) -> Sequence[Sent]:
         """The collectives of a step."""
         number = id(step)
-        return self.sent.get(self.originals.get(number, number), ())
+        if self.originals:
+            number = self.originals.get(number, number)
+        return self.sent.get(number, ())
 
     def _is_alias(self, step: PlannedOp) -> bool:
         """True if each result has the size of its operand, and nothing is sent or in another order."""

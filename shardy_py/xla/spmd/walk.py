@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import compress, count
-from operator import is_
+from operator import attrgetter, is_
 
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
@@ -84,6 +84,7 @@ class ProgramPlan:
 
 
 _WALKS = count()
+_BLOCKS = attrgetter("blocks")
 _NO_LOOPS: tuple[EinsumLoops | None, frozenset[int]] = (None, frozenset())
 
 
@@ -96,7 +97,7 @@ def plan_program(
     loops: when products become loops of permutes; None: never.
     """
     plans = StepPlans() if plans is None else plans
-    has_blocks = any(step.blocks for step in main.steps)
+    has_blocks = any(map(_BLOCKS, main.steps))
     walk = _Walk(plans, Walked() if has_blocks else plans.take(), next(_WALKS), loops)
     with SESSION.program():
         walk.bind(main.arguments)
@@ -338,12 +339,18 @@ class _Walk:
         result: int = -1,
     ) -> None:
         """names: of the operands by position. result: the index of the program's result, without a step."""
+        same, keys = self.same, self.keys
         for each in needed:
             collective, number = each.collective, len(self.sent) + len(self.merged)
-            roots = tuple([self._root(root, names) for root in each.roots])
+            roots = tuple(
+                [
+                    names[root] if isinstance(root, int) and not same else self._root(root, names)
+                    for root in each.roots
+                ]
+            )
             key = None if each.chain is None else (each.chain, *roots)
-            if key is None or key not in self.keys:
-                self.keys.add(key)
+            if key is None or key not in keys:
+                keys.add(key)
                 reason = collective.reason or (step.record.name if step else "result")
                 collective = collective.sent(collective.times * times, reason, key)
                 operand = result if step is None else _operand(step, names, each.origin)
