@@ -23,8 +23,7 @@ _REDUCE = "all_reduce"
 _LOOKED_THROUGH = (NodeForm.RESHAPE, NodeForm.PAD, NodeForm.SLICE, NodeForm.CONVERT, NodeForm.COPY)
 REASSOCIATION = "all-reduce-reassociate"
 Fits = Callable[[Shape, Shape, str], bool]
-"""Decides whether a sum of a shape is scattered in parts of another one, by the type of elements and the
-order of dimensions in which a transposition reads a part."""
+"""Decides whether a sum of a shape is scattered in parts of another one, by the type of elements."""
 
 
 def folded(body: DeviceBody, numbers: count[int]) -> DeviceBody:

@@ -77,7 +77,8 @@ class _Products:
         """The last op of the kernel of a product, and the other operands of the ops up to it.
 
         What is made is in memory as the next op wants it, rows or columns first, also what is summed of
-        parts: such a transpose is no op. Source: openxla/xla, xla/service/layout_assignment.cc.
+        parts: such a transpose is not an op of its own.
+        Source: openxla/xla, xla/service/layout_assignment.cc.
         """
         graph = self.graph
         found: list[int] = []

@@ -115,7 +115,7 @@ def test_kernels_of_products_end_with_elementwise_ops(last: str, reads: str) -> 
     graph.arguments, graph.results = (left, right), (made,)
     found = with_products(graph)
     (result,) = found.results
-    is_one = reads != "all_reduce"  # which is no value that is there before the kernels
+    is_one = reads != "all_reduce"  # not a value from before the kernels
     assert (found.kinds[result] == DOT) == is_one
     assert found.over.get(result, ()) == ((other,) if is_one and reads else ())
 
