@@ -80,4 +80,4 @@ def test_programs_shard_what_is_hard_to_partition() -> None:
 def test_programs_partition(seeds: range) -> None:
     kinds = {seed: found(program(seed), seed) for seed in seeds}
     assert not {seed: str(one) for seed, one in kinds.items() if one.kind not in (EQUAL, REJECTED)}
-    assert [one.kind for one in kinds.values()].count(EQUAL) > len(seeds) // 2
+    assert [one.kind for one in kinds.values()].count(REJECTED) <= 1
