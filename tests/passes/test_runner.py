@@ -11,7 +11,12 @@ from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.movements import is_recording
 from shardy_py.passes import pass_call, pipelines
 from shardy_py.passes.runner import recording, run_passes
+from tests.conftest import corpus_names
 from tests.propagation.random_programs import random_program
+
+SAMPLE = ("mlp_train", "calls", "priorities", "shard_map_collectives", "dropout_rng")
+OTHERS = [name for name in corpus_names() if name not in SAMPLE and not name.startswith("transformer_train_")]
+"""The rest of the corpus, without what is `transformer_train` many times over."""
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -25,7 +30,7 @@ def test_changes_nothing(seed: int) -> None:
     assert len(record.propagations) == 1
 
 
-@pytest.mark.parametrize("name", ["mlp_train", "calls", "priorities", "shard_map_collectives", "dropout_rng"])
+@pytest.mark.parametrize("name", [*SAMPLE, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
 def test_corpus(name: str, corpus: Callable[[str], str]) -> None:
     with recording(), releases.of("0.10"):
         module = run_passes(parse_module(corpus(name)), pipelines.propagation_passes())

@@ -31,9 +31,10 @@ def described(comparison: Comparison) -> list[tuple[str, str, str]]:
     [
         (SMALL, 20, 10),
         (TRAIN.read_text(), 3, 1),
+        pytest.param(SMALL, 40, 20, marks=pytest.mark.slow),
         pytest.param(TRAIN.read_text(), 8, 20, marks=pytest.mark.slow),
     ],
-    ids=["small", "train", "train, more"],
+    ids=["small", "train", "small, more", "train, more"],
 )
 def test_equals_propagating_from_scratch(text: str, count: int, least: int) -> None:
     result = propagate(Program.parse(text, as_compiled=True))
