@@ -32,7 +32,6 @@ from shardy_py.mlir.dialects.stablehlo import (
     TransposeOp,
 )
 from shardy_py.ops import TABLE, Control, TensorType
-from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.gpu.facet import KERNELS, KernelRow
 from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.spmd.program import PlannedOp
@@ -78,7 +77,7 @@ class GpuGraph:
     returned_forms: set[int] = field(default_factory=set[int])
     """Values that are returned in another form only."""
     orders: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
-    """The permutations of transposes that the program does not have."""
+    """The permutations of transposes, where they are known."""
     together: set[int] = field(default_factory=set[int])
     """Concatenations of operands of products that are one."""
     columns: set[int] = field(default_factory=set[int])
@@ -119,10 +118,7 @@ class GpuGraph:
 
     def order_of(self, number: int) -> tuple[int, ...]:
         """The permutation of a transpose; () if it is not known."""
-        step = self.step(number)
-        return (
-            self.orders.get(number, ()) if step is None else integers(step.record.attributes, "permutation")
-        )
+        return self.orders.get(number, ())
 
     def elements(self, number: int) -> int:
         """The number of elements of a result."""

@@ -40,7 +40,7 @@ _LARGE_REDUCTION = 16
 class Kernel:
     """Ops that are computed together.
 
-    root: the last. members: their numbers. reads: by value that is read how often each element is, and for
+    root: the last. members: their numbers. operands: what it reads, in the order of XLA. reads: by value that is read how often each element is, and for
     which of the places at which values are used. places: how often each of these is computed; codes: how
     often code for it is there. operations: of arithmetic. code, branches: of the kernel. reduces: whether it
     has a large reduction. rows: whether it has whole rows, so that nothing is computed repeatedly. time: that
@@ -49,6 +49,7 @@ class Kernel:
 
     root: int
     members: set[int]
+    operands: list[int] = field(default_factory=list[int])
     reads: dict[int, set[int]] = field(default_factory=dict[int, "set[int]"])
     uses: dict[int, float] = field(default_factory=dict[int, float])
     places: dict[int, float] = field(default_factory=dict[int, float])
@@ -106,6 +107,7 @@ class KernelFusion:
                 continue
             if kernel is not None:
                 self._measure(kernel)
+                kernel.operands = self._operands(kernel)
             for value in graph.reads[number] if kernel is None else kernel.reads:
                 self.users[value].add(number)
 
@@ -144,6 +146,12 @@ class KernelFusion:
                         heappush(queue, (new, -each, each))
         return [kernel for kernel in self.kernels if kernel is not None]
 
+    def _operands(self, kernel: Kernel) -> list[int]:
+        """What a kernel reads, in the order in which XLA adds operands when it fuses ops, the last one first."""
+        members, reads = kernel.members, self.graph.reads
+        found = (value for number in sorted(members, reverse=True) for value in reads[number])
+        return [*dict.fromkeys(value for value in found if value in kernel.reads)]
+
     def _fuse(self, number: int) -> set[int]:
         """Computes an op in all kernels that read it; returns the ops whose priority may be another."""
         producer = self.kernels[number]
@@ -151,13 +159,15 @@ class KernelFusion:
         kept = {each for each in self.users[number] if (each, number) in self.graph.forms}
         kept = {each for each in kept if self.kernels[each] is None}
         consumers = self.users[number] - kept
-        changed = set(consumers)
+        changed, operands = set(consumers), self._operands(producer)
         for each in consumers:
             kernel = self.kernels[each]
             assert kernel is not None
             kernel.members |= producer.members
             kernel.rows = kernel.rows or producer.rows
             self._measure(kernel)
+            known = dict.fromkeys([*kernel.operands, *operands])
+            kernel.operands = [value for value in known if value in kernel.reads]
             for value in kernel.reads:
                 self.users[value].add(each)
             changed.update(kernel.reads)

@@ -106,6 +106,9 @@ class _Lowering:
             return self._converted(reads[0], node.type, node)
         if kind == DOT and node.type is not None:
             return self._product(node, node.type, reads)
+        if kind == TRANSPOSE and node.type is not None and node.step is not None:
+            order = integers(node.step.record.attributes, "permutation")
+            return self._transposed(reads[0], order, node.type, node)
         whole = self._whole(node, reads)
         if whole is not None:
             return graph.add(SLICE, (graph.add(kind, reads, whole, node),), node.type)
@@ -275,6 +278,21 @@ class _Lowering:
         sizes = () if given is None else given.shape
         return [d for d, size in zip(dimensions, sizes, strict=False) if size != 1] == [feature]
 
+    def _transposed(
+        self, source: int, order: tuple[int, ...], type_: TensorType, node: DeviceNode | None = None
+    ) -> int:
+        """A value with its dimensions in another order, without those before it: of transposes one is left."""
+        graph = self.graph
+        inner = graph.order_of(source) if graph.kinds[source] == TRANSPOSE else ()
+        if order and len(inner) == len(order):
+            order = tuple([inner[d] for d in order])
+            (source,) = graph.reads[source]
+            if order == tuple(range(len(order))):
+                return source
+        number = graph.add(TRANSPOSE, (source,), type_, node)
+        graph.orders[number] = order
+        return number
+
     def _copied(self, number: int) -> int:
         """A copy of a value with its dimensions in another order, the same one for all that read it."""
         key = "copy", number
@@ -364,15 +382,16 @@ class _Lowering:
             given = graph.types[source]
         before, after = transposed_around(transfer)
         if before and given is not None:
-            source = graph.add(TRANSPOSE, (source,), given)
-            graph.orders[source] = inwards(collective.held_shape, transfer.result_shape)
+            order = inwards(collective.held_shape, transfer.result_shape)
+            if len(order) == given.rank:
+                given = TensorType(tuple([given.shape[d] for d in order]), given.element)
+            source = self._transposed(source, order, given)
         made = TensorType(transfer.result_shape, collective.element_type)
         number = graph.add(transfer.kind, (source,), made, node)
         if not before and given is not None and len(given.shape) != len(collective.held_shape):
             graph.forms[number, source] = collective.held_shape
         if after:
-            number = graph.add(TRANSPOSE, (number,), made)
-            graph.orders[number] = outwards(collective.held_shape, made.shape)
+            number = self._transposed(number, outwards(collective.held_shape, made.shape), made)
         return (
             number
             if node.type is None

@@ -148,6 +148,7 @@ class _Products:
         made.numbered = {values[each] for each in old.numbered}
         made.turned = {values[each] for each in old.turned}
         made.returned_forms = {values[each] for each in old.returned_forms}
+        made.orders = {values[each]: order for each, order in old.orders.items()}
         return made
 
     def _product(self, made: GpuGraph, product: int, end: int, values: dict[int, int]) -> int:
