@@ -17,7 +17,7 @@ from operator import add
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
-from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, GpuDescription, combined
+from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, GpuDescription, combined, ticks
 from shardy_py.xla.buffers.gpu.diamonds import diamonds, reduces_columns, reduces_rows
 from shardy_py.xla.buffers.gpu.expanded import BLOCK
 from shardy_py.xla.buffers.gpu.graph import REDUCE, WINDOW, GpuGraph
@@ -230,14 +230,14 @@ class KernelFusion:
             kernel.uses = {value: min(use, 1.0) for value, use in kernel.uses.items()}
         kernel.places, kernel.codes, kernel.operations = places, codes, operations
         kernel.code, kernel.branches, kernel.reduces = code, branches, reduces
-        kernel.written = self.gpu.moved(graph.sizes[root])
+        kernel.written = ticks(self.gpu.moved(graph.sizes[root]))
         once, most, computed = self._rates_of(self._work(root))
         sizes, again = graph.sizes, self.again
         read = 0.0
         for value, use in kernel.uses.items():
             read += _read_time(sizes[value], use, once, again[value], most)
-        kernel.time = combined(operations / computed, read + kernel.written)
-        kernel.computed = combined(operations / computed, read)
+        kernel.time = combined(ticks(operations / computed), read + kernel.written)
+        kernel.computed = combined(ticks(operations / computed), read)
 
     def _work(self, root: int) -> int:
         """The elements by which the threads of a kernel are counted."""
@@ -359,7 +359,7 @@ class KernelFusion:
             elif value in produced and value in consumed and produced[value] == alone:
                 times -= sum([consumer.places[each] for each in at & consumed[value]])
             read += _read_time(sizes[value], times, once, again[value], most)
-        return combined((producer.operations * use + consumer.operations) / computed, read + written)
+        return combined(ticks((producer.operations * use + consumer.operations) / computed), read + written)
 
 
 def _blocks_of_rows(rows: int, row: int) -> int:
@@ -380,8 +380,8 @@ def _read_time(size: int, use: float, once: float, again: float, most: float) ->
     """
     total = size * use
     if total <= size:
-        return total / once * 1e6
-    return (size / once + (total - size) / min(again, most)) * 1e6
+        return ticks(total / once * 1e6)
+    return ticks(size / once * 1e6) + ticks((total - size) / min(again, most) * 1e6)
 
 
 def direct_reads(graph: GpuGraph, kernel: Kernel) -> Iterable[int]:
