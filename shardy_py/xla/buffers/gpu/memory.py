@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION, Identities
 from shardy_py.mlir.dialects.stablehlo import SortOp
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.xla.buffers.assignment import Assignment
@@ -56,6 +58,31 @@ Source: openxla/xla, xla/hlo/transforms/collectives/async_collective_creator.cc.
 
 
 @dataclass
+class _Kernels:
+    """The ops of a computation, the same for all reports, and their kernels."""
+
+    graph: GpuGraph
+
+    @staticmethod
+    def of(body: DeviceBody, around: Mapping[int, TensorType | None]) -> _Kernels:
+        """Returns those of a computation."""
+        return _Kernels(with_products(lowered(body, around)))
+
+    @cached_property
+    def needed(self) -> Sequence[bool]:
+        """By number whether the results need a value."""
+        return live(self.graph, self.graph.results)
+
+    @cached_property
+    def kernels(self) -> dict[int, Kernel]:
+        """By their last op."""
+        return {kernel.root: kernel for kernel in KernelFusion(_pruned(self.graph, self.needed)).groups()}
+
+
+_KERNELS: Identities[_Kernels] = SESSION.identities("kernels of computations")
+
+
+@dataclass
 class GpuComputation:
     """A computation: what runs, and what it allocates.
 
@@ -72,15 +99,17 @@ class GpuComputation:
     nodes: dict[Name, DeviceNode] = field(default_factory=dict[Name, DeviceNode], init=False)
     """By the first value of an event, the node whose bodies it runs."""
     times: dict[int, float] = field(default_factory=dict[int, float], init=False)
+    _made: _Kernels = field(init=False)
 
     def __post_init__(self) -> None:
-        self.graph = with_products(lowered(self.body, self.around))
+        known = _KERNELS.get(id(self.body))
+        self._made = known[0] if known else _KERNELS.remember(self.body, _Kernels.of(self.body, self.around))
+        self.graph = self._made.graph
 
     def events(self) -> list[Event]:
         """The kernels and other ops, in program order."""
         graph = self.graph
-        needed = live(graph, graph.results)
-        kernels = self.kernels(needed)
+        needed, kernels = self._made.needed, self.kernels()
         self.times = {number: kernel.time for number, kernel in kernels.items()}
         self.times |= {
             number: self._product_time(number)
@@ -129,11 +158,9 @@ class GpuComputation:
         kept = tuple(value for value in reads if value not in roots)
         return Event(graph.step(roots[0]), kept, tuple(roots), over_each=tuple(over))
 
-    def kernels(self, needed: Sequence[bool] | None = None) -> dict[int, Kernel]:
-        """The kernels of fused ops, by their last op. needed: by number, if known."""
-        graph = self.graph
-        needed = live(graph, graph.results) if needed is None else needed
-        return {kernel.root: kernel for kernel in KernelFusion(_pruned(graph, needed)).groups()}
+    def kernels(self) -> Mapping[int, Kernel]:
+        """The kernels of fused ops, by their last op."""
+        return self._made.kernels
 
     def _overwritten(self, events: Sequence[Event]) -> dict[int, Name]:
         """By the identity of an event's first value, the value that it has to write over."""
