@@ -24,7 +24,10 @@ from shardy_py.report.time.graph import OpTimer, Priced, TimedBlock, TimedNode, 
 from shardy_py.report.time.kernel_costs import KernelCosts, Started, product_flops, whole_flops
 from shardy_py.report.time.local_work import DeviceWork
 from shardy_py.xla.buffers.collect import donated_arguments
-from shardy_py.xla.buffers.gpu.graph import (
+from shardy_py.xla.buffers.gpu.memory import GpuComputation
+from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
+from shardy_py.xla.targets.combining import Issued
+from shardy_py.xla.targets.gpu.graph import (
     ARGUMENT,
     CONSTANT,
     DOT,
@@ -34,10 +37,7 @@ from shardy_py.xla.buffers.gpu.graph import (
     is_loop,
     live,
 )
-from shardy_py.xla.buffers.gpu.kernels import Kernel, direct_reads
-from shardy_py.xla.buffers.gpu.memory import GpuComputation
-from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
-from shardy_py.xla.targets.combining import Issued
+from shardy_py.xla.targets.gpu.kernels import Kernel, direct_reads
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.of_program import CompiledProgram
 

@@ -6,9 +6,9 @@ import pytest
 
 from shardy_py.api import Program, propagate
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.gpu.graph import ARGUMENT, REDUCE, GpuGraph
-from shardy_py.xla.buffers.gpu.kernels import KernelFusion
-from shardy_py.xla.buffers.gpu.reductions import Steps, in_steps
+from shardy_py.xla.targets.gpu.graph import ARGUMENT, REDUCE, GpuGraph
+from shardy_py.xla.targets.gpu.kernels import KernelFusion
+from shardy_py.xla.targets.gpu.reductions import Steps, in_steps
 
 
 @pytest.mark.parametrize(

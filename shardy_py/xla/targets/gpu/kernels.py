@@ -17,10 +17,10 @@ from operator import add
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
-from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, GpuDescription, combined, ticks
-from shardy_py.xla.buffers.gpu.diamonds import diamonds, reduces_columns, reduces_rows
-from shardy_py.xla.buffers.gpu.expanded import BLOCK
-from shardy_py.xla.buffers.gpu.graph import REDUCE, WINDOW, GpuGraph
+from shardy_py.xla.targets.gpu.costs import H100, LAUNCH, GpuDescription, combined, ticks
+from shardy_py.xla.targets.gpu.diamonds import diamonds, reduces_columns, reduces_rows
+from shardy_py.xla.targets.gpu.expanded import BLOCK
+from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph
 
 _MOST_OPERANDS = 96
 _MOST_CODE = 10_000
@@ -40,7 +40,8 @@ _LARGE_REDUCTION = 16
 class Kernel:
     """Ops that are computed together.
 
-    root: the last. members: their numbers. operands: what it reads, in the order of XLA. reads: by value that is read how often each element is, and for
+    root: the last. members: their numbers. operands: what it reads, in XLA's order. reads: by value that is
+    read how often each element is, and for
     which of the places at which values are used. places: how often each of these is computed; codes: how
     often code for it is there. operations: of arithmetic. code, branches: of the kernel. reduces: whether it
     has a large reduction. rows: whether it has whole rows, so that nothing is computed repeatedly. time: that
@@ -147,7 +148,7 @@ class KernelFusion:
         return [kernel for kernel in self.kernels if kernel is not None]
 
     def _operands(self, kernel: Kernel) -> list[int]:
-        """What a kernel reads, in the order in which XLA adds operands when it fuses ops, the last one first."""
+        """What a kernel reads, in the order in which XLA adds operands: it fuses the last op first."""
         members, reads = kernel.members, self.graph.reads
         found = (value for number in sorted(members, reverse=True) for value in reads[number])
         return [*dict.fromkeys(value for value in found if value in kernel.reads)]

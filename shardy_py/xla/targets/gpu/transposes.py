@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import prod
 
 from shardy_py.base.records import dataclass
-from shardy_py.xla.buffers.gpu.graph import TRANSPOSE, GpuGraph, bits
-from shardy_py.xla.buffers.gpu.kernels import Kernel
+from shardy_py.xla.targets.gpu.graph import TRANSPOSE, GpuGraph, bits
+from shardy_py.xla.targets.gpu.kernels import Kernel
 
 _SIDE, _SHORT_SIDE = 16, 8
 """The least elements of both sides of a tile, and of those of which many are in a row of both."""
@@ -56,9 +56,11 @@ def is_path(graph: GpuGraph, kernel: Kernel, value: int) -> bool:
     """Returns whether from a value that a kernel reads one path of elementwise ops leads to its result."""
     while value != kernel.root:
         users = [each for each in kernel.members if value in graph.reads[each]]
-        if len(users) != 1 or not graph.is_elementwise(users[0]) or len(graph.reads[users[0]]) > _MOST_OPERANDS:
+        if len(users) != 1:
             return False
         (value,) = users
+        if not graph.is_elementwise(value) or len(graph.reads[value]) > _MOST_OPERANDS:
+            return False
     return True
 
 

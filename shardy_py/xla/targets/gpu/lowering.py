@@ -16,10 +16,12 @@ from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, IotaOp, SortOp
 from shardy_py.ops import TABLE, Family, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 from shardy_py.ops.reads import integers
-from shardy_py.xla.buffers.facet import STORED
-from shardy_py.xla.buffers.gpu.expanded import add_cumulative, add_ragged, cumulative_dimension
-from shardy_py.xla.buffers.gpu.facet import KERNELS
-from shardy_py.xla.buffers.gpu.graph import (
+from shardy_py.xla.spmd.from_program import source_op
+from shardy_py.xla.spmd.program import PlannedOp
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.gpu.expanded import add_cumulative, add_ragged, cumulative_dimension
+from shardy_py.xla.targets.gpu.facet import KERNELS
+from shardy_py.xla.targets.gpu.graph import (
     ADD,
     ARGUMENT,
     BROADCAST,
@@ -42,15 +44,15 @@ from shardy_py.xla.buffers.gpu.graph import (
     elements_of,
     node_kind,
 )
-from shardy_py.xla.buffers.gpu.moved import inwards, is_turned, outwards
-from shardy_py.xla.buffers.gpu.reductions import in_steps
-from shardy_py.xla.spmd.from_program import source_op
-from shardy_py.xla.spmd.program import PlannedOp
-from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.gpu.moved import inwards, is_turned, outwards
+from shardy_py.xla.targets.gpu.reductions import in_steps
 from shardy_py.xla.targets.merging import is_vector_product
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 from shardy_py.xla.targets.parts import shape_of
 from shardy_py.xla.targets.sends import transposed_around
+
+_RENAMED = (NodeForm.RESHAPE, NodeForm.COPY, NodeForm.BARRIER)
+"""The forms of ops whose results are their operands."""
 
 
 def lowered(body: DeviceBody, around: Mapping[int, TensorType | None]) -> GpuGraph:
@@ -281,7 +283,7 @@ class _Lowering:
     def _transposed(
         self, source: int, order: tuple[int, ...], type_: TensorType, node: DeviceNode | None = None
     ) -> int:
-        """A value with its dimensions in another order, without those before it: of transposes one is left."""
+        """A value with its dimensions in another order: of a transpose of a transpose one is left."""
         graph = self.graph
         inner = graph.order_of(source) if graph.kinds[source] == TRANSPOSE else ()
         if order and len(inner) == len(order):
@@ -307,10 +309,7 @@ class _Lowering:
         type_ = self.graph.types[source]
         if type_ is None or type_.element != node.type.element:
             return False
-        is_free = STORED.of(node.name).is_free or TABLE[node.name].is_wire
-        return (is_free or form is NodeForm.COPY or STORED.of(node.name).holds_back) and (
-            elements_of(type_) == elements_of(node.type)
-        )
+        return (TABLE[node.name].is_wire or form in _RENAMED) and elements_of(type_) == elements_of(node.type)
 
     def _element(self, node: DeviceNode, reads: Sequence[int]) -> int:
         """A result of an op with several; of a barrier the operand, which is used after it."""
@@ -320,7 +319,7 @@ class _Lowering:
         step = graph.step(maker)
         if (
             step is not None
-            and STORED.of(step.record.name).holds_back
+            and COMPILED.of(step.record.name).form is NodeForm.BARRIER
             and node.index < len(graph.reads[maker])
         ):
             graph.reads[number] = (graph.reads[maker][node.index], maker)

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, SliceOp
 from shardy_py.ops.dimensions import DotDimensions
-from shardy_py.xla.buffers.gpu.fragments import (
+from shardy_py.xla.targets.gpu.fragments import (
     Fragments,
     before_transpose,
     canonical_order,
@@ -21,8 +21,8 @@ from shardy_py.xla.buffers.gpu.fragments import (
     regrouped,
     reordered,
 )
-from shardy_py.xla.buffers.gpu.graph import ARGUMENT, BROADCAST, CONSTANT, OUTER, TRANSPOSE, GpuGraph
-from shardy_py.xla.buffers.gpu.splits import shape_read, sizes_of
+from shardy_py.xla.targets.gpu.graph import ARGUMENT, BROADCAST, CONSTANT, OUTER, TRANSPOSE, GpuGraph
+from shardy_py.xla.targets.gpu.splits import shape_read, sizes_of
 
 _MOST_PARAMETERS = 4
 """The most values that a kernel reads for one operand."""

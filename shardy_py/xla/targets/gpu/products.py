@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from shardy_py.mlir.dialects.stablehlo import PadOp
 from shardy_py.ops import TensorType
 from shardy_py.ops.dimensions import DotDimensions
-from shardy_py.xla.buffers.gpu.fragments import (
+from shardy_py.xla.targets.gpu.fragments import (
     Fragments,
     fragments_made,
     is_matrix,
     regrouped,
     reordered,
 )
-from shardy_py.xla.buffers.gpu.graph import (
+from shardy_py.xla.targets.gpu.graph import (
     ARGUMENT,
     BROADCAST,
     CONVERT,
@@ -32,8 +32,8 @@ from shardy_py.xla.buffers.gpu.graph import (
     bits,
     elements_of,
 )
-from shardy_py.xla.buffers.gpu.operands import TOLERANCE, Operands
-from shardy_py.xla.buffers.gpu.splits import sizes_of
+from shardy_py.xla.targets.gpu.operands import TOLERANCE, Operands
+from shardy_py.xla.targets.gpu.splits import sizes_of
 
 _PADDED_BITS = 16
 """The bits of elements of products whose dimensions cuBLAS wants to be multiples."""

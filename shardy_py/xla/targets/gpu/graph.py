@@ -32,9 +32,8 @@ from shardy_py.mlir.dialects.stablehlo import (
     TransposeOp,
 )
 from shardy_py.ops import TABLE, Control, TensorType
-from shardy_py.xla.buffers.gpu.facet import KERNELS, KernelRow
-from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.spmd.program import PlannedOp
+from shardy_py.xla.targets.gpu.facet import KERNELS, KernelRow
 from shardy_py.xla.targets.model import DeviceNode, NodeRole, Transfer
 from shardy_py.xla.targets.parts import shape_of
 
@@ -99,7 +98,7 @@ class GpuGraph:
         self.reads.append(tuple(reads))
         self.types.append(type_)
         is_free = type_ is None or kind == CONSTANT  # constants are no temporaries
-        self.sizes.append(0 if is_free or type_ is None else measured(type_, "linear"))
+        self.sizes.append(0 if is_free or type_ is None else bytes_of(type_))
         self.nodes.append(node)
         return len(self.kinds) - 1
 
@@ -147,6 +146,11 @@ class GpuGraph:
 def elements_of(type_: TensorType | None) -> int:
     """The number of elements of a type."""
     return 0 if type_ is None else prod(shape_of(type_))
+
+
+def bytes_of(type_: TensorType) -> int:
+    """The bytes of a tensor, without padding."""
+    return -(-elements_of(type_) * bits(type_) // 8)
 
 
 def node_kind(node: DeviceNode) -> str:
