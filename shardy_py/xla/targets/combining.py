@@ -9,8 +9,10 @@ xla/hlo/transforms/collectives/*_combiner.cc. Not here: which ops are fused befo
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from shardy_py.base.records import dataclass
+from shardy_py.xla.spmd.model import Pairs
 from shardy_py.xla.targets.model import DeviceBody, PassChange, Transfer
 
 
@@ -230,10 +232,32 @@ def _key(transfer: Transfer) -> Hashable:
     one = transfer.collective
     groups = one.kind, one.group_size, one.group
     if one.kind == "collective_permute":
-        return one.kind, one.pairs
+        return one.kind, _of_first_group(one.pairs)
     if one.kind in ("all_reduce", "reduce_scatter"):
         return *groups, one.element_type, transfer.reduction
     return groups
+
+
+@lru_cache(maxsize=256)
+def _of_first_group(pairs: Pairs) -> frozenset[tuple[int, int]]:
+    """The pairs of the first devices, if others do the same: of several groups a plan may have one only.
+
+    >>> sorted(_of_first_group(((0, 2), (2, 4), (1, 3), (3, 5))))
+    [(0, 2), (2, 4)]
+    """
+    left, groups = {*pairs}, list[list[tuple[int, int]]]()
+    while left:
+        first = min(map(min, left))
+        tied, own = {first}, set[tuple[int, int]]()
+        while new := {pair for pair in left if not tied.isdisjoint(pair)}:
+            own |= new
+            left -= new
+            tied.update(device for pair in new for device in pair)
+        groups.append(sorted((a - first, b - first) for a, b in own))
+    if any(each != groups[0] for each in groups):
+        return frozenset(pairs)
+    first = min(map(min, pairs), default=0)
+    return frozenset((a + first, b + first) for each in groups[:1] for a, b in each)
 
 
 def _alike(kind: str, transfers: Sequence[Transfer], limits: CombinerLimits) -> dict[int, Hashable]:
