@@ -382,8 +382,8 @@ class _Lowering:
         before, after = transposed_around(transfer)
         if before and given is not None:
             order = inwards(collective.held_shape, transfer.result_shape)
-            if len(order) == given.rank:
-                given = TensorType(tuple([given.shape[d] for d in order]), given.element)
+            if order and prod(collective.held_shape) == elements_of(given):
+                given = TensorType(tuple([collective.held_shape[d] for d in order]), given.element)
             source = self._transposed(source, order, given)
         made = TensorType(transfer.result_shape, collective.element_type)
         number = graph.add(transfer.kind, (source,), made, node)
