@@ -149,9 +149,13 @@ class KernelFusion:
 
     def _operands(self, kernel: Kernel) -> list[int]:
         """What a kernel reads, in the order in which XLA adds operands: it fuses the last op first."""
-        members, reads = kernel.members, self.graph.reads
-        found = (value for number in sorted(members, reverse=True) for value in reads[number])
+        found = (value for number in sorted(kernel.members, reverse=True) for value in self._read_by(number))
         return [*dict.fromkeys(value for value in found if value in kernel.reads)]
+
+    def _read_by(self, number: int) -> list[int]:
+        """What an op reads: last what it reads as a bitcast, which is an op that is fused into it."""
+        reads, forms = self.graph.reads[number], self.graph.forms
+        return sorted(reads, key=lambda value: (number, value) in forms) if forms else [*reads]
 
     def _fuse(self, number: int) -> set[int]:
         """Computes an op in all kernels that read it; returns the ops whose priority may be another."""
