@@ -24,6 +24,7 @@ from shardy_py.xla.spmd.walk import ProgramPlan
 from shardy_py.xla.targets.additions import into_scatters
 from shardy_py.xla.targets.build import body_of
 from shardy_py.xla.targets.combining import CombinerLimits, Issued, ReadOps, combined, read_ops
+from shardy_py.xla.targets.concatenated import taken_apart
 from shardy_py.xla.targets.exposure import with_exposure
 from shardy_py.xla.targets.first_shards import zeros_sent_once
 from shardy_py.xla.targets.gpu.computation import fused_ops
@@ -122,7 +123,7 @@ def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes:
 
 _GPU = Compiler(
     "XLA:GPU",
-    (into_scatters, merged, folded, moved_out, reassociated, narrowed, scattered),
+    (into_scatters, merged, folded, moved_out, taken_apart, reassociated, narrowed, scattered),
     CombinerLimits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
     simplify=simplified,
     fused=fused_ops,
