@@ -20,7 +20,11 @@ _L2_SPEEDUP, _L1_SPEEDUP = 2.5, 8.0
 _BLOCK = 128
 """The threads of a block."""
 _UNROLLED = 4
-"""The elements that a thread computes."""
+"""The elements that a thread computes at most."""
+_RESIDENT = 2048
+"""The threads that a core holds."""
+Grid = tuple[int, int]
+"""The blocks of a kernel, and the threads of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,31 +39,32 @@ class GpuDescription:
     l1: int
     transaction: int = 32
 
-    @property
-    def block(self) -> int:
-        """The elements of a block."""
-        return _BLOCK * _UNROLLED
+    def grid(self, elements: int) -> Grid:
+        """The blocks of a kernel that makes so many elements, and the threads of each.
 
-    def blocks(self, elements: int) -> int:
-        """The blocks of a kernel that makes so many elements."""
-        return max(1, -(-elements // self.block))
+        A thread makes several elements if all threads that the cores hold have work then.
+        """
+        unrolled = _UNROLLED if elements >= self.cores * _RESIDENT and elements % _UNROLLED == 0 else 1
+        threads = max(elements // unrolled, 1)
+        return -(-threads // _BLOCK), min(threads, _BLOCK)
 
     def computed(self, operations: float, elements: int) -> float:
         """The microseconds of arithmetic."""
-        return operations / self.operations(elements)
+        return operations / self.operations(self.grid(elements))
 
-    def operations(self, elements: int) -> float:
-        """The operations of arithmetic in a microsecond of a kernel of so many elements."""
-        busy = min(self.blocks(elements), self.cores) * min(self.units, _BLOCK)
-        return busy * self.clock * 2 * 1e3
+    def operations(self, grid: Grid) -> float:
+        """The operations of arithmetic of a kernel in a microsecond: whole ones in a nanosecond."""
+        blocks, threads = grid
+        busy = min(blocks, self.cores) * min(threads, self.units)
+        return int(busy * self.clock * 2) * 1e3
 
     def moved(self, size: float) -> float:
         """The microseconds to write bytes."""
         return size / self.bandwidth * 1e6
 
-    def requested(self, elements: int) -> float:
-        """The most bytes a second that a kernel of so many elements requests."""
-        return self.blocks(elements) * self.clock * 1e9 * self.transaction
+    def requested(self, blocks: int) -> float:
+        """The most bytes a second that a kernel of so many blocks requests."""
+        return blocks * self.clock * 1e9 * self.transaction
 
     def again(self, size: float) -> float:
         """The bytes a second of an operand of `size` bytes that is read again, from a cache if it fits."""

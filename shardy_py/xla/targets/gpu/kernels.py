@@ -17,10 +17,10 @@ from operator import add
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
-from shardy_py.xla.targets.gpu.costs import H100, LAUNCH, GpuDescription, combined, ticks
+from shardy_py.xla.targets.gpu.costs import H100, LAUNCH, GpuDescription, Grid, combined, ticks
 from shardy_py.xla.targets.gpu.diamonds import diamonds, reduces_columns, reduces_rows
 from shardy_py.xla.targets.gpu.expanded import BLOCK
-from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph
+from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph, bytes_of
 
 _MOST_OPERANDS = 96
 _MOST_CODE = 10_000
@@ -77,7 +77,8 @@ class KernelFusion:
             for number in several.intersection(reads):  # its results, which are of one shape
                 self.elements[number] = self.elements[user]
         self.elementwise = [graph.is_elementwise(number) for number in range(count)]
-        self.again = [gpu.again(size) for size in graph.sizes]
+        self.sizes = [0 if type_ is None else bytes_of(type_) for type_ in graph.types]
+        self.again = [gpu.again(size) for size in self.sizes]
         self.rows = [graph.row(number) for number in range(count)]
         self.fused = [
             row.is_fused and (graph.types[n] is not None or n in several) for n, row in enumerate(self.rows)
@@ -87,8 +88,8 @@ class KernelFusion:
         self.large = [self._is_large_reduction(number) for number in range(count)]
         self.reading = [self._reading(number) for number in range(count)]
         """How often ops read each element of an operand; None: one for each element that they make."""
-        self._works: dict[int, int] = {}
-        self._rates: dict[int, tuple[float, float, float]] = {}
+        self._grids: dict[int, Grid] = {}
+        self._rates: dict[Grid, tuple[float, float, float]] = {}
         self.kernels: list[Kernel | None] = [
             Kernel(number, {number}) if is_fused else None for number, is_fused in enumerate(self.fused)
         ]
@@ -236,29 +237,29 @@ class KernelFusion:
         kernel.places, kernel.codes, kernel.operations = places, codes, operations
         kernel.code, kernel.branches, kernel.reduces = code, branches, reduces
         kernel.written = ticks(self.gpu.moved(graph.sizes[root]))
-        once, most, computed = self._rates_of(self._work(root))
-        sizes, again = graph.sizes, self.again
+        once, most, computed = self._rates_of(self._grid(root))
+        sizes, again = self.sizes, self.again
         read = 0.0
         for value, use in kernel.uses.items():
             read += _read_time(sizes[value], use, once, again[value], most)
         kernel.time = combined(ticks(operations / computed), read + kernel.written)
         kernel.computed = combined(ticks(operations / computed), read)
 
-    def _work(self, root: int) -> int:
-        """The elements by which the threads of a kernel are counted."""
-        known = self._works.get(root)
+    def _grid(self, root: int) -> Grid:
+        """The blocks and threads of a kernel."""
+        known = self._grids.get(root)
         if known is None:
-            known = self._works[root] = self._find_work(root)
+            known = self._grids[root] = self._find_grid(root)
         return known
 
-    def _find_work(self, root: int) -> int:
+    def _find_grid(self, root: int) -> Grid:
         if self.graph.kinds[root] != REDUCE:
-            return self.elements[root]
+            return self.gpu.grid(self.elements[root])
         rows = max(self.elements[root], 1)
         row = self.elements[self.graph.reads[root][0]] // rows
         columns = self._columns(root) if reduces_columns(self.graph, root) else 0
         blocks = rows // columns if columns else _blocks_of_rows(rows, row)
-        return max(blocks, 1) * self.gpu.block
+        return max(blocks, 1), _ROW
 
     def _columns(self, root: int) -> int:
         """The columns that a block reduces: a thread reduces two, if there is work for all threads."""
@@ -266,13 +267,13 @@ class KernelFusion:
         last = (type_.shape[-1] or 1) if type_ is not None and type_.rank else 1
         return 2 * _COLUMNS if last % 2 == 0 and last >= 2 * _COLUMNS else _COLUMNS
 
-    def _rates_of(self, work: int) -> tuple[float, float, float]:
-        """The rates of a kernel of so many elements: bytes a second that it reads from memory, and that it
-        requests at most; operations in a microsecond."""
-        known = self._rates.get(work)
+    def _rates_of(self, grid: Grid) -> tuple[float, float, float]:
+        """The rates of a kernel: bytes a second that it reads from memory, and that it requests at most;
+        operations in a microsecond."""
+        known = self._rates.get(grid)
         if known is None:
-            most = self.gpu.requested(work)
-            known = self._rates[work] = min(self.gpu.bandwidth, most), most, self.gpu.operations(work)
+            most = self.gpu.requested(grid[0])
+            known = self._rates[grid] = min(self.gpu.bandwidth, most), most, self.gpu.operations(grid)
         return known
 
     def _reading(self, number: int) -> float | None:
@@ -348,10 +349,10 @@ class KernelFusion:
 
     def _together(self, producer: Kernel, consumer: Kernel) -> float:
         """The time of both as one kernel."""
-        made, sizes, again, written = producer.root, self.graph.sizes, self.again, consumer.written
+        made, sizes, again, written = producer.root, self.sizes, self.again, consumer.written
         has_rows = producer.rows or consumer.rows
         use = 1.0 if has_rows else consumer.uses[made]
-        once, most, computed = self._rates_of(self._work(consumer.root))
+        once, most, computed = self._rates_of(self._grid(consumer.root))
         produced, consumed = producer.reads, consumer.reads
         first, second = producer.uses, consumer.uses
         at, alone, read = consumed[made], {made}, 0.0

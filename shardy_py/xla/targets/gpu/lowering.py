@@ -126,12 +126,40 @@ class _Lowering:
             return stepwise
         if kind == DIVIDE and self._is_constant_float(reads[-1]):
             kind = MULTIPLY  # by the inverse, which XLA computes
+        if kind == MULTIPLY and (scaled := self._scaled(node, reads)) is not None:
+            return scaled
         is_numbered = kind == SortOp.name and len(reads) > 1 and graph.kinds[reads[-1]] == IotaOp.name
         made = graph.add(kind, reads[:-1] if is_numbered else reads, node.type, node)
         if is_numbered:
             graph.numbered.add(made)
         self.graph.forms |= self._forms_read(made, node.inputs)
         return made
+
+    def _scaled(self, node: DeviceNode, reads: Sequence[int]) -> int | None:
+        """A product of a value, a number and a constant: the number is multiplied by the constant first.
+
+        Source: openxla/xla, `HandleMultiply` in xla/hlo/transforms/simplifiers/algebraic_simplifier.cc.
+        """
+        graph, type_ = self.graph, node.type
+        if type_ is None or len(reads) != 2:
+            return None
+        for inner, number, place in zip(reads, reads[::-1], node.inputs, strict=False):
+            is_product = graph.kinds[inner] == MULTIPLY and self.body.only_user(place) is not None
+            if not is_product or not self._is_number(number) or len(graph.reads[inner]) != 2:
+                continue
+            for value, constant in (graph.reads[inner], graph.reads[inner][::-1]):
+                if not self._is_constant_float(constant) or not self._is_number(constant):
+                    continue
+                (scalar,), (factor,) = graph.reads[number], graph.reads[constant]
+                one = graph.add(MULTIPLY, (scalar, factor), graph.types[scalar])
+                whole = graph.add(BROADCAST, (one,), type_, graph.nodes[number])
+                return graph.add(MULTIPLY, (value, whole), type_, node)
+        return None
+
+    def _is_number(self, number: int) -> bool:
+        """True for one element everywhere."""
+        graph = self.graph
+        return graph.kinds[number] == BROADCAST and graph.elements(graph.reads[number][0]) == 1
 
     def _is_total(self, node: DeviceNode, reads: Sequence[int]) -> bool:
         """True for the sum of what a loop started with and what it added, which is summed after it."""

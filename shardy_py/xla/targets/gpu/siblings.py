@@ -165,7 +165,7 @@ class KernelGroups:
     def _is_faster(self, producer: Kernel, reader: int) -> bool:
         """True if it takes no longer to compute what is made for a reader again."""
         again = max(self.kernels[each].uses.get(producer.root, 0.0) for each in self.members[reader]) - 1
-        computed = self.gpu.operations(self.loops[reader].elements)
+        computed = self.gpu.operations(self.gpu.grid(self.loops[reader].elements))
         return again <= 0 or again * producer.operations / computed <= LAUNCH
 
     def _stays_tiled(self, number: int, reader: int) -> bool:
