@@ -22,6 +22,12 @@ _BLOCK = 128
 _UNROLLED = 4
 """The elements that a thread computes."""
 
+_ROW = 256
+"""The threads of a block that reduces rows, unless a single one needs more."""
+_OF_THREAD = 16
+"""The elements of a row that a thread reduces."""
+_WARP = 32
+
 
 @dataclass(frozen=True, slots=True)
 class GpuDescription:
@@ -74,6 +80,28 @@ H100 = GpuDescription(3.35232e12, 1.98, 132, 128, 50 << 20, 228 << 10)
 def combined(arithmetic: float, movement: float) -> float:
     """The microseconds of both, which overlap."""
     return arithmetic + movement - min(arithmetic, movement) * _SHARED
+
+
+def blocks_of_rows(rows: int, row: int) -> int:
+    """Returns the blocks that reduce rows, several each if these are short.
+
+    Source: openxla/xla, xla/backends/gpu/codegen/emitters/reduction.cc.
+    """
+    if row < _WARP:
+        return rows * row // _ROW
+    threads = -(-row // (_OF_THREAD * _WARP)) * _WARP
+    return -(-rows // max(min(_ROW // threads, rows), 1))
+
+
+def read_time(size: int, use: float, once: float, again: float, most: float) -> float:
+    """Returns the microseconds to read a value so often, some of it again from a cache.
+
+    once, again: the bytes a second from memory, and from the cache. most: those that are requested.
+    """
+    total = size * use
+    if total <= size:
+        return total / once * 1e6
+    return (size / once + (total - size) / min(again, most)) * 1e6
 
 
 _MATRIX = 700e12
