@@ -35,7 +35,7 @@ from shardy_py.xla.prepare.tpu_folds import TPU_FOLDS
 _ROUNDS = 8
 """XLA repeats a pipeline until nothing changes, too; real programs need two or three rounds."""
 _FOLDS = {name: (*FOLDS.get(name, ()), *TPU_FOLDS.get(name, ())) for name in {*FOLDS, *TPU_FOLDS}}
-_EXPANSIONS = {TopKOp.name: sorted_selection, CustomCallOp.name: expanded_call}
+_EXPANSIONS = (TopKOp, sorted_selection), (CustomCallOp, expanded_call)
 """Ops with several results, and what makes these by others, or returns None; in this order."""
 
 
@@ -44,9 +44,12 @@ def simplified_for_tpu(module: ModuleOp) -> ModuleOp:
     changes, splats = Changes(), Splats()
     equal, sunk = EqualOps(changes), SunkForms(changes, splats)
     module = equal.copied(module)
-    for op in sorted(ir.find_ops(module, *_EXPANSIONS), key=lambda op: [*_EXPANSIONS].index(op.name)):
-        for old, new in zip(op.results, _EXPANSIONS[op.name](op) or op.results, strict=True):
-            ir.replace_uses(old, new)
+    several = ir.find_ops(module, *[op_class.name for op_class, _ in _EXPANSIONS])
+    for op_class, expanded in _EXPANSIONS:
+        for op in several:
+            if isinstance(op, op_class):
+                for old, new in zip(op.results, expanded(op) or op.results, strict=True):
+                    ir.replace_uses(old, new)
     folded = {name for name, row in TABLE.items() if row.is_folded or row.moves_elements} | _FOLDS.keys()
     for _ in range(_ROUNDS):
         ops = ir.ops_in(module)
