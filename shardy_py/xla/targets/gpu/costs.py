@@ -26,6 +26,12 @@ _RESIDENT = 2048
 Grid = tuple[int, int]
 """The blocks of a kernel, and the threads of each."""
 
+THREADS_OF_ROWS = 256
+"""The threads of a block that reduces rows, unless a single one needs more."""
+_OF_THREAD = 16
+"""The elements of a row that a thread reduces."""
+_WARP = 32
+
 
 @dataclass(frozen=True, slots=True)
 class GpuDescription:
@@ -84,6 +90,28 @@ def ticks(time: float) -> float:
 def combined(arithmetic: float, movement: float) -> float:
     """The microseconds of both, which overlap."""
     return arithmetic + movement - ticks(min(arithmetic, movement) * _SHARED)
+
+
+def blocks_of_rows(rows: int, row: int) -> int:
+    """Returns the blocks that reduce rows, several each if these are short.
+
+    Source: openxla/xla, xla/backends/gpu/codegen/emitters/reduction.cc.
+    """
+    if row < _WARP:
+        return rows * row // THREADS_OF_ROWS
+    threads = -(-row // (_OF_THREAD * _WARP)) * _WARP
+    return -(-rows // max(min(THREADS_OF_ROWS // threads, rows), 1))
+
+
+def read_time(size: int, use: float, once: float, again: float, most: float) -> float:
+    """Returns the microseconds to read a value so often, some of it again from a cache.
+
+    once, again: the bytes a second from memory, and from the cache. most: those that are requested.
+    """
+    total = size * use
+    if total <= size:
+        return ticks(total / once * 1e6)
+    return ticks(size / once * 1e6) + ticks((total - size) / min(again, most) * 1e6)
 
 
 _MATRIX = 700e12

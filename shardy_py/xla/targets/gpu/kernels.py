@@ -17,7 +17,17 @@ from operator import add
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
-from shardy_py.xla.targets.gpu.costs import H100, LAUNCH, GpuDescription, Grid, combined, ticks
+from shardy_py.xla.targets.gpu.costs import (
+    H100,
+    LAUNCH,
+    THREADS_OF_ROWS,
+    GpuDescription,
+    Grid,
+    blocks_of_rows,
+    combined,
+    read_time,
+    ticks,
+)
 from shardy_py.xla.targets.gpu.diamonds import diamonds, reduces_columns, reduces_rows
 from shardy_py.xla.targets.gpu.expanded import BLOCK
 from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph, bytes_of
@@ -25,11 +35,6 @@ from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph, bytes_of
 _MOST_OPERANDS = 96
 _MOST_CODE = 10_000
 _MOST_BRANCHES = 10
-_ROW = 256
-"""The threads of a block that reduces rows, unless a single one needs more."""
-_OF_THREAD = 16
-"""The elements of a row that a thread reduces."""
-_WARP = 32
 _COLUMNS = 32
 """The columns of a block that reduces these."""
 _LARGE_REDUCTION = 16
@@ -198,7 +203,8 @@ class KernelFusion:
         at: dict[int, set[int]] = {root: {root}}
         operations, code, branches, reduces = 0.0, 0, 0, False
         all_operations, all_branches, large = self.operations, self.branches, self.large
-        for number in sorted(kernel.members, reverse=True):
+        members, has_rows = kernel.members, kernel.rows
+        for number in sorted(members, reverse=True) if len(members) > 1 else members:
             own = at.get(number)
             if own is None:
                 continue
@@ -207,21 +213,27 @@ class KernelFusion:
                 use, count = places[only], codes[only]
             else:
                 use, count = sum([places[each] for each in own]), sum([codes[each] for each in own])
-            if use > 1.0 and kernel.rows:
+            if use > 1.0 and has_rows:
                 use = 1.0
             operations += use * all_operations[number]
             code += count
             branches += count * all_branches[number]
             reduces = reduces or large[number]
-            is_same, each_time = self.elementwise[number], self.reading[number]
+            if self.elementwise[number]:
+                for value in graph.reads[number]:
+                    found = at.get(value)
+                    if found is None:
+                        at[value] = {*own}
+                    else:
+                        found |= own
+                continue
+            each_time = self.reading[number]
             for value in graph.reads[number]:
                 found = at.get(value)
                 if found is None:
-                    found = at[value] = set()
-                if is_same:
-                    found |= own
-                    continue
-                found.add(value)
+                    at[value] = {value}
+                else:
+                    found.add(value)
                 size = elements[value]
                 if size:
                     often = elements[number] / size if each_time is None else each_time
@@ -230,18 +242,29 @@ class KernelFusion:
                     times = 0
                 places[value] = places.get(value, 0.0) + times
                 codes[value] = codes.get(value, 0) + count
-        kernel.reads = {v: found for v, found in at.items() if v not in kernel.members}
-        kernel.uses = {v: sum([places[each] for each in found]) for v, found in kernel.reads.items()}
-        if kernel.rows:
-            kernel.uses = {value: min(use, 1.0) for value, use in kernel.uses.items()}
+        kernel.reads = reads = {v: found for v, found in at.items() if v not in members}
+        uses: dict[int, float] = {}
+        for value, found in reads.items():
+            if len(found) == 1:
+                (only,) = found
+                uses[value] = places[only]
+            else:
+                uses[value] = sum([places[each] for each in found])
+        if has_rows:
+            uses = {value: min(use, 1.0) for value, use in uses.items()}
+        kernel.uses = uses
         kernel.places, kernel.codes, kernel.operations = places, codes, operations
         kernel.code, kernel.branches, kernel.reduces = code, branches, reduces
         kernel.written = ticks(self.gpu.moved(graph.sizes[root]))
         once, most, computed = self._rates_of(self._grid(root))
         sizes, again = self.sizes, self.again
         read = 0.0
-        for value, use in kernel.uses.items():
-            read += _read_time(sizes[value], use, once, again[value], most)
+        for value, use in uses.items():
+            size = sizes[value]
+            if size * use <= size:  # as for most
+                read += ticks(size * use / once * 1e6)
+            else:
+                read += read_time(size, use, once, again[value], most)
         kernel.time = combined(ticks(operations / computed), read + kernel.written)
         kernel.computed = combined(ticks(operations / computed), read)
 
@@ -258,8 +281,8 @@ class KernelFusion:
         rows = max(self.elements[root], 1)
         row = self.elements[self.graph.reads[root][0]] // rows
         columns = self._columns(root) if reduces_columns(self.graph, root) else 0
-        blocks = rows // columns if columns else _blocks_of_rows(rows, row)
-        return max(blocks, 1), _ROW
+        blocks = rows // columns if columns else blocks_of_rows(rows, row)
+        return max(blocks, 1), THREADS_OF_ROWS
 
     def _columns(self, root: int) -> int:
         """The columns that a block reduces: a thread reduces two, if there is work for all threads."""
@@ -364,30 +387,12 @@ class KernelFusion:
                 times = min(times, 1.0)
             elif value in produced and value in consumed and produced[value] == alone:
                 times -= sum([consumer.places[each] for each in at & consumed[value]])
-            read += _read_time(sizes[value], times, once, again[value], most)
+            size = sizes[value]
+            if size * times <= size:  # as for most
+                read += ticks(size * times / once * 1e6)
+            else:
+                read += read_time(size, times, once, again[value], most)
         return combined(ticks((producer.operations * use + consumer.operations) / computed), read + written)
-
-
-def _blocks_of_rows(rows: int, row: int) -> int:
-    """The blocks that reduce rows, several each if these are short.
-
-    Source: openxla/xla, xla/backends/gpu/codegen/emitters/reduction.cc.
-    """
-    if row < _WARP:
-        return rows * row // _ROW
-    threads = -(-row // (_OF_THREAD * _WARP)) * _WARP
-    return -(-rows // max(min(_ROW // threads, rows), 1))
-
-
-def _read_time(size: int, use: float, once: float, again: float, most: float) -> float:
-    """The microseconds to read a value so often, some of it again from a cache.
-
-    once, again: the bytes a second from memory, and from the cache. most: those that are requested.
-    """
-    total = size * use
-    if total <= size:
-        return ticks(total / once * 1e6)
-    return ticks(size / once * 1e6) + ticks((total - size) / min(again, most) * 1e6)
 
 
 def direct_reads(graph: GpuGraph, kernel: Kernel) -> Iterable[int]:
