@@ -34,8 +34,8 @@ def body(random: Random) -> DeviceBody:
 def expected(given: DeviceBody, limits: CombinerLimits) -> set[tuple[int, ...]]:
     """The nodes of each set: the graph is walked again once a set has become one op in the place of each."""
     reads = {number: [*given.nodes[number].inputs] for number in given.order}
-    ends = [*given.results]
-    found = {(number,) for number in given.sent}
+    ends: list[int] = [*given.results]
+    found = set[tuple[int, ...]]((number,) for number in given.sent)
     for kind in KINDS:
         left = {
             n
@@ -60,7 +60,7 @@ def expected(given: DeviceBody, limits: CombinerLimits) -> set[tuple[int, ...]]:
             left -= {*members}
             found -= {(number,) for number in members}
             found.add(tuple(members))
-            one = dict.fromkeys(members, members[0])
+            one: dict[int, int] = dict.fromkeys(members, members[0])
             reads[members[0]] = [each for number in members for each in reads[number]]
             reads = {number: [one.get(each, each) for each in own] for number, own in reads.items()}
             ends = [one.get(each, each) for each in ends]
