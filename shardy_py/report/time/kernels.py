@@ -1,6 +1,6 @@
 """A program as XLA:GPU compiles it, as timed nodes: kernels, products, collectives, loops and branches.
 
-Kernels are those of the memory estimate (`xla/buffers/gpu/`). Those that read the same value, make as many
+Kernels are those of the memory estimate (`xla/targets/gpu/`). Those that read the same value, make as many
 elements and do not need each other are one with several results. Source: openxla/xla,
 xla/backends/gpu/transforms/multi_output_fusion.cc. Not here: the time of one (`kernel_costs.py`), programs
 as partitioned (`graph.py`).
