@@ -92,6 +92,7 @@ def _pruned(graph: GpuGraph, needed: Sequence[bool]) -> GpuGraph:
         graph.outer,
         graph.index,
         forms=graph.forms,
+        bitcasts=graph.bitcasts,
         returned_forms=graph.returned_forms,
         turned=graph.turned,
         columns=graph.columns,

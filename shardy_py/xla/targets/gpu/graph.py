@@ -71,6 +71,8 @@ class GpuGraph:
     """Ops that were added, by keys that are equal for equal ones."""
     forms: dict[tuple[int, int], Hashable] = field(default_factory=dict["tuple[int, int]", Hashable])
     """By op and operand the form in which it reads it, where that is not the operand's own: a bitcast."""
+    bitcasts: dict[tuple[int, int], int] = field(default_factory=dict["tuple[int, int]", int])
+    """By product in parts and operand how often it reads it, each time as a bitcast of its own."""
     shapes: dict[tuple[int, int], Shape] = field(default_factory=dict["tuple[int, int]", "Shape"])
     """By product and operand the shape in which it reads it, where that is not the operand's own."""
     returned_forms: set[int] = field(default_factory=set[int])

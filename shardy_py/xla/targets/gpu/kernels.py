@@ -319,12 +319,16 @@ class KernelFusion:
         if producer is None or not users or number in self.returned:
             return -1.0
         gains, known_forms, forms = self.gains[number], self.graph.forms, set[Hashable]()
+        several, bitcasts = self.graph.bitcasts, 0
         # Of most users the gain is known: they could be one kernel with it before, and neither has changed.
         for each in users.difference(gains):
             consumer = self.kernels[each]
             if consumer is None and (each, number) in known_forms:
                 # It reads a bitcast, which XLA does not ask whether it can be fused, and takes for a kernel.
-                forms.add(known_forms[each, number])
+                if (each, number) in several:
+                    bitcasts += several[each, number]
+                else:
+                    forms.add(known_forms[each, number])
             elif consumer is None or not self._can(producer, consumer):
                 return -1.0
             else:
@@ -332,7 +336,7 @@ class KernelFusion:
         saved = [gains[each] for each in users if each in gains]
         if not saved:
             return -1.0
-        lost = producer.computed * (len(forms) + (number in self.graph.returned_forms))
+        lost = producer.computed * (len(forms) + bitcasts + (number in self.graph.returned_forms))
         return reduce(add, saved, LAUNCH + producer.time - lost)
 
     def _can(self, producer: Kernel, consumer: Kernel) -> bool:

@@ -163,7 +163,7 @@ class _Products:
         node, type_ = graph.nodes[product], graph.types[end]
         parts = self._parts(product)
         if parts == 1 or type_ is None:
-            number = self._noted(made, product, made.add(DOT, reads, type_, node), parts)
+            number = self._noted(made, product, made.add(DOT, reads, type_, node), parts, values)
             made.over[number] = tuple([values[each] for each in self.over[product]])
             if all(_is_of_16_bits(graph.types[each]) for each in graph.reads[product][:2]):
                 sizes = sizes_of(graph, product)
@@ -171,7 +171,7 @@ class _Products:
             return number
         reads = self._padded(made, product, parts, values) or reads
         partial = TensorType((parts, *type_.shape), "f32")
-        number = self._noted(made, product, made.add(DOT, reads, partial, node), parts)
+        number = self._noted(made, product, made.add(DOT, reads, partial, node), parts, values)
         number = made.add(REDUCE, (number,), TensorType(type_.shape, "f32"))
         return number if type_.element == "f32" else made.add(CONVERT, (number,), type_)
 
@@ -198,7 +198,7 @@ class _Products:
             found.append(made.known[key])
         return found
 
-    def _noted(self, made: GpuGraph, product: int, number: int, parts: int) -> int:
+    def _noted(self, made: GpuGraph, product: int, number: int, parts: int, values: Mapping[int, int]) -> int:
         """The number of a product, whose operands have a dimension of each kind, and one for its parts.
 
         Operands with others are read in another form. Source: openxla/xla,
@@ -208,11 +208,14 @@ class _Products:
         if step is None:
             return number
         numbers = DotDimensions.of(step.record.attributes)
+        given = [values.get(each) for each in self.graph.reads[product][:2]]
         for each in made.reads[number]:
             type_ = made.types[each]
             ranks = {self._rank(numbers, side, step.record.operands[side]) for side in (0, 1)}
             if type_ is not None and (parts > 1 or type_.rank not in ranks):
                 made.forms[number, each] = "product", *ranks, parts
+                if parts > 1:  # made after equal ops were merged
+                    made.bitcasts[number, each] = max(given.count(each), 1)
         return number
 
     @staticmethod
