@@ -121,11 +121,15 @@ class DotDimensions:
     def of(attributes: Attributes, name: str = "dot_dimension_numbers") -> DotDimensions:
         """Returns those in an attribute of an op."""
         numbers: Attributes = attributes[name]
-        batching, contracting = (
-            (integers(numbers, f"lhs_{role}_dimensions"), integers(numbers, f"rhs_{role}_dimensions"))
-            for role in ("batching", "contracting")
+        left, right = (
+            integers(numbers, "lhs_batching_dimensions"),
+            integers(numbers, "rhs_batching_dimensions"),
         )
-        return DotDimensions(batching, contracting)
+        summed = (
+            integers(numbers, "lhs_contracting_dimensions"),
+            integers(numbers, "rhs_contracting_dimensions"),
+        )
+        return DotDimensions((left, right), summed)
 
 
 @dataclass(frozen=True, slots=True)

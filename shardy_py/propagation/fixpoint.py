@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 
 from shardy_py.propagation.basic import StepOptions, Strategy
 from shardy_py.propagation.flat import UNSHARDABLE, Directions, FlatProgram, Liveness, StepKind
@@ -138,7 +139,8 @@ ALWAYS = 255
 class Propagator:
     """Propagation through one program: the sharding of each slot, and the rounds that change them.
 
-    tables: those of earlier propagations of the same program with the same meshes.
+    tables: those of earlier propagations of the same program with the same meshes. given: the shardings that
+    slots have at first, by their identities: many slots have the same.
     """
 
     def __init__(
@@ -153,8 +155,10 @@ class Propagator:
         self.program = program
         self._known = StepTables(meshes) if tables is None else tables
         self.interner = self._known.interner
-        number = self.interner.number
-        self.shardings = [NO_SHARDING if each is None else number(each) for each in program.shardings]
+        number, identities = self.interner.number, [*map(id, program.shardings)]
+        self.given = dict(zip(identities, program.shardings, strict=True))
+        numbers = {n: NO_SHARDING if each is None else number(each) for n, each in self.given.items()}
+        self.shardings = [*map(numbers.__getitem__, identities)]
         self._journal = journal
         self._is_conservative = conservative_propagation
         self._erasure = Erasure(program, program.liveness) if program.liveness else None
@@ -165,9 +169,9 @@ class Propagator:
         # An edge without axes at the boundary of a manual computation may still have manual axes.
         settled = [0 if kind.boundary is not None else ALWAYS for kind in program.kinds]
         self._settled = bytearray(map(settled.__getitem__, self._kinds))
-        for slot, sharding in enumerate(program.shardings):
-            if sharding is not None and not sharding.has_no_axes:
-                self._unsettle(slot)
+        sharded = {n for n, each in self.given.items() if each is not None and not each.has_no_axes}
+        for slot in compress(range(len(identities)), map(sharded.__contains__, identities)):
+            self._unsettle(slot)
         if journal is not None:
             journal.values, journal.meshes, journal.kinds = self.interner.values, meshes, self._kinds
             journal.start_numbers, journal.end_numbers = tuple(self.shardings), self.shardings

@@ -54,14 +54,14 @@ def hold_back(
 ) -> dict[int, list[tuple[int, TensorSharding]]]:
     """Hold back the dimensions of later priorities; returns by priority the slots and original shardings."""
     waiting: dict[int, list[tuple[int, TensorSharding]]] = {}
-    for slot, original in enumerate(propagator.program.shardings):
-        if original is None:
+    given = propagator.given.items()
+    prioritized = {n for n, each in given if each and any(d.priority is not None for d in each.dimensions)}
+    for slot, original in enumerate(propagator.program.shardings) if prioritized else ():
+        if original is None or id(original) not in prioritized:
             continue
-        later = {d.priority for d in original.dimensions if d.priority}
-        for priority in later:
+        for priority in {d.priority for d in original.dimensions if d.priority}:
             waiting.setdefault(priority, []).append((slot, original))
-        if any(d.priority is not None for d in original.dimensions):
-            propagator.set_sharding(slot, held_back(original, meshes))
+        propagator.set_sharding(slot, held_back(original, meshes))
     return dict(sorted(waiting.items()))
 
 

@@ -17,9 +17,9 @@ from shardy_py.ops.compute import facet as computed
 from shardy_py.run.interpret.facet import RUN, RunRow
 from shardy_py.run.proof.facet import EXACT, ExactRow
 from shardy_py.xla.buffers.facet import STORED, StoredRow
-from shardy_py.xla.buffers.gpu.facet import KERNELS, KernelRow
 from shardy_py.xla.spmd.facet import SENT, SentRow
 from shardy_py.xla.targets.facet import COMPILED, CompiledRow
+from shardy_py.xla.targets.gpu.facet import KERNELS, KernelRow
 
 FACETS: dict[str, tuple[Facet[Any], type]] = {
     "LOCAL": (LOCAL, LocalRow),

@@ -23,7 +23,7 @@ FACETS = (
     "run/proof/facet.py",
     "run/proof/field/facet.py",
     "xla/buffers/facet.py",
-    "xla/buffers/gpu/facet.py",
+    "xla/targets/gpu/facet.py",
     "xla/spmd/facet.py",
     "xla/targets/facet.py",
 )

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from xdsl.dialects.func import FuncOp
 
 from shardy_py import Mesh, Options, P, Program, Result, Sharding, ShardyError, Study, propagate
 from shardy_py.hardware import placement_of
+from shardy_py.ops import OpRecord, Storage
 from shardy_py.report.difference import Figures
 from shardy_py.search.studies import step_cost
 from shardy_py.search.study.base import Decided
 from shardy_py.search.study.making import Links, MadeVariant, Passes, made_variant
+from shardy_py.search.study.skeleton import Skeleton, StudiedOp
 from shardy_py.xla.spmd.program import Block
 from shardy_py.xla.spmd.step_plans import StepPlans
 from shardy_py.xla.spmd.walk import ProgramPlan, plan_program
@@ -171,6 +174,28 @@ def test_variants_after_others_are_those_of_no_other(monkeypatch: pytest.MonkeyP
         for _, edits in zip(range(40), random_edits(program, 6), strict=False):
             study.score(edits)
     assert made >= 60
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_merged_constants_and_what_is_computed_of_them(seed: int) -> None:
+    """With any shardings: what is merged is found from what is if all are equal."""
+    draw = random.Random(seed)
+    nodes: list[StudiedOp] = []
+    op, record = FuncOp.from_region("f", [], []), OpRecord("stablehlo.constant", (), ())
+    for value in range(24):
+        operands = tuple(draw.sample(range(value), draw.randrange(min(value, 2) + 1)))
+        key = None if draw.random() < 0.1 else (draw.randrange(2), len(operands))
+        nodes.append(StudiedOp(op, record, operands, (value,), Storage.NEW, key))
+    links = Links(Skeleton(tuple(nodes), [None] * len(nodes), (), (), ()))
+    for numbers in ([0] * 24, *([int(draw.random() < part) for _ in nodes] for part in (0.05, 0.1, 0.5))):
+        same: dict[int, int] = {}
+        first: dict[object, int] = {}
+        for node in nodes:
+            (value,), operands = node.results, tuple(same.get(each, each) for each in node.operands)
+            if node.merge_key is not None:
+                known = first.setdefault((node.merge_key, operands, numbers[value]), value)
+                same |= {value: known} if known != value else {}
+        assert links.merged(numbers) == same
 
 
 def test_plans_after_others_are_those_of_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,8 @@ from math import ceil, gcd
 from shardy_py.hardware import Hardware
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, GatherOp
 from shardy_py.ops.reads import integers
-from shardy_py.xla.buffers.gpu.graph import REDUCE, TRANSPOSE, GpuGraph
-from shardy_py.xla.buffers.gpu.kernels import Kernel
+from shardy_py.xla.targets.gpu.graph import REDUCE, TRANSPOSE, GpuGraph
+from shardy_py.xla.targets.gpu.kernels import Kernel
 
 _THREADS = 128
 _UNROLLED = 4

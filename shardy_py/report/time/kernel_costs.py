@@ -19,11 +19,11 @@ from shardy_py.report.time.blocks import clock, kernel_blocks, requested_lines
 from shardy_py.report.time.local_work import DeviceWork, total_work, whole_work
 from shardy_py.report.time.roofline import FUNCTION_FLOPS, precision_of
 from shardy_py.report.time.sorts import Sort, sort_of
-from shardy_py.xla.buffers.gpu.costs import LAUNCH
-from shardy_py.xla.buffers.gpu.expanded import BLOCK
-from shardy_py.xla.buffers.gpu.graph import CONVOLUTION, REDUCE, WINDOW, GpuGraph, elements_of
-from shardy_py.xla.buffers.gpu.kernels import Kernel
 from shardy_py.xla.spmd.program import PlannedOp
+from shardy_py.xla.targets.gpu.costs import LAUNCH
+from shardy_py.xla.targets.gpu.expanded import BLOCK
+from shardy_py.xla.targets.gpu.graph import CONVOLUTION, REDUCE, WINDOW, GpuGraph, elements_of
+from shardy_py.xla.targets.gpu.kernels import Kernel
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode
 
 Bound = Literal["compute", "memory"]

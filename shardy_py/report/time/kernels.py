@@ -1,6 +1,6 @@
 """A program as XLA:GPU compiles it, as timed nodes: kernels, products, collectives, loops and branches.
 
-Kernels are those of the memory estimate (`xla/buffers/gpu/`). Those that read the same value, make as many
+Kernels are those of the memory estimate (`xla/targets/gpu/`). Those that read the same value, make as many
 elements and do not need each other are one with several results. Source: openxla/xla,
 xla/backends/gpu/transforms/multi_output_fusion.cc. Not here: the time of one (`kernel_costs.py`), programs
 as partitioned (`graph.py`).
@@ -24,7 +24,10 @@ from shardy_py.report.time.graph import OpTimer, Priced, TimedBlock, TimedNode, 
 from shardy_py.report.time.kernel_costs import KernelCosts, Started, product_flops, whole_flops
 from shardy_py.report.time.local_work import DeviceWork
 from shardy_py.xla.buffers.collect import donated_arguments
-from shardy_py.xla.buffers.gpu.graph import (
+from shardy_py.xla.buffers.gpu.memory import GpuComputation
+from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
+from shardy_py.xla.targets.combining import Issued
+from shardy_py.xla.targets.gpu.graph import (
     ARGUMENT,
     CONSTANT,
     DOT,
@@ -34,10 +37,7 @@ from shardy_py.xla.buffers.gpu.graph import (
     is_loop,
     live,
 )
-from shardy_py.xla.buffers.gpu.kernels import Kernel, direct_reads
-from shardy_py.xla.buffers.gpu.memory import GpuComputation
-from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
-from shardy_py.xla.targets.combining import Issued
+from shardy_py.xla.targets.gpu.kernels import Kernel, direct_reads
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.of_program import CompiledProgram
 

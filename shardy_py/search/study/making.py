@@ -7,11 +7,11 @@ that it was. Not here: what the passes behind propagation decide (`variant.py`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, compress
 from operator import itemgetter, ne
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord, TensorType
@@ -130,14 +130,35 @@ class Links:
         return found
 
     @cached_property
-    def _mergeable(self) -> list[tuple[int, tuple[int, ...], int]]:
-        """A number for the key of each node that may be merged, its operands and its result."""
+    def _mergeable(self) -> list[_Mergeable]:
+        """The nodes that are equal to others if all shardings are: with different ones there are no more."""
         keys: dict[Hashable, int] = {}
-        return [
-            (keys.setdefault(node.merge_key, len(keys)), node.operands, node.results[0])
+        nodes = [
+            _Mergeable(keys.setdefault(node.merge_key, len(keys)), node.operands, node.results[0])
             for node in self.nodes
             if node.merge_key is not None
         ]
+        same = _merged(nodes, [0] * len(self.types), {})
+        alike = {*same, *same.values()}
+        return [node for node in nodes if node.value in alike]
+
+    @cached_property
+    def _all_merged(self) -> dict[int, int]:
+        """By value the first equal one, if all shardings are equal."""
+        return _merged(self._mergeable, [0] * len(self.types), {})
+
+    @cached_property
+    def _firsts(self) -> tuple[int, ...]:
+        """By each that may be merged, the first of those that it is equal to if all shardings are."""
+        return tuple([self._all_merged.get(value, value) for value in self._merged_values])
+
+    @cached_property
+    def _alike(self) -> dict[int, list[tuple[int, _Mergeable]]]:
+        """By the first the nodes that are equal to it if all shardings are, with their places in order."""
+        found: dict[int, list[tuple[int, _Mergeable]]] = {}
+        for place, (first, node) in enumerate(zip(self._firsts, self._mergeable, strict=True)):
+            found.setdefault(first, []).append((place, node))
+        return found
 
     def constants(self, numbers: Sequence[int]) -> Hashable:
         """Returns the numbers of what may be merged."""
@@ -146,19 +167,43 @@ class Links:
 
     @cached_property
     def _merged_values(self) -> tuple[int, ...]:
-        return tuple([value for _, _, value in self._mergeable])
+        return tuple([node.value for node in self._mergeable])
 
     def merged(self, numbers: Sequence[int]) -> dict[int, int]:
         """Returns, by the values of constants, equal ones before them. numbers: of decided shardings."""
-        same: dict[int, int] = {}
-        first: dict[Hashable, int] = {}
-        for key, operands, value in self._mergeable:
-            if same and not same.keys().isdisjoint(operands):
-                operands = tuple([same.get(each, each) for each in operands])
-            known = first.setdefault((key, operands, numbers[value]), value)
-            if known != value:
-                same[value] = known
-        return same
+        firsts, values, number = self._firsts, self._merged_values, numbers.__getitem__
+        apart = {*compress(firsts, map(ne, map(number, firsts), map(number, values)))}
+        if not apart:
+            return self._all_merged
+        same = dict(self._all_merged)
+        again: list[tuple[int, _Mergeable]] = []
+        for first, nodes in self._alike.items():  # what the first reads is before it, and like what others do
+            if first in apart or any(same.get(each, each) in apart for each in nodes[0][1].operands):
+                apart.add(first)
+                again += nodes
+        for _, node in again:
+            same.pop(node.value, None)
+        return _merged([node for _, node in sorted(again)], numbers, same)
+
+
+class _Mergeable(NamedTuple):
+    """A node that equal ones before it stand for. key: equal for nodes that compute the same of operands."""
+
+    key: int
+    operands: tuple[int, ...]
+    value: int
+
+
+def _merged(nodes: Iterable[_Mergeable], numbers: Sequence[int], same: dict[int, int]) -> dict[int, int]:
+    """Adds to `same` by value the first equal one, and returns it. numbers: of shardings."""
+    first: dict[Hashable, int] = {}
+    for key, operands, value in nodes:
+        if same and not same.keys().isdisjoint(operands):
+            operands = tuple([same.get(each, each) for each in operands])
+        known = first.setdefault((key, operands, numbers[value]), value)
+        if known != value:
+            same[value] = known
+    return same
 
 
 def made_variant(passes: Passes, links: Links, decided: Decided, last: MadeVariant | None) -> MadeVariant:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from heapq import heapify, heappop, heappush
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
@@ -98,106 +99,142 @@ def stored_by_bytes(
     many elements as it makes.
     """
     steps, reads, users, fused = given.steps, given.reads, given.users, given.fused
-    numbers = {number for number, step in enumerate(steps) if step.results and step.results[0] in fused}
-    if not any(len(users.get(steps[number].results[0], ())) > 1 for number in numbers):
-        return
-    makers = {steps[number].results[0]: number for number in numbers}
-    search = _Search(steps, reads, users, elements, widths, makers)
-    left = [*search.parts(sorted(numbers))]
-    while left:
-        part = left.pop()
-        best = search.best(part)
-        if best >= 0:
-            yield steps[best].results[0]
-            del makers[steps[best].results[0]]
-            left += search.parts([number for number in part if number != best])
+    makers = {
+        step.results[0]: number
+        for number, step in enumerate(steps)
+        if step.results and step.results[0] in fused
+    }
+    if any(len(users.get(name, ())) > 1 for name in makers):
+        yield from _Search(steps, reads, users, elements, widths, makers).stored()
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """makers: by each value that is still fused, the step that makes it."""
+    """The values that save something, the one that saves most first; each changes what others save.
+
+    makers: by each value that is still fused, the step that makes it. behind: by step the stored values that
+    it is computed from; ahead: by step the stored ones that it is computed in. Both are bits of integers;
+    bits: of each value, whose sizes are `sizes`; places: of the bit of each stored step.
+    """
 
     steps: Sequence[PlannedOp]
     reads: Sequence[Sequence[Name]]
     users: Mapping[Name, Sequence[int]]
     elements: Callable[[Name], int]
     widths: Mapping[Name, int]
-    makers: Mapping[Name, int]
-    sizes: dict[Name, int] = field(default_factory=dict[Name, int])
+    makers: dict[Name, int]
+    behind: dict[int, int] = field(default_factory=dict[int, int])
+    ahead: dict[int, int] = field(default_factory=dict[int, int])
+    bits: dict[Name, int] = field(default_factory=dict[Name, int])
+    places: dict[int, int] = field(default_factory=dict[int, int])
+    sizes: list[int] = field(default_factory=list[int])
+    sums: dict[int, int] = field(default_factory=dict[int, int])
 
-    def parts(self, numbers: Sequence[int]) -> Iterator[list[int]]:
-        """The fused steps that read one another, in program order, of which one has several readers."""
-        seen, own = set[int](), set(numbers)
-        for first in numbers:
-            if first in seen:
-                continue
-            seen.add(first)
-            left, part, is_shared = [first], [first], False
-            while left:
-                number = left.pop()
-                readers = self.users.get(self.steps[number].results[0], ())
-                is_shared = is_shared or len(readers) > 1
-                makers = (self.makers.get(name, -1) for name in self.reads[number])
-                for each in (*makers, *readers):
-                    if each in own and each not in seen:
-                        seen.add(each)
-                        left.append(each)
-                        part.append(each)
-            if is_shared:
-                yield sorted(part)
+    def stored(self) -> Iterator[Name]:
+        """Yields the values to store; of those that save as much the first."""
+        numbers = sorted(self.makers.values())
+        for number in numbers:
+            self.behind[number] = self._behind(number)
+        for number in reversed(numbers):
+            self.ahead[number] = self._ahead(number)
+        saved = {number: value for number in numbers if (value := self._saved(number)) > 0}
+        queue = [(-value, number) for number, value in saved.items()]
+        heapify(queue)
+        while queue:
+            value, number = heappop(queue)
+            if saved.get(number) != -value:
+                continue  # it was changed by one that is stored
+            name = self.steps[number].results[0]
+            yield name
+            del self.makers[name], saved[number]
+            changed = {*self._changed(number, self.behind, self._behind, self._readers, 1)}
+            changed.update(self._changed(number, self.ahead, self._ahead, self._read, -1))
+            for each in changed:
+                saved[each] = self._saved(each)
+                if saved[each] > 0:
+                    heappush(queue, (-saved[each], each))
 
-    def best(self, part: Sequence[int]) -> int:
-        """The step whose result saves most if it is stored; -1 if none saves anything.
+    def _changed(
+        self,
+        stored: int,
+        known: dict[int, int],
+        find: Callable[[int], int],
+        beside: Callable[[int], Iterable[int]],
+        way: int,
+    ) -> Iterator[int]:
+        """Yields the steps of which it changes as the result of one is stored, once it is found again.
 
-        Sets of values and of steps are the bits of integers.
+        beside: the fused steps to which a change goes on, all in program order, or with `way` -1 against it.
         """
-        ahead = self._ahead(part)
-        bits: dict[Name, int] = {}
-        sizes: list[int] = []
-        behind: dict[Name, int] = {}
-        sums: dict[int, int] = {}
-        best, most = -1, 0
-        for number in part:
-            name = self.steps[number].results[0]
-            found = 0
-            for each in (name,) if takes_slices(self.steps[number]) else self.reads[number]:
-                if each in behind:
-                    found |= behind[each]
-                    continue
-                if each not in bits:
-                    bits[each] = 1 << len(sizes)
-                    sizes.append(self._size(each))
-                found |= bits[each]
-            behind[name] = found
-            readers = ahead[name].bit_count()
-            if readers > 1:
-                if found not in sums:
-                    sums[found] = sum(sizes[place] for place in _places(found))
-                saved = saving(readers, behind=sums[found], own=self._size(name))
-                if saved > most:
-                    best, most = number, saved
-        return best
+        left = [way * each for each in beside(stored)]
+        heapify(left)
+        last = None
+        while left:
+            place = heappop(left)
+            if place == last:
+                continue
+            last, number = place, way * place
+            found = find(number)
+            if found != known[number]:
+                known[number] = found
+                yield number
+                for each in beside(number):
+                    heappush(left, way * each)
 
-    def _ahead(self, part: Sequence[int]) -> dict[Name, int]:
-        """The stored steps that each value is computed in."""
-        found: dict[Name, int] = {}
-        bits: dict[int, int] = {}
-        for number in reversed(part):
-            name = self.steps[number].results[0]
-            own = 0
-            for each in self.users.get(name, ()):
-                made = self.steps[each].results
-                known = found.get(made[0]) if made else None
-                own |= bits.setdefault(each, 1 << len(bits)) if known is None else known
-            found[name] = own
+    def _readers(self, number: int) -> Iterator[int]:
+        """The fused steps that read the result of a step."""
+        for each in self.users.get(self.steps[number].results[0], ()):
+            if each > number and self._is_fused(each):
+                yield each
+
+    def _read(self, number: int) -> Iterator[int]:
+        """The fused steps that make what a step reads."""
+        for name in self.reads[number]:
+            maker = self.makers.get(name, number)
+            if maker < number:
+                yield maker
+
+    def _is_fused(self, number: int) -> bool:
+        made = self.steps[number].results
+        return bool(made) and self.makers.get(made[0]) == number
+
+    def _behind(self, number: int) -> int:
+        """The stored values that a step is computed from."""
+        step, found = self.steps[number], 0
+        for name in step.results[:1] if takes_slices(step) else self.reads[number]:
+            maker = self.makers.get(name, number)
+            if maker < number:
+                found |= self.behind[maker]
+                continue
+            if name not in self.bits:
+                self.bits[name] = 1 << len(self.sizes)
+                self.sizes.append(self._size(name))
+            found |= self.bits[name]
         return found
 
+    def _ahead(self, number: int) -> int:
+        """The stored steps that a step is computed in."""
+        found = 0
+        for each in self.users.get(self.steps[number].results[0], ()):
+            if each > number and self._is_fused(each):
+                found |= self.ahead[each]
+            else:
+                found |= 1 << self.places.setdefault(each, len(self.places))
+        return found
+
+    def _saved(self, number: int) -> int:
+        """The bytes that are moved less if the result of a step is stored."""
+        readers = self.ahead[number].bit_count()
+        if readers <= 1:
+            return 0
+        found = self.behind[number]
+        if found not in self.sums:
+            self.sums[found] = sum(self.sizes[place] for place in _places(found))
+        return saving(readers, behind=self.sums[found], own=self._size(self.steps[number].results[0]))
+
     def _size(self, name: Name) -> int:
-        known = self.sizes.get(name)
-        if known is None:
-            count = self.elements(name)
-            known = self.sizes[name] = count * self.widths.get(name, 0) if count > 1 else 0
-        return known
+        count = self.elements(name)
+        return count * self.widths.get(name, 0) if count > 1 else 0
 
 
 def _places(bits: int) -> Iterator[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 
 from shardy_py.base.behaviours import Behaviour
@@ -41,13 +42,15 @@ def is_in_library(step: PlannedOp, held: Sequence[TensorType | None] = ()) -> bo
     held: the types of its operands and result on a device, for which XLA decides; (): whole ones.
     """
     record = step.record
+    if record.name == DotGeneralOp.name:
+        lhs, rhs, made = held or (*record.operands, *record.results)
+        if not step.reads_in_order or lhs is None or rhs is None or made is None:
+            return False
+        stays_narrow = Behaviour.PRODUCTS_STAY_NARROW.holds
+        return _is_product(lhs, rhs, made, DotDimensions.of(record.attributes), stays_narrow=stays_narrow)
     if held:
         *operands, made = held
         record = replace(record, operands=tuple(operands), results=(made,))
-    if any(type_ is None for type_ in (*record.operands[:2], *record.results[:1])):
-        return False
-    if record.name == DotGeneralOp.name:
-        return step.reads_in_order and _is_product(record)
     return record.name == ConvolutionOp.name and _is_convolution(record)
 
 
@@ -72,21 +75,20 @@ def held_types(
     return tuple([None if old is None or own is None else TensorType(own, old.element) for old, own in pairs])
 
 
-def _is_product(record: OpRecord) -> bool:
+@lru_cache(maxsize=4096)
+def _is_product(
+    lhs: TensorType, rhs: TensorType, made: TensorType, numbers: DotDimensions, *, stays_narrow: bool
+) -> bool:
     """True for matrices, not vectors or few elements, nor where rows of the first operand are contracted.
 
-    Nor of what a transpose made (`inferred_layouts.py`), which the step says.
+    Nor of what a transpose made (`inferred_layouts.py`), which the step says. stays_narrow: whether the
+    release computes bf16 as it is.
     """
-    lhs, rhs = record.operands[:2]
-    made = record.results[0]
-    if lhs is None or rhs is None or made is None or lhs.element != rhs.element:
+    if lhs.element != rhs.element:
         return False
-    by_library = {"f32": {"f32"}, "f64": {"f64"}, "bf16": {"f32"}}
-    if Behaviour.PRODUCTS_STAY_NARROW.holds:
-        by_library["bf16"].add("bf16")
+    by_library = {"f32": {"f32"}, "f64": {"f64"}, "bf16": {"f32", "bf16"} if stays_narrow else {"f32"}}
     if made.element not in by_library.get(lhs.element, ()):
         return False
-    numbers = DotDimensions.of(record.attributes)
     batch, contracting = numbers.batching[0], numbers.contracting[0]
     is_copied = copied_order(lhs.rank, batch, contracting, is_lhs=True) is not None
     if not is_copied and tuple(contracting) != (lhs.rank - 1,):

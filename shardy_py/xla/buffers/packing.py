@@ -12,11 +12,14 @@ from bisect import insort
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from shardy_py.base.deferred import np
 from shardy_py.xla.buffers.held import HeldMemory
 from shardy_py.xla.spmd.program import PlannedOp
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _MOST_PLACED = 2_000
 """Buffers of larger programs are summed up instead of given places, which would take quadratic time."""
@@ -146,25 +149,36 @@ def _placed(ordered: Sequence[HeldMemory], unit: int) -> int:
     owners = np.array([n for n, each in enumerate(ordered) for _ in each.periods], np.int64)
     starts = np.array([p.start for each in ordered for p in each.periods], np.int64)
     ends = np.array([p.end for each in ordered for p in each.periods], np.int64)
-    sizes = np.array([-(-each.size // unit) * unit for each in ordered], np.int64)
-    places = np.zeros(len(ordered), np.int64)
+    sizes = [-(-each.size // unit) * unit for each in ordered]
+    lows, highs = np.zeros(len(ordered), np.int64), np.zeros(len(ordered), np.int64)
+    has_several = len(owners) > len(ordered)
     total = count = 0
-    for i, each in enumerate(ordered):
-        alive = np.zeros(count, bool)
+    for i, (each, size) in enumerate(zip(ordered, sizes, strict=True)):
+        since, until, alive = starts[:count], ends[:count], None
         for period in each.periods:
-            alive |= (starts[:count] <= period.end) & (ends[:count] >= period.start)
-        busy = owners[:count][alive]  # in order
-        busy = busy[np.flatnonzero(np.diff(busy, prepend=-1))]
+            own = (since <= period.end) & (until >= period.start)
+            alive = own if alive is None else alive | own
         count += len(each.periods)
-        if busy.size:
-            busy = busy[np.argsort(places[busy], kind="stable")]
-            low, high = places[busy], np.maximum.accumulate(places[busy] + sizes[busy])
-            free = np.concatenate(([0], high[:-1]))
-            gaps = low - free
-            fitting = np.flatnonzero(gaps >= sizes[i])
-            places[i] = free[fitting[np.argmin(gaps[fitting])]] if fitting.size else high[-1]
-        total = max(total, int(places[i] + sizes[i]))
+        busy = owners[: len(since)][alive] if alive is not None else owners[:0]  # in order
+        if has_several and busy.size > 1:
+            busy = busy[np.append(True, busy[1:] != busy[:-1])]
+        place = _place(lows[busy], highs[busy], size) if busy.size else 0
+        lows[i], highs[i] = place, place + size
+        total = max(total, place + size)
     return total
+
+
+def _place(low: NDArray[np.int64], high: NDArray[np.int64], size: int) -> int:
+    """The place for a buffer where the least is left free beside others, each from `low` to `high`."""
+    order = low.argsort(kind="stable")
+    low, high = low[order], np.maximum.accumulate(high[order])
+    gaps = low.copy()  # the free memory before each
+    gaps[1:] -= high[:-1]
+    gaps[gaps < size] = _LAST_PLACE
+    best = int(gaps.argmin())
+    if gaps[best] == _LAST_PLACE:
+        return int(high[-1])
+    return int(high[best - 1]) if best else 0
 
 
 def _placed_one_by_one(ordered: Sequence[HeldMemory], unit: int) -> int:

@@ -235,14 +235,14 @@ def producer(value: SSAValue, name: str) -> Operation | None:
 
 def sizes_of(value: SSAValue) -> tuple[int, ...]:
     """The sizes of a tensor for which `is_static` holds; () for other types."""
-    tensor = tensor_type(value.type)
+    tensor = tensor_type(type_of(value))
     return () if tensor is None else cast("tuple[int, ...]", tensor.shape)
 
 
 def is_static(*values: SSAValue) -> bool:
     """Returns whether these are tensors without dynamic sizes."""
     for value in values:
-        tensor = tensor_type(value.type)
+        tensor = tensor_type(type_of(value))
         if tensor is None or None in tensor.shape:
             return False
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -11,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.base.deferred import np
 from shardy_py.mlir.dialects import stablehlo
 from shardy_py.mlir.dialects.traits import constant_of
-from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.ir import operands_of, type_of
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.text.builtin_attributes import is_dense, is_integral
@@ -40,7 +41,8 @@ def absorbing(number: int) -> folding.Fold:
     """Folds an integer op to the operand that is filled with `number`."""
 
     def apply(op: Operation, splats: folding.Splats) -> SSAValue | None:
-        if not is_integral(element_type_of(op.results[0].type)):  # as of most programs
+        (result,) = op.results
+        if not is_integral(element_type_of(type_of(result))):  # as of most programs
             return None
         return next((operand for operand in operands_of(op) if splats.integer(operand) == number), None)
 
@@ -176,7 +178,7 @@ def fold_broadcast(op: Operation, splats: folding.Splats) -> SSAValue | None:
     if not folding.is_static(source, result):
         return None
     inner = folding.producer(source, BROADCAST)
-    repeats = prod(folding.sizes_of(source)) != prod(folding.sizes_of(result))
+    repeats = _elements_of(folding.sizes_of(source)) != _elements_of(folding.sizes_of(result))
     if repeats and inner is None:
         return None
     dimensions: tuple[int, ...] = plain(op.properties["broadcast_dimensions"])
@@ -193,6 +195,11 @@ def fold_broadcast(op: Operation, splats: folding.Splats) -> SSAValue | None:
             permutation = [dimensions.index(dimension) for dimension in range(len(dimensions))]
             return folding.make(op, "transpose", [source], {"permutation": folding.integers(permutation)})
     return None
+
+
+@lru_cache(maxsize=4096)
+def _elements_of(sizes: tuple[int, ...]) -> int:
+    return prod(sizes)
 
 
 def fold_transpose(op: Operation, splats: folding.Splats) -> SSAValue | None:

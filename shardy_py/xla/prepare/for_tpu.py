@@ -36,7 +36,7 @@ _ROUNDS = 8
 """XLA repeats a pipeline until nothing changes, too; real programs need two or three rounds."""
 _FOLDS = {name: (*FOLDS.get(name, ()), *TPU_FOLDS.get(name, ())) for name in {*FOLDS, *TPU_FOLDS}}
 _EXPANSIONS = (TopKOp, sorted_selection), (CustomCallOp, expanded_call)
-"""Ops with several results, and what makes these by others, or returns None."""
+"""Ops with several results, and what makes these by others, or returns None; in this order."""
 
 
 def simplified_for_tpu(module: ModuleOp) -> ModuleOp:
@@ -44,26 +44,32 @@ def simplified_for_tpu(module: ModuleOp) -> ModuleOp:
     changes, splats = Changes(), Splats()
     equal, sunk = EqualOps(changes), SunkForms(changes, splats)
     module = equal.copied(module)
+    several = ir.find_ops(module, *[op_class.name for op_class, _ in _EXPANSIONS])
     for op_class, expanded in _EXPANSIONS:
-        for op in ir.find_ops(module, op_class.name):
-            for old, new in zip(op.results, expanded(op) or op.results, strict=True):
-                ir.replace_uses(old, new)
+        for op in several:
+            if isinstance(op, op_class):
+                for old, new in zip(op.results, expanded(op) or op.results, strict=True):
+                    ir.replace_uses(old, new)
     folded = {name for name, row in TABLE.items() if row.is_folded or row.moves_elements} | _FOLDS.keys()
     for _ in range(_ROUNDS):
         ops = ir.ops_in(module)
-        _erase_dead_ops(ops, changes)
+        is_walked = not _erase_dead_ops(ops, changes)
         is_changed = equal.merge(ops)
         due = (op for op in changes.folds.taken(ops) if op.name in folded)
         is_changed |= fold_each(due, splats, _FOLDS, changes)
-        is_changed |= sunk.sink(ir.ops_in(module))
+        is_changed |= sunk.sink(ops if is_walked and not is_changed else ir.ops_in(module))
         if not is_changed:
             break
-    _erase_dead_ops(ir.ops_in(module), changes)
+    else:
+        _erase_dead_ops(ir.ops_in(module), changes)
     changes.end()
     return module
 
 
-def _erase_dead_ops(ops: Iterable[Operation], changes: Changes) -> None:
-    for op in dead_ops(changes.dead.taken(ops)).values():
+def _erase_dead_ops(ops: Iterable[Operation], changes: Changes) -> bool:
+    """Returns whether any op was erased."""
+    dead = dead_ops(changes.dead.taken(ops))
+    for op in dead.values():
         if op.parent is not None:
             changes.erase(op)
+    return bool(dead)

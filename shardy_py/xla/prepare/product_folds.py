@@ -13,6 +13,7 @@ Established with 30 programs, each compiled ahead of time. Source: openxla/xla, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -21,7 +22,8 @@ from shardy_py.base.session import SESSION, Identities
 from shardy_py.mlir.dialects import stablehlo
 from shardy_py.mlir.dialects.stablehlo.attributes import DotDimensionNumbersAttr
 from shardy_py.mlir.dialects.stablehlo.structs import DotDimensionNumbers
-from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.ir import operands_of, type_of
+from shardy_py.mlir.numbering import number_of
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, resized, shape_of
 from shardy_py.mlir.text.dense import element_size
@@ -32,6 +34,33 @@ from shardy_py.xla.prepare.folds import TRANSPOSE
 PRODUCT = stablehlo.DotGeneralOp.name
 _NUMBERS = "dot_dimension_numbers"
 _DIMENSIONS: Identities[DotDimensions] = SESSION.identities("dimensions of products")
+_KINDS: dict[tuple[int, int, int], _Kind] = SESSION.table("kinds of products")
+
+
+class _Kind(NamedTuple):
+    """The kind of a product, by its types and its dimensions.
+
+    has_ones: operands have dimensions of one element. has_vector: a side has no free dimensions, or nothing
+    is summed. Neither is true of operands of dynamic shapes.
+    """
+
+    has_ones: bool
+    has_vector: bool
+
+
+def _kind(product: Operation) -> _Kind:
+    """The kind of a product: many are alike."""
+    left, right = operands_of(product)
+    key = number_of(product.properties[_NUMBERS]), number_of(type_of(left)), number_of(type_of(right))
+    known = _KINDS.get(key)
+    if known is None:
+        sides = _sides(product)
+        is_static = folding.is_static(left, right)
+        has_ones = is_static and any(1 in side.sizes for side in sides)
+        is_whole = bool(sides[0].contracting) and all(side.free for side in sides)
+        found = _Kind(has_ones, is_static and not has_ones and not is_whole)
+        known = _KINDS.setdefault(key, found)
+    return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +94,8 @@ def _sides(product: Operation) -> tuple[_Side, _Side]:
 
 def fold_product(op: Operation, splats: folding.Splats) -> SSAValue | None:
     """A product reads what its operands transpose: matrices, in batches that stay in their places."""
+    if not any(folding.producer(value, TRANSPOSE) for value in operands_of(op)):
+        return None  # as for most
     sides = _sides(op)
     found = [_untransposed(side) for side in sides]
     if found == [None, None]:
@@ -113,17 +144,17 @@ def _product(
 
 def fold_product_of_zeros(op: Operation, splats: folding.Splats) -> SSAValue | None:
     """A product of zeros is zero: nothing is summed for it."""
-    (result,) = op.results
-    if not folding.is_static(result) or not any(splats.is_number(value, 0) for value in operands_of(op)):
+    (result,), (left, right) = op.results, operands_of(op)
+    if not (splats.is_number(left, 0) or splats.is_number(right, 0)) or not folding.is_static(result):
         return None
     return folding.make_constant(op, bytes(element_size(element_of(result))))
 
 
 def fold_degenerate_product(op: Operation, splats: folding.Splats) -> SSAValue | None:
     """A product of operands with dimensions of one element is one without these."""
-    sides = _sides(op)
-    if not folding.is_static(*operands_of(op)) or all(1 not in side.sizes for side in sides):
+    if not _kind(op).has_ones:
         return None
+    sides = _sides(op)
     build = StablehloBuilder(before=op)
     left, right = (_without_ones(build, side) for side in sides)
     sizes = [left.sizes[i] for i in left.batch]
@@ -148,13 +179,11 @@ def _without_ones(build: StablehloBuilder, side: _Side) -> _Side:
 
 def fold_product_by_vector(op: Operation, splats: folding.Splats) -> SSAValue | None:
     """A product with a side that has no free dimensions multiplies, and sums; so does one without sums."""
-    left, right = sides = _sides(op)
-    if not folding.is_static(*operands_of(op)) or any(1 in side.sizes for side in sides):
+    if not _kind(op).has_vector:
         return None
+    left, right = _sides(op)
     if not left.contracting:
         return _outer(op, left, right)
-    if left.free and right.free:
-        return None
     build, element = StablehloBuilder(before=op), element_of(op.results[0])
     rank, found = len(left.batch), list[SSAValue]()
     sizes = [left.sizes[i] for i in left.batch]

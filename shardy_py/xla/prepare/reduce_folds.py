@@ -157,9 +157,10 @@ def fold_maximum_of_converted(op: Operation, splats: folding.Splats) -> SSAValue
 def _reduction(op: Operation) -> tuple[SSAValue, tuple[int, ...]] | None:
     """The value that a reduction of one value reduces, and the dimensions; None for others."""
     values = operands_of(op)
-    if len(values) != 2 or not folding.is_static(values[0], op.results[0]):
+    if len(values) != 2:
         return None
-    return values[0], plain(op.properties["dimensions"])
+    (value, _), (result,) = values, op.results  # faster than indices: xDSL's tuple has its own `__getitem__`
+    return (value, plain(op.properties["dimensions"])) if folding.is_static(value, result) else None
 
 
 def _unmodified(held: Sequence[int], made: Sequence[int]) -> dict[int, int]:

@@ -59,7 +59,8 @@ SLICE = stablehlo.SliceOp.name
 
 def fold_broadcast_of_reshape(op: Operation, splats: folding.Splats) -> SSAValue | None:
     """A broadcast of a value that only got or lost dimensions of one element broadcasts that value."""
-    inner = folding.producer(operands_of(op)[0], RESHAPE)
+    (value,) = operands_of(op)
+    inner = folding.producer(value, RESHAPE)
     if inner is None:
         return None
     (source,) = operands_of(inner)
@@ -77,7 +78,7 @@ def fold_broadcast_of_reshape(op: Operation, splats: folding.Splats) -> SSAValue
 def fold_expanded_broadcast(op: Operation, splats: folding.Splats) -> SSAValue | None:
     """A broadcast of dimensions of one element is one of the value without them, as HLO has it."""
     (value,), (result,) = operands_of(op), op.results
-    if not folding.is_static(value, result):
+    if not folding.is_static(value, result) or 1 not in folding.sizes_of(value):
         return None
     dimensions: tuple[int, ...] = plain(op.properties["broadcast_dimensions"])
     sizes, made = folding.sizes_of(value), folding.sizes_of(result)

@@ -1,17 +1,18 @@
 """Passes that put several collectives of one kind into one op.
 
 In each computation, in XLA's post-order: a set grows until the next one would exceed the threshold or needs
-one of the set; then the next set starts with what is left. Source: openxla/xla,
-xla/service/collective_combiner_utils.h, xla/hlo/transforms/collectives/*_combiner.cc. Not here: how ops are
-ordered after fusion, which may differ, so that other sets are formed; bytes are the same.
+one of the set. Then they are one op, which the next walk reaches with the first of its results, so that what
+its other parts need comes earlier than before. Source: openxla/xla, xla/service/collective_combiner_utils.h,
+xla/hlo/transforms/collectives/*_combiner.cc. Not here: which ops are fused before (`gpu/computation.py`).
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from shardy_py.base.records import dataclass
+from shardy_py.xla.spmd.model import Pairs
 from shardy_py.xla.targets.model import DeviceBody, PassChange, Transfer
 
 
@@ -55,22 +56,40 @@ class Issued:
         return sum(part.result_bytes for part in self.parts)
 
 
-def combined(body: DeviceBody, limits: CombinerLimits) -> tuple[Issued, ...]:
-    """Returns the collectives of one computation, not of those inside, as ops of one or several."""
-    nodes, reads = body.without_barriers
-    sent = [(number, transfer) for number in nodes if (transfer := body.nodes[number].transfer) is not None]
-    order, transfers = [number for number, _ in sent], [transfer for _, transfer in sent]
-    alike = [_alike(kind, transfers, limits) for kind in limits.kinds]
-    places = {order[i]: i for of_kind in alike for each in of_kind for i in each}
-    needs = _needs(nodes, reads, places) if places else {}
-    found: dict[int, list[int]] = {}
-    for of_kind in alike:
-        for members in _sets(of_kind, transfers, needs, limits):
-            found[members[0]] = members
-    joined = {each for members in found.values() for each in members[1:]}
-    alone = (i for i in range(len(order)) if i not in joined)
-    sets = (found.get(first, [first]) for first in alone)
-    return tuple(_issued([transfers[i] for i in own], tuple(order[i] for i in own)) for own in sets)
+@dataclass(frozen=True, slots=True)
+class ReadOps:
+    """The ops of a computation as its combiners find them.
+
+    reads: by op what it reads, in the order of its operands; an op comes after these. ends: those that make
+    the results, in their order. sent: the nodes of ops that are collectives.
+    """
+
+    reads: Mapping[int, Sequence[int]]
+    ends: Sequence[int]
+    sent: Mapping[int, int]
+
+
+def read_ops(body: DeviceBody) -> ReadOps:
+    """Returns the nodes of a computation as ops, without optimization barriers."""
+    order, reads = body.without_barriers
+    sent = {number: number for number in order if body.nodes[number].transfer is not None}
+    return ReadOps({number: reads[number] for number in order}, body.results, sent)
+
+
+def combined(body: DeviceBody, ops: ReadOps, limits: CombinerLimits) -> tuple[Issued, ...]:
+    """Returns the collectives of one computation, not of those inside, as ops of one or several.
+
+    ops: those of the computation when its collectives are combined.
+    """
+    nodes = [*ops.sent.values()]
+    transfers = [transfer for node in nodes if (transfer := body.nodes[node].transfer) is not None]
+    sets = _Sets(transfers, *_first_needed(ops), limits)
+    for kind in limits.kinds:
+        sets.combine(kind)
+    return tuple(
+        _issued([transfers[each] for each in own], tuple(nodes[each] for each in own))
+        for own in (sets.parts[first] for first in sets.order)
+    )
 
 
 def _issued(parts: Sequence[Transfer], nodes: tuple[int, ...]) -> Issued:
@@ -80,24 +99,132 @@ def _issued(parts: Sequence[Transfer], nodes: tuple[int, ...]) -> Issued:
     return Issued(tuple(part.changed(change) for part in parts), nodes)
 
 
-def _needs(
-    order: Iterable[int], reads: Mapping[int, Iterable[int]], places: Mapping[int, int]
-) -> dict[int, int]:
-    """For each collective that may be combined the set of those that it needs, as bits; places: by node."""
-    before: dict[int, int] = {}
-    needs: dict[int, int] = {}
-    for number in order:
-        found = 0
-        for each in reads[number]:
-            if each in before:
-                found |= before[each]
-        place = places.get(number)
+def _first_needed(ops: ReadOps) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
+    """For each collective those that a walk through its operands meets first, and so for the results.
+
+    Collectives are numbered as they are in `ops.sent`. A walk through these alone reaches them in the order
+    of one through all ops.
+    """
+    places = {op: place for place, op in enumerate(ops.sent)}
+    found: list[tuple[int, ...]] = [()] * len(places)
+    met: dict[int, tuple[int, ...]] = {}
+    for op, reads in ops.reads.items():
+        own = _together([met[each] for each in reads if each in met])
+        place = places.get(op)
         if place is not None:
-            needs[place] = found
-            found |= 1 << place
-        if found:
-            before[number] = found
-    return needs
+            found[place] = own
+            own = (place,)
+        if own:
+            met[op] = own
+    return found, _together([met[each] for each in ops.ends if each in met])
+
+
+def _together(each: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    if len(each) < 2:
+        return each[0] if each else ()
+    return tuple(dict.fromkeys(place for own in each for place in own))
+
+
+def post_order(ends: Iterable[int], reads: Callable[[int], Sequence[int]]) -> list[int]:
+    """Returns what ends need, each after what it reads: operands first, from left to right.
+
+    >>> post_order([3], {3: [2, 1], 2: [0], 1: [0], 0: []}.__getitem__)
+    [0, 2, 1, 3]
+    """
+    found: list[int] = []
+    entered = set[int]()
+    left = [*ends][::-1]
+    while left:
+        number = left.pop()
+        if number < 0:  # all that it reads is there
+            found.append(~number)
+        elif number not in entered:
+            entered.add(number)
+            left.append(~number)
+            left += [each for each in reads(number)[::-1] if each not in entered]
+    return found
+
+
+class _Sets:
+    """The sets of collectives that become one op, in the order in which XLA finds them.
+
+    before: see `_first_needed`; ends: of the results. parts: by the first member of a set all of them; order:
+    of these first members, in the graph as it is by now; needs: for each collective all that it needs, as
+    bits.
+    """
+
+    def __init__(
+        self,
+        transfers: Sequence[Transfer],
+        before: Sequence[tuple[int, ...]],
+        ends: tuple[int, ...],
+        limits: CombinerLimits,
+    ) -> None:
+        self.transfers, self.limits = transfers, limits
+        self.before, self.ends = [*before], ends
+        self.first = [*range(len(transfers))]
+        self.parts: dict[int, Sequence[int]] = {place: (place,) for place in self.first}
+        self.order = self._ordered()
+        self.needs = [0] * len(transfers)
+        for place in self.order:
+            for each in self.before[place]:
+                self.needs[place] |= self.needs[each] | 1 << each
+
+    def combine(self, kind: str) -> None:
+        """Finds the sets of collectives of one kind."""
+        keys = _alike(kind, self.transfers, self.limits)
+        start = 0
+        while keys:
+            while self.order[start] not in keys:
+                start += 1
+            members = self._members(start, keys)
+            for place in members:
+                del keys[place]
+            if len(members) > 1:
+                self._join(members)
+                start = 0
+
+    def _members(self, start: int, keys: Mapping[int, Hashable]) -> list[int]:
+        """The set that begins with the collective at a place of the order."""
+        limits, needs, members, size, bits = self.limits, self.needs, list[int](), 0, 0
+        own = keys[self.order[start]]
+        for place in self.order[start:]:
+            if place not in keys or keys[place] != own:
+                continue
+            is_dependent = bool(needs[place] & bits)
+            if is_dependent and limits.passes_dependent:
+                continue
+            size += self.transfers[place].result_bytes
+            if size > limits.bytes or is_dependent:
+                break
+            members.append(place)
+            bits |= 1 << place
+            if len(members) == limits.count:
+                break
+        return members
+
+    def _join(self, members: Sequence[int]) -> None:
+        """Makes collectives one op: what needs one of them needs all, and all that these need."""
+        first, bits, both = members[0], 0, 0
+        for place in members:
+            bits |= 1 << place
+            both |= self.needs[place]
+            self.first[place] = first
+        self.parts[first] = members
+        self.before[first] = _together([self.before[place] for place in members])
+        all_of_them = both | bits
+        for place, needed in enumerate(self.needs):
+            if bits >> place & 1:
+                self.needs[place] = both
+            elif needed & bits:
+                self.needs[place] = needed | all_of_them
+        self.order = self._ordered()
+
+    def _ordered(self) -> list[int]:
+        first, before = self.first, self.before
+        return post_order(
+            [first[place] for place in self.ends], lambda op: [first[each] for each in before[op]]
+        )
 
 
 def _key(transfer: Transfer) -> Hashable:
@@ -105,72 +232,38 @@ def _key(transfer: Transfer) -> Hashable:
     one = transfer.collective
     groups = one.kind, one.group_size, one.group
     if one.kind == "collective_permute":
-        return one.kind, one.pairs
+        return one.kind, _of_first_group(one.pairs)
     if one.kind in ("all_reduce", "reduce_scatter"):
         return *groups, one.element_type, transfer.reduction
     return groups
 
 
-def _alike(kind: str, transfers: Sequence[Transfer], limits: CombinerLimits) -> list[deque[int]]:
-    """The collectives of a kind that may be in one op, several at a time, in their order."""
-    found: dict[Hashable, deque[int]] = {}
-    for i, each in enumerate(transfers):
+@lru_cache(maxsize=256)
+def _of_first_group(pairs: Pairs) -> frozenset[tuple[int, int]]:
+    """The pairs of the first devices, if others do the same: of several groups a plan may have one only.
+
+    >>> sorted(_of_first_group(((0, 2), (2, 4), (1, 3), (3, 5))))
+    [(0, 2), (2, 4)]
+    """
+    left, groups = {*pairs}, list[list[tuple[int, int]]]()
+    while left:
+        first = min(map(min, left))
+        tied, own = {first}, set[tuple[int, int]]()
+        while new := {pair for pair in left if not tied.isdisjoint(pair)}:
+            own |= new
+            left -= new
+            tied.update(device for pair in new for device in pair)
+        groups.append(sorted((a - first, b - first) for a, b in own))
+    if any(each != groups[0] for each in groups):
+        return frozenset(pairs)
+    first = min(map(min, pairs), default=0)
+    return frozenset((a + first, b + first) for each in groups[:1] for a, b in each)
+
+
+def _alike(kind: str, transfers: Sequence[Transfer], limits: CombinerLimits) -> dict[int, Hashable]:
+    """The keys of the collectives of a kind that may be in one op with others."""
+    found: dict[Hashable, list[int]] = {}
+    for place, each in enumerate(transfers):
         if each.kind == kind and each.result_bytes <= limits.bytes:
-            found.setdefault(_key(each), deque()).append(i)
-    return [each for each in found.values() if len(each) > 1]
-
-
-def _sets(
-    alike: Sequence[deque[int]], transfers: Sequence[Transfer], needs: dict[int, int], limits: CombinerLimits
-) -> Iterator[list[int]]:
-    """The sets of several collectives that become one: each begins with what comes first of all that is left.
-
-    alike: those that may be in one set. needs: of all that are in no set yet.
-    """
-    left = [_chains(each, needs) for each in alike]
-    while left := [each for each in left if each]:
-        own = min(left, key=lambda each: each[0][0])
-        members, others, size = list[int](), 0, 0
-        for chain in own:
-            if len(members) == limits.count:
-                break
-            is_dependent = bool(needs[chain[0]] & others)
-            if not is_dependent:
-                size += transfers[chain[0]].result_bytes
-                if size > limits.bytes:
-                    break
-                others |= 1 << chain[0]
-                members.append(chain.popleft())
-            if (is_dependent or chain) and not limits.passes_dependent:
-                break
-        own[:] = [chain for chain in own if chain]
-        _join(needs, members)
-        if len(members) > 1:
-            yield members
-
-
-def _chains(alike: Sequence[int], needs: Mapping[int, int]) -> list[deque[int]]:
-    """The collectives as runs of which each needs the one before it, and so all that this one needs.
-
-    Of a run at most the first one joins a set: the others need it, or something that it needs.
-    """
-    found: list[deque[int]] = []
-    for i in alike:
-        if found and needs[i] >> found[-1][-1] & 1:
-            found[-1].append(i)
-        else:
-            found.append(deque([i]))
-    return found
-
-
-def _join(needs: dict[int, int], members: Sequence[int]) -> None:
-    """Adds to what needs one of the members all of them, and all that they need; they are in a set now."""
-    own = both = 0
-    for i in members:
-        own |= 1 << i
-        both |= needs.pop(i)
-    if len(members) > 1:
-        both |= own
-        for i, needed in needs.items():
-            if needed & own:
-                needs[i] = needed | both
+            found.setdefault(_key(each), []).append(place)
+    return {place: key for key, places in found.items() if len(places) > 1 for place in places}

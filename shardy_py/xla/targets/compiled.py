@@ -7,7 +7,7 @@ Not here: the passes, names of devices (`hardware/`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import count
@@ -16,15 +16,18 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
+from shardy_py.ops import TensorType
 from shardy_py.xla.prepare.for_tpu import simplified_for_tpu
 from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.program import Block
 from shardy_py.xla.spmd.walk import ProgramPlan
 from shardy_py.xla.targets.additions import into_scatters
 from shardy_py.xla.targets.build import body_of
-from shardy_py.xla.targets.combining import CombinerLimits, Issued, combined
+from shardy_py.xla.targets.combining import CombinerLimits, Issued, ReadOps, combined, read_ops
+from shardy_py.xla.targets.concatenated import taken_apart
 from shardy_py.xla.targets.exposure import with_exposure
 from shardy_py.xla.targets.first_shards import zeros_sent_once
+from shardy_py.xla.targets.gpu.computation import fused_ops
 from shardy_py.xla.targets.invariants import hoisted
 from shardy_py.xla.targets.loops import MOTION, moved_out
 from shardy_py.xla.targets.merging import merged
@@ -39,6 +42,8 @@ from shardy_py.xla.targets.tiles import in_words, scatters_in_tiles, summed
 
 Pass = Callable[[DeviceBody, "count[int]"], DeviceBody]
 """Changes a computation, not those inside; numbers: of new nodes."""
+Types = Mapping[int, TensorType | None]
+"""The types of the values of computations around another."""
 
 ADDED_FIRST = (MOTION, REASSOCIATION)
 """The passes that add up before they sum over devices."""
@@ -51,6 +56,12 @@ _WAITS = "all_reduce", "reduce_scatter", "all_to_all"
 """The kinds that XLA:TPU runs synchronously; on a torus of three dimensions gathers, too."""
 
 
+def _unfused(body: DeviceBody, around: Types) -> ReadOps:
+    """The ops of a computation as they are before fusion, which around has no part in."""
+    del around
+    return read_ops(body)
+
+
 @dataclass(frozen=True, slots=True)
 class Compiler:
     """The passes after XLA's partitioner that change collectives, in their order, and what is combined.
@@ -59,7 +70,8 @@ class Compiler:
     of the compiler, which reports do not have, as a phrase. rewrite: makes a simplified copy of the program
     before it is propagated, so that it gets other shardings. simplify: changes it before the partitioner.
     synchronous: the kinds of collectives that it does not start early. loops: when its partitioner makes
-    loops of products. keeps_gathered: whether it gathers a value once for all that need it.
+    loops of products. keeps_gathered: whether it gathers a value once for all that need it. fused: the ops of
+    a computation as its combiners find them.
     """
 
     name: str
@@ -72,6 +84,7 @@ class Compiler:
     synchronous: tuple[str, ...] = ()
     loops: EinsumLoops | None = None
     keeps_gathered: bool = True
+    fused: Callable[[DeviceBody, Types], ReadOps] = _unfused
 
 
 @lru_cache
@@ -110,9 +123,10 @@ def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes:
 
 _GPU = Compiler(
     "XLA:GPU",
-    (into_scatters, merged, folded, moved_out, reassociated, narrowed, scattered),
+    (into_scatters, merged, folded, moved_out, taken_apart, reassociated, narrowed, scattered),
     CombinerLimits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
     simplify=simplified,
+    fused=fused_ops,
 )
 _CPU = Compiler(
     "XLA:CPU",
@@ -142,7 +156,7 @@ class CompiledPlan:
 def compiled(block: Block, plan: ProgramPlan, compiler: Compiler) -> CompiledPlan:
     """Returns what a compiler makes of a planned program."""
     body = compiled_body(block, plan, compiler)
-    return CompiledPlan(body, tuple(_issued(body, compiler)))
+    return CompiledPlan(body, tuple(_issued(body, compiler, {})))
 
 
 def compiled_body(block: Block, plan: ProgramPlan, compiler: Compiler) -> DeviceBody:
@@ -173,8 +187,10 @@ def _everywhere(body: DeviceBody, change: Pass, numbers: count[int]) -> DeviceBo
     return change(body.edited(new, {}), numbers)
 
 
-def _issued(body: DeviceBody, compiler: Compiler) -> Iterator[Issued]:
-    yield from with_exposure(body, combined(body, compiler.limits), compiler.synchronous)
+def _issued(body: DeviceBody, compiler: Compiler, around: Types) -> Iterator[Issued]:
+    issued = combined(body, compiler.fused(body, around), compiler.limits)
+    yield from with_exposure(body, issued, compiler.synchronous)
+    types = {**around, **{number: node.type for number, node in body.nodes.items()}}
     for number in body.order:
         for inner in body.nodes[number].bodies:
-            yield from _issued(inner, compiler)
+            yield from _issued(inner, compiler, types)

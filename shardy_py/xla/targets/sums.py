@@ -97,7 +97,7 @@ def reassociated(body: DeviceBody, numbers: count[int]) -> DeviceBody:
 def _sums_of_sums(body: DeviceBody) -> Iterator[int]:
     """The nodes with two inputs each of which is an all-reduce, or one in another form."""
     nodes, users = body.nodes, body.users
-    near = {number for number in body.sent if _is_sum(body, number)}
+    near = {number for number in body.sent if is_sum(body, number)}
     left = {user for number in near for user in users.get(number, ())}
     for number in body.order if left else ():
         if number not in left or nodes[number].transfer is not None:
@@ -165,10 +165,10 @@ def _side(body: DeviceBody, number: int) -> _Side | None:
         return None
     if node.role is NodeRole.SLICE:
         (source,) = node.inputs
-        is_sum = _is_sum(body, source) and body.only_user(source) is not None
-        return _Side(source, number) if is_sum and body.only_user(number) is not None else None
+        is_alone = is_sum(body, source) and body.only_user(source) is not None
+        return _Side(source, number) if is_alone and body.only_user(number) is not None else None
     converts = False
-    while not _is_sum(body, number):
+    while not is_sum(body, number):
         node = body.nodes.get(number)
         form = body.form(number)
         if node is None or form not in _LOOKED_THROUGH or body.only_user(number) is None:
@@ -178,7 +178,8 @@ def _side(body: DeviceBody, number: int) -> _Side | None:
     return _Side(number, converts=converts) if body.only_user(number) is not None else None
 
 
-def _is_sum(body: DeviceBody, number: int) -> bool:
+def is_sum(body: DeviceBody, number: int) -> bool:
+    """Returns whether a node is the result of an all-reduce."""
     transfer = body.transfer(number)
     return transfer is not None and transfer.kind == _REDUCE
 

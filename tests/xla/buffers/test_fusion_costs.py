@@ -73,3 +73,55 @@ def test_a_sum_is_stored_if_that_saves_anything(summands: int, readers: int) -> 
     is_stored = saving(readers, behind=summands, own=1) > 0
     assert (_stored(given_, {}) == ["sum"]) is is_stored
     assert (fused_by_bytes(given_, dict.fromkeys((*names, "sum"), 4096)) == set()) is is_stored
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=9, max_size=24), st.data())
+def test_what_is_stored_first_changes_what_the_others_save(
+    pairs: Sequence[tuple[int, int]], data: st.DataObject
+) -> None:
+    """As if all were computed anew after each value that is stored."""
+    made = [f"s{number}" for number in range(len(pairs))]
+    values = [*"abcd", *made]
+    lines = [
+        ("add", (values[4 + n - one], values[4 + n - other]), made[n]) for n, (one, other) in enumerate(pairs)
+    ]
+    fused = {*made} - data.draw(st.sets(st.sampled_from(made)))
+    sizes: dict[Name, int] = {
+        name: data.draw(st.sampled_from((1, 64, 256, 1024)), label=name) for name in values
+    }
+    records = Records()
+    record = records.of("stablehlo.add", (), (_ROW,))
+    steps = [step_of(record, reads, (name,), None) for _, reads, name in lines]
+    users: dict[Name, list[int]] = {}
+    for number, step in enumerate(steps):
+        for name in dict.fromkeys(step.operands):
+            users.setdefault(name, []).append(number)
+    given_ = FusedSteps(steps, [step.operands for step in steps], users, fused)
+    assert {*_stored(given_, sizes)} == _stored_anew(given_, sizes)
+
+
+def _stored_anew(given: FusedSteps, sizes: Mapping[Name, int]) -> set[Name]:
+    stored = set[Name]()
+    while True:
+        behind: dict[Name, set[Name]] = {}
+        for step in given.steps:
+            sets = [behind.get(name, {name}) for name in step.operands]
+            if step.results[0] in given.fused and step.results[0] not in stored:
+                behind[step.results[0]] = set[Name]().union(*sets)
+        ahead: dict[Name, set[Name]] = {}
+        for step in reversed(given.steps):
+            (name,) = step.results
+            own = ahead.setdefault(name, set()) if name in behind else {name}
+            for each in step.operands:
+                if each in behind:
+                    ahead.setdefault(each, set()).update(own)
+        bytes_ = {name: 4 * size if size > 1 else 0 for name, size in sizes.items()}
+        saved = {
+            name: saving(len(ahead[name]), behind=sum(bytes_[each] for each in found), own=bytes_[name])
+            for name, found in behind.items()
+            if len(ahead[name]) > 1
+        }
+        best = max(saved, key=saved.__getitem__, default=None)
+        if best is None or saved[best] <= 0:
+            return stored
+        stored.add(best)

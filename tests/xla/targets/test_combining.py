@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 
 import pytest
 
 from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.model import PlannedCollective
-from shardy_py.xla.targets.combining import CombinerLimits, combined
+from shardy_py.xla.targets.combining import CombinerLimits, combined, read_ops
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 
 KINDS = ("all_reduce", "all_gather")
@@ -31,17 +32,20 @@ def body(random: Random) -> DeviceBody:
 
 
 def expected(given: DeviceBody, limits: CombinerLimits) -> set[tuple[int, ...]]:
-    """The nodes of each set, with what each collective needs as sets of all."""
-    sent = [*given.sent]
-    reads: dict[int, set[int]] = {number: {*given.nodes[number].inputs} for number in given.order}
-    found: set[tuple[int, ...]] = set()
+    """The nodes of each set: the graph is walked again once a set has become one op in the place of each."""
+    reads = {number: [*given.nodes[number].inputs] for number in given.order}
+    ends: list[int] = [*given.results]
+    found = set[tuple[int, ...]]((number,) for number in given.sent)
     for kind in KINDS:
-        left = [
-            n for n in sent if moved(given, n).kind == kind and moved(given, n).result_bytes <= limits.bytes
-        ]
+        left = {
+            n
+            for n in given.sent
+            if moved(given, n).kind == kind and moved(given, n).result_bytes <= limits.bytes
+        }
         while left:
-            first, members, size = moved(given, left[0]).collective.group, list[int](), 0
-            for number in left:
+            order = [number for number in walked(reads, ends) if number in left]
+            first, members, size = moved(given, order[0]).collective.group, list[int](), 0
+            for number in order:
                 if moved(given, number).collective.group != first:
                     continue
                 is_dependent = bool(needed(reads, number) & {*members})
@@ -53,11 +57,29 @@ def expected(given: DeviceBody, limits: CombinerLimits) -> set[tuple[int, ...]]:
                 members.append(number)
                 if len(members) == limits.count:
                     break
-            left = [number for number in left if number not in members]
+            left -= {*members}
+            found -= {(number,) for number in members}
             found.add(tuple(members))
-            for number in members:  # each needs what the others read
-                reads[number] = {each for other in members for each in reads[other]} | {*members} - {number}
+            one: dict[int, int] = dict.fromkeys(members, members[0])
+            reads[members[0]] = [each for number in members for each in reads[number]]
+            reads = {number: [one.get(each, each) for each in own] for number, own in reads.items()}
+            ends = [one.get(each, each) for each in ends]
     return found
+
+
+def walked(reads: Mapping[int, list[int]], ends: list[int]) -> list[int]:
+    """All that ends need, each after what it reads, from left to right."""
+    found: dict[int, None] = {}
+
+    def walk(number: int) -> None:
+        if number not in found:
+            for each in reads[number]:
+                walk(each)
+            found[number] = None
+
+    for number in ends:
+        walk(number)
+    return [*found]
 
 
 def moved(given: DeviceBody, number: int) -> Transfer:
@@ -66,7 +88,7 @@ def moved(given: DeviceBody, number: int) -> Transfer:
     return transfer
 
 
-def needed(reads: dict[int, set[int]], number: int) -> set[int]:
+def needed(reads: Mapping[int, list[int]], number: int) -> set[int]:
     found, left = set[int](), [*reads[number]]
     while left:
         each = left.pop()
@@ -80,7 +102,7 @@ def needed(reads: dict[int, set[int]], number: int) -> set[int]:
 @pytest.mark.parametrize("seed", range(40))
 def test_sets_are_those_of_a_search_through_all(seed: int, limits: CombinerLimits) -> None:
     given = body(Random(seed))
-    sets = {each.nodes for each in combined(given, limits)}
+    sets = {each.nodes for each in combined(given, read_ops(given), limits)}
     own = expected(given, limits)
     assert own <= sets
     assert sorted(number for each in sets for number in each) == sorted(given.sent)

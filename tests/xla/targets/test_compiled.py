@@ -414,7 +414,7 @@ func.func @main(%x: tensor<64x32xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"
 def test_products_that_share_an_operand_need_what_either_needs() -> None:
     """The gather of the first result can go with the second weight only while the products are apart."""
 
-    def gathered(other: str) -> list[set[tuple[int, ...]]]:
+    def gathered(other: str) -> list[set[tuple[int | None, ...]]]:
         text = _SHARED.format(other=other, scaled="%1 = stablehlo.tanh %x : tensor<64x32xf32>")
         return [{part.type.shape for part in use.before} for use in _report(text).sending]
 

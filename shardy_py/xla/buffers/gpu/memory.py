@@ -16,9 +16,17 @@ from shardy_py.ops import OpRecord, TensorType
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.carried import copied, with_copies
 from shardy_py.xla.buffers.facet import STORED
-from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, collective_time, product_time
-from shardy_py.xla.buffers.gpu.expanded import is_sorted_selection
-from shardy_py.xla.buffers.gpu.graph import (
+from shardy_py.xla.buffers.gpu.joined import is_taken_apart, joined, summed, written_apart
+from shardy_py.xla.buffers.gpu.latency import Timed, beside
+from shardy_py.xla.buffers.local_sizes import measured
+from shardy_py.xla.buffers.memory_order import in_least_memory
+from shardy_py.xla.buffers.schedule import Event, ordered_by_reads
+from shardy_py.xla.spmd.program import Name
+from shardy_py.xla.targets.combining import CombinerLimits, combined
+from shardy_py.xla.targets.gpu.computation import GpuKernels
+from shardy_py.xla.targets.gpu.costs import H100, LAUNCH, collective_time, product_time
+from shardy_py.xla.targets.gpu.expanded import is_sorted_selection
+from shardy_py.xla.targets.gpu.graph import (
     ARGUMENT,
     CONVOLUTION,
     DOT,
@@ -26,19 +34,8 @@ from shardy_py.xla.buffers.gpu.graph import (
     OUTER,
     GpuGraph,
     is_loop,
-    live,
 )
-from shardy_py.xla.buffers.gpu.joined import is_taken_apart, joined, summed, written_apart
-from shardy_py.xla.buffers.gpu.kernels import Kernel, KernelFusion, direct_reads, read_otherwise
-from shardy_py.xla.buffers.gpu.latency import Timed, beside
-from shardy_py.xla.buffers.gpu.lowering import lowered
-from shardy_py.xla.buffers.gpu.products import with_products
-from shardy_py.xla.buffers.gpu.siblings import KernelGroups
-from shardy_py.xla.buffers.local_sizes import measured
-from shardy_py.xla.buffers.memory_order import in_least_memory
-from shardy_py.xla.buffers.schedule import Event, ordered_by_reads
-from shardy_py.xla.spmd.program import Name
-from shardy_py.xla.targets.combining import CombinerLimits, combined
+from shardy_py.xla.targets.gpu.kernels import Kernel, direct_reads, read_otherwise
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode
 
 _PLACE = 256
@@ -72,22 +69,23 @@ class GpuComputation:
     nodes: dict[Name, DeviceNode] = field(default_factory=dict[Name, DeviceNode], init=False)
     """By the first value of an event, the node whose bodies it runs."""
     times: dict[int, float] = field(default_factory=dict[int, float], init=False)
+    _made: GpuKernels = field(init=False)
 
     def __post_init__(self) -> None:
-        self.graph = with_products(lowered(self.body, self.around))
+        self._made = GpuKernels.of(self.body, self.around)
+        self.graph = self._made.graph
 
     def events(self) -> list[Event]:
         """The kernels and other ops, in program order."""
         graph = self.graph
-        needed = live(graph, graph.results)
-        kernels = self.kernels(needed)
+        needed, kernels = self._made.needed, self.kernels()
         self.times = {number: kernel.time for number, kernel in kernels.items()}
         self.times |= {
             number: self._product_time(number)
             for number in range(len(graph.kinds))
             if graph.kinds[number] == DOT
         }
-        together = {max(each): each for each in KernelGroups(graph, kernels).groups()}
+        together = {max(each): each for each in self._made.groups}
         found: list[Event] = []
         elements: dict[int, list[int]] = {}
         for number, kind in enumerate(graph.kinds):
@@ -129,11 +127,9 @@ class GpuComputation:
         kept = tuple(value for value in reads if value not in roots)
         return Event(graph.step(roots[0]), kept, tuple(roots), over_each=tuple(over))
 
-    def kernels(self, needed: Sequence[bool] | None = None) -> dict[int, Kernel]:
-        """The kernels of fused ops, by their last op. needed: by number, if known."""
-        graph = self.graph
-        needed = live(graph, graph.results) if needed is None else needed
-        return {kernel.root: kernel for kernel in KernelFusion(_pruned(graph, needed)).groups()}
+    def kernels(self) -> Mapping[int, Kernel]:
+        """The kernels of fused ops, by their last op."""
+        return self._made.kernels
 
     def _overwritten(self, events: Sequence[Event]) -> dict[int, Name]:
         """By the identity of an event's first value, the value that it has to write over."""
@@ -147,7 +143,10 @@ class GpuComputation:
     def _joined(self, events: Sequence[Event]) -> list[Event]:
         """The events with collectives that run as one op."""
         ops: dict[int, int] = {}
-        for number, issued in enumerate(() if self.limits is None else combined(self.body, self.limits)):
+        found = (
+            () if self.limits is None else combined(self.body, self._made.read_ops(self.body), self.limits)
+        )
+        for number, issued in enumerate(found):
             if len(issued.parts) > 1:
                 ops |= {id(each): number for part in issued.parts for each in part.members}
         groups: dict[int, list[Event]] = {}
@@ -331,22 +330,3 @@ def _region(
     is_condition = is_loop(node) and body is not node.bodies[-1]
     sizes = [] if is_condition else [graph.sizes[number] for number in graph.results]
     return inner.assignment(sizes, graph.arguments if is_loop(node) and not is_condition else ())
-
-
-def _pruned(graph: GpuGraph, needed: Sequence[bool]) -> GpuGraph:
-    """The graph without the reads of ops that nothing needs."""
-    return GpuGraph(
-        [kind if needed[n] else OUTER for n, kind in enumerate(graph.kinds)],
-        [reads if needed[n] else () for n, reads in enumerate(graph.reads)],
-        graph.types,
-        graph.sizes,
-        graph.nodes,
-        graph.results,
-        graph.arguments,
-        graph.outer,
-        graph.index,
-        forms=graph.forms,
-        returned_forms=graph.returned_forms,
-        turned=graph.turned,
-        columns=graph.columns,
-    )

@@ -6,12 +6,12 @@ import pytest
 
 from shardy_py.api import Program, propagate
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.gpu.graph import ARGUMENT, TRANSPOSE, GpuGraph
 from shardy_py.xla.buffers.gpu.joined import joined, written_apart
-from shardy_py.xla.buffers.gpu.kernels import Kernel, read_otherwise
 from shardy_py.xla.buffers.memory_order import in_least_memory
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
+from shardy_py.xla.targets.gpu.graph import ARGUMENT, TRANSPOSE, GpuGraph
+from shardy_py.xla.targets.gpu.kernels import Kernel, read_otherwise
 
 MIB = 2**20
 

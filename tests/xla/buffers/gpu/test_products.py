@@ -6,10 +6,10 @@ import pytest
 
 from shardy_py.api import Program, propagate
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.gpu.graph import ARGUMENT, DOT, GpuGraph
-from shardy_py.xla.buffers.gpu.kernels import KernelFusion
-from shardy_py.xla.buffers.gpu.products import with_products
-from shardy_py.xla.buffers.gpu.siblings import KernelGroups
+from shardy_py.xla.targets.gpu.graph import ARGUMENT, DOT, GpuGraph
+from shardy_py.xla.targets.gpu.kernels import KernelFusion
+from shardy_py.xla.targets.gpu.products import with_products
+from shardy_py.xla.targets.gpu.siblings import KernelGroups
 
 MIB = 2**20
 

@@ -6,9 +6,9 @@ import pytest
 
 from shardy_py.api import Program, propagate
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.gpu.graph import ARGUMENT, REDUCE, GpuGraph
-from shardy_py.xla.buffers.gpu.kernels import KernelFusion
-from shardy_py.xla.buffers.gpu.reductions import Steps, in_steps
+from shardy_py.xla.targets.gpu.graph import ARGUMENT, REDUCE, GpuGraph
+from shardy_py.xla.targets.gpu.kernels import KernelFusion
+from shardy_py.xla.targets.gpu.reductions import Steps, in_steps
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_blocks_reduce_several_short_rows(rows: int, row: int, blocks: int) -> N
     total = graph.add(REDUCE, (value,), TensorType((rows,), "f32"))
     graph.results = (total,)
     fusion = KernelFusion(graph)
-    assert fusion._work(total) == blocks * fusion.gpu.block  # pyright: ignore[reportPrivateUsage]
+    assert fusion._grid(total)[0] == blocks  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.mark.parametrize(("rows", "size"), [(2048, 2048 * 128 * 4), (16384, 128 * 128 * 4)])

@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from shardy_py.mlir.dialects.stablehlo import PadOp
 from shardy_py.ops import TensorType
 from shardy_py.ops.dimensions import DotDimensions
-from shardy_py.xla.buffers.gpu.fragments import (
+from shardy_py.xla.targets.gpu.fragments import (
     Fragments,
     fragments_made,
     is_matrix,
     regrouped,
     reordered,
 )
-from shardy_py.xla.buffers.gpu.graph import (
+from shardy_py.xla.targets.gpu.graph import (
     ARGUMENT,
     BROADCAST,
     CONVERT,
@@ -32,8 +32,8 @@ from shardy_py.xla.buffers.gpu.graph import (
     bits,
     elements_of,
 )
-from shardy_py.xla.buffers.gpu.operands import TOLERANCE, Operands
-from shardy_py.xla.buffers.gpu.splits import sizes_of
+from shardy_py.xla.targets.gpu.operands import TOLERANCE, Operands
+from shardy_py.xla.targets.gpu.splits import sizes_of
 
 _PADDED_BITS = 16
 """The bits of elements of products whose dimensions cuBLAS wants to be multiples."""
@@ -148,6 +148,7 @@ class _Products:
         made.numbered = {values[each] for each in old.numbered}
         made.turned = {values[each] for each in old.turned}
         made.returned_forms = {values[each] for each in old.returned_forms}
+        made.orders = {values[each]: order for each, order in old.orders.items()}
         return made
 
     def _product(self, made: GpuGraph, product: int, end: int, values: dict[int, int]) -> int:
@@ -162,7 +163,7 @@ class _Products:
         node, type_ = graph.nodes[product], graph.types[end]
         parts = self._parts(product)
         if parts == 1 or type_ is None:
-            number = self._noted(made, product, made.add(DOT, reads, type_, node), parts)
+            number = self._noted(made, product, made.add(DOT, reads, type_, node), parts, values)
             made.over[number] = tuple([values[each] for each in self.over[product]])
             if all(_is_of_16_bits(graph.types[each]) for each in graph.reads[product][:2]):
                 sizes = sizes_of(graph, product)
@@ -170,7 +171,7 @@ class _Products:
             return number
         reads = self._padded(made, product, parts, values) or reads
         partial = TensorType((parts, *type_.shape), "f32")
-        number = self._noted(made, product, made.add(DOT, reads, partial, node), parts)
+        number = self._noted(made, product, made.add(DOT, reads, partial, node), parts, values)
         number = made.add(REDUCE, (number,), TensorType(type_.shape, "f32"))
         return number if type_.element == "f32" else made.add(CONVERT, (number,), type_)
 
@@ -197,7 +198,7 @@ class _Products:
             found.append(made.known[key])
         return found
 
-    def _noted(self, made: GpuGraph, product: int, number: int, parts: int) -> int:
+    def _noted(self, made: GpuGraph, product: int, number: int, parts: int, values: Mapping[int, int]) -> int:
         """The number of a product, whose operands have a dimension of each kind, and one for its parts.
 
         Operands with others are read in another form. Source: openxla/xla,
@@ -207,11 +208,14 @@ class _Products:
         if step is None:
             return number
         numbers = DotDimensions.of(step.record.attributes)
+        given = [values.get(each) for each in self.graph.reads[product][:2]]
         for each in made.reads[number]:
             type_ = made.types[each]
             ranks = {self._rank(numbers, side, step.record.operands[side]) for side in (0, 1)}
             if type_ is not None and (parts > 1 or type_.rank not in ranks):
                 made.forms[number, each] = "product", *ranks, parts
+                if parts > 1:  # made after equal ops were merged
+                    made.bitcasts[number, each] = max(given.count(each), 1)
         return number
 
     @staticmethod

@@ -32,10 +32,8 @@ from shardy_py.mlir.dialects.stablehlo import (
     TransposeOp,
 )
 from shardy_py.ops import TABLE, Control, TensorType
-from shardy_py.ops.reads import integers
-from shardy_py.xla.buffers.gpu.facet import KERNELS, KernelRow
-from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.spmd.program import PlannedOp
+from shardy_py.xla.targets.gpu.facet import KERNELS, KernelRow
 from shardy_py.xla.targets.model import DeviceNode, NodeRole, Transfer
 from shardy_py.xla.targets.parts import shape_of
 
@@ -73,12 +71,14 @@ class GpuGraph:
     """Ops that were added, by keys that are equal for equal ones."""
     forms: dict[tuple[int, int], Hashable] = field(default_factory=dict["tuple[int, int]", Hashable])
     """By op and operand the form in which it reads it, where that is not the operand's own: a bitcast."""
+    bitcasts: dict[tuple[int, int], int] = field(default_factory=dict["tuple[int, int]", int])
+    """By product in parts and operand how often it reads it, each time as a bitcast of its own."""
     shapes: dict[tuple[int, int], Shape] = field(default_factory=dict["tuple[int, int]", "Shape"])
     """By product and operand the shape in which it reads it, where that is not the operand's own."""
     returned_forms: set[int] = field(default_factory=set[int])
     """Values that are returned in another form only."""
     orders: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
-    """The permutations of transposes that the program does not have."""
+    """The permutations of transposes, where they are known."""
     together: set[int] = field(default_factory=set[int])
     """Concatenations of operands of products that are one."""
     columns: set[int] = field(default_factory=set[int])
@@ -100,7 +100,7 @@ class GpuGraph:
         self.reads.append(tuple(reads))
         self.types.append(type_)
         is_free = type_ is None or kind == CONSTANT  # constants are no temporaries
-        self.sizes.append(0 if is_free or type_ is None else measured(type_, "linear"))
+        self.sizes.append(0 if is_free or type_ is None else bytes_of(type_))
         self.nodes.append(node)
         return len(self.kinds) - 1
 
@@ -119,10 +119,7 @@ class GpuGraph:
 
     def order_of(self, number: int) -> tuple[int, ...]:
         """The permutation of a transpose; () if it is not known."""
-        step = self.step(number)
-        return (
-            self.orders.get(number, ()) if step is None else integers(step.record.attributes, "permutation")
-        )
+        return self.orders.get(number, ())
 
     def elements(self, number: int) -> int:
         """The number of elements of a result."""
@@ -151,6 +148,11 @@ class GpuGraph:
 def elements_of(type_: TensorType | None) -> int:
     """The number of elements of a type."""
     return 0 if type_ is None else prod(shape_of(type_))
+
+
+def bytes_of(type_: TensorType) -> int:
+    """The bytes of a tensor, without padding."""
+    return -(-elements_of(type_) * bits(type_) // 8)
 
 
 def node_kind(node: DeviceNode) -> str:

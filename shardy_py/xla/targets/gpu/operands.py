@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, SliceOp
 from shardy_py.ops.dimensions import DotDimensions
-from shardy_py.xla.buffers.gpu.fragments import (
+from shardy_py.xla.targets.gpu.fragments import (
     Fragments,
     before_transpose,
     canonical_order,
@@ -21,8 +21,8 @@ from shardy_py.xla.buffers.gpu.fragments import (
     regrouped,
     reordered,
 )
-from shardy_py.xla.buffers.gpu.graph import ARGUMENT, BROADCAST, CONSTANT, OUTER, TRANSPOSE, GpuGraph
-from shardy_py.xla.buffers.gpu.splits import shape_read, sizes_of
+from shardy_py.xla.targets.gpu.graph import ARGUMENT, BROADCAST, CONSTANT, OUTER, TRANSPOSE, GpuGraph
+from shardy_py.xla.targets.gpu.splits import shape_read, sizes_of
 
 _MOST_PARAMETERS = 4
 """The most values that a kernel reads for one operand."""
@@ -127,7 +127,10 @@ class Operands:
 
     def _moved(self, number: int) -> int:
         """The value that one is with its dimensions in another order, as a collective left it."""
-        return self.graph.reads[number][0] if number in self.graph.orders else number
+        return self.graph.reads[number][0] if self._is_moved(number) else number
+
+    def _is_moved(self, number: int) -> bool:
+        return number in self.graph.orders and self.graph.nodes[number] is None
 
     def _is_tiled(self, product: int, operand: int) -> bool:
         """True for operands of products that are one, if tiles are of one of them only."""
@@ -164,7 +167,7 @@ class Operands:
             not graph.row(number).is_absorbed
             or type_ is None
             or number in self.ended
-            or (number not in graph.orders and self._is_put_together(number))
+            or (not self._is_moved(number) and self._is_put_together(number))
         ):
             return False
         reads = graph.reads[number]

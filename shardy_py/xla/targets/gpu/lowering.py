@@ -16,10 +16,12 @@ from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, IotaOp, SortOp
 from shardy_py.ops import TABLE, Family, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 from shardy_py.ops.reads import integers
-from shardy_py.xla.buffers.facet import STORED
-from shardy_py.xla.buffers.gpu.expanded import add_cumulative, add_ragged, cumulative_dimension
-from shardy_py.xla.buffers.gpu.facet import KERNELS
-from shardy_py.xla.buffers.gpu.graph import (
+from shardy_py.xla.spmd.from_program import source_op
+from shardy_py.xla.spmd.program import PlannedOp
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.gpu.expanded import add_cumulative, add_ragged, cumulative_dimension
+from shardy_py.xla.targets.gpu.facet import KERNELS
+from shardy_py.xla.targets.gpu.graph import (
     ADD,
     ARGUMENT,
     BROADCAST,
@@ -42,15 +44,15 @@ from shardy_py.xla.buffers.gpu.graph import (
     elements_of,
     node_kind,
 )
-from shardy_py.xla.buffers.gpu.moved import inwards, is_turned, outwards
-from shardy_py.xla.buffers.gpu.reductions import in_steps
-from shardy_py.xla.spmd.from_program import source_op
-from shardy_py.xla.spmd.program import PlannedOp
-from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.gpu.moved import inwards, is_turned, outwards
+from shardy_py.xla.targets.gpu.reductions import in_steps
 from shardy_py.xla.targets.merging import is_vector_product
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 from shardy_py.xla.targets.parts import shape_of
 from shardy_py.xla.targets.sends import transposed_around
+
+_RENAMED = (NodeForm.RESHAPE, NodeForm.COPY, NodeForm.BARRIER)
+"""The forms of ops whose results are their operands."""
 
 
 def lowered(body: DeviceBody, around: Mapping[int, TensorType | None]) -> GpuGraph:
@@ -106,6 +108,9 @@ class _Lowering:
             return self._converted(reads[0], node.type, node)
         if kind == DOT and node.type is not None:
             return self._product(node, node.type, reads)
+        if kind == TRANSPOSE and node.type is not None and node.step is not None:
+            order = integers(node.step.record.attributes, "permutation")
+            return self._transposed(reads[0], order, node.type, node)
         whole = self._whole(node, reads)
         if whole is not None:
             return graph.add(SLICE, (graph.add(kind, reads, whole, node),), node.type)
@@ -121,12 +126,40 @@ class _Lowering:
             return stepwise
         if kind == DIVIDE and self._is_constant_float(reads[-1]):
             kind = MULTIPLY  # by the inverse, which XLA computes
+        if kind == MULTIPLY and (scaled := self._scaled(node, reads)) is not None:
+            return scaled
         is_numbered = kind == SortOp.name and len(reads) > 1 and graph.kinds[reads[-1]] == IotaOp.name
         made = graph.add(kind, reads[:-1] if is_numbered else reads, node.type, node)
         if is_numbered:
             graph.numbered.add(made)
         self.graph.forms |= self._forms_read(made, node.inputs)
         return made
+
+    def _scaled(self, node: DeviceNode, reads: Sequence[int]) -> int | None:
+        """A product of a value, a number and a constant: the number is multiplied by the constant first.
+
+        Source: openxla/xla, `HandleMultiply` in xla/hlo/transforms/simplifiers/algebraic_simplifier.cc.
+        """
+        graph, type_ = self.graph, node.type
+        if type_ is None or len(reads) != 2:
+            return None
+        for inner, number, place in zip(reads, reads[::-1], node.inputs, strict=False):
+            is_product = graph.kinds[inner] == MULTIPLY and self.body.only_user(place) is not None
+            if not is_product or not self._is_number(number) or len(graph.reads[inner]) != 2:
+                continue
+            for value, constant in (graph.reads[inner], graph.reads[inner][::-1]):
+                if not self._is_constant_float(constant) or not self._is_number(constant):
+                    continue
+                (scalar,), (factor,) = graph.reads[number], graph.reads[constant]
+                one = graph.add(MULTIPLY, (scalar, factor), graph.types[scalar])
+                whole = graph.add(BROADCAST, (one,), type_, graph.nodes[number])
+                return graph.add(MULTIPLY, (value, whole), type_, node)
+        return None
+
+    def _is_number(self, number: int) -> bool:
+        """True for one element everywhere."""
+        graph = self.graph
+        return graph.kinds[number] == BROADCAST and graph.elements(graph.reads[number][0]) == 1
 
     def _is_total(self, node: DeviceNode, reads: Sequence[int]) -> bool:
         """True for the sum of what a loop started with and what it added, which is summed after it."""
@@ -275,6 +308,21 @@ class _Lowering:
         sizes = () if given is None else given.shape
         return [d for d, size in zip(dimensions, sizes, strict=False) if size != 1] == [feature]
 
+    def _transposed(
+        self, source: int, order: tuple[int, ...], type_: TensorType, node: DeviceNode | None = None
+    ) -> int:
+        """A value with its dimensions in another order: of a transpose of a transpose one is left."""
+        graph = self.graph
+        inner = graph.order_of(source) if graph.kinds[source] == TRANSPOSE else ()
+        if order and len(inner) == len(order):
+            order = tuple([inner[d] for d in order])
+            (source,) = graph.reads[source]
+            if order == tuple(range(len(order))):
+                return source
+        number = graph.add(TRANSPOSE, (source,), type_, node)
+        graph.orders[number] = order
+        return number
+
     def _copied(self, number: int) -> int:
         """A copy of a value with its dimensions in another order, the same one for all that read it."""
         key = "copy", number
@@ -289,10 +337,7 @@ class _Lowering:
         type_ = self.graph.types[source]
         if type_ is None or type_.element != node.type.element:
             return False
-        is_free = STORED.of(node.name).is_free or TABLE[node.name].is_wire
-        return (is_free or form is NodeForm.COPY or STORED.of(node.name).holds_back) and (
-            elements_of(type_) == elements_of(node.type)
-        )
+        return (TABLE[node.name].is_wire or form in _RENAMED) and elements_of(type_) == elements_of(node.type)
 
     def _element(self, node: DeviceNode, reads: Sequence[int]) -> int:
         """A result of an op with several; of a barrier the operand, which is used after it."""
@@ -302,7 +347,7 @@ class _Lowering:
         step = graph.step(maker)
         if (
             step is not None
-            and STORED.of(step.record.name).holds_back
+            and COMPILED.of(step.record.name).form is NodeForm.BARRIER
             and node.index < len(graph.reads[maker])
         ):
             graph.reads[number] = (graph.reads[maker][node.index], maker)
@@ -364,15 +409,16 @@ class _Lowering:
             given = graph.types[source]
         before, after = transposed_around(transfer)
         if before and given is not None:
-            source = graph.add(TRANSPOSE, (source,), given)
-            graph.orders[source] = inwards(collective.held_shape, transfer.result_shape)
+            order = inwards(collective.held_shape, transfer.result_shape)
+            if order and prod(collective.held_shape) == elements_of(given):
+                given = TensorType(tuple([collective.held_shape[d] for d in order]), given.element)
+            source = self._transposed(source, order, given)
         made = TensorType(transfer.result_shape, collective.element_type)
         number = graph.add(transfer.kind, (source,), made, node)
         if not before and given is not None and len(given.shape) != len(collective.held_shape):
             graph.forms[number, source] = collective.held_shape
         if after:
-            number = graph.add(TRANSPOSE, (number,), made)
-            graph.orders[number] = outwards(collective.held_shape, made.shape)
+            number = self._transposed(number, outwards(collective.held_shape, made.shape), made)
         return (
             number
             if node.type is None

@@ -17,19 +17,24 @@ from operator import add
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
-from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, GpuDescription, combined
-from shardy_py.xla.buffers.gpu.diamonds import diamonds, reduces_columns, reduces_rows
-from shardy_py.xla.buffers.gpu.expanded import BLOCK
-from shardy_py.xla.buffers.gpu.graph import REDUCE, WINDOW, GpuGraph
+from shardy_py.xla.targets.gpu.costs import (
+    H100,
+    LAUNCH,
+    THREADS_OF_ROWS,
+    GpuDescription,
+    Grid,
+    blocks_of_rows,
+    combined,
+    read_time,
+    ticks,
+)
+from shardy_py.xla.targets.gpu.diamonds import diamonds, reduces_columns, reduces_rows
+from shardy_py.xla.targets.gpu.expanded import BLOCK
+from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph, bytes_of
 
 _MOST_OPERANDS = 96
 _MOST_CODE = 10_000
 _MOST_BRANCHES = 10
-_ROW = 256
-"""The threads of a block that reduces rows, unless a single one needs more."""
-_OF_THREAD = 16
-"""The elements of a row that a thread reduces."""
-_WARP = 32
 _COLUMNS = 32
 """The columns of a block that reduces these."""
 _LARGE_REDUCTION = 16
@@ -40,7 +45,8 @@ _LARGE_REDUCTION = 16
 class Kernel:
     """Ops that are computed together.
 
-    root: the last. members: their numbers. reads: by value that is read how often each element is, and for
+    root: the last. members: their numbers. operands: what it reads, in XLA's order. reads: by value that is
+    read how often each element is, and for
     which of the places at which values are used. places: how often each of these is computed; codes: how
     often code for it is there. operations: of arithmetic. code, branches: of the kernel. reduces: whether it
     has a large reduction. rows: whether it has whole rows, so that nothing is computed repeatedly. time: that
@@ -49,6 +55,7 @@ class Kernel:
 
     root: int
     members: set[int]
+    operands: list[int] = field(default_factory=list[int])
     reads: dict[int, set[int]] = field(default_factory=dict[int, "set[int]"])
     uses: dict[int, float] = field(default_factory=dict[int, float])
     places: dict[int, float] = field(default_factory=dict[int, float])
@@ -75,7 +82,8 @@ class KernelFusion:
             for number in several.intersection(reads):  # its results, which are of one shape
                 self.elements[number] = self.elements[user]
         self.elementwise = [graph.is_elementwise(number) for number in range(count)]
-        self.again = [gpu.again(size) for size in graph.sizes]
+        self.sizes = [0 if type_ is None else bytes_of(type_) for type_ in graph.types]
+        self.again = [gpu.again(size) for size in self.sizes]
         self.rows = [graph.row(number) for number in range(count)]
         self.fused = [
             row.is_fused and (graph.types[n] is not None or n in several) for n, row in enumerate(self.rows)
@@ -85,8 +93,8 @@ class KernelFusion:
         self.large = [self._is_large_reduction(number) for number in range(count)]
         self.reading = [self._reading(number) for number in range(count)]
         """How often ops read each element of an operand; None: one for each element that they make."""
-        self._works: dict[int, int] = {}
-        self._rates: dict[int, tuple[float, float, float]] = {}
+        self._grids: dict[int, Grid] = {}
+        self._rates: dict[Grid, tuple[float, float, float]] = {}
         self.kernels: list[Kernel | None] = [
             Kernel(number, {number}) if is_fused else None for number, is_fused in enumerate(self.fused)
         ]
@@ -106,6 +114,7 @@ class KernelFusion:
                 continue
             if kernel is not None:
                 self._measure(kernel)
+                kernel.operands = self._operands(kernel)
             for value in graph.reads[number] if kernel is None else kernel.reads:
                 self.users[value].add(number)
 
@@ -144,6 +153,16 @@ class KernelFusion:
                         heappush(queue, (new, -each, each))
         return [kernel for kernel in self.kernels if kernel is not None]
 
+    def _operands(self, kernel: Kernel) -> list[int]:
+        """What a kernel reads, in the order in which XLA adds operands: it fuses the last op first."""
+        found = (value for number in sorted(kernel.members, reverse=True) for value in self._read_by(number))
+        return [*dict.fromkeys(value for value in found if value in kernel.reads)]
+
+    def _read_by(self, number: int) -> list[int]:
+        """What an op reads: last what it reads as a bitcast, which is an op that is fused into it."""
+        reads, forms = self.graph.reads[number], self.graph.forms
+        return sorted(reads, key=lambda value: (number, value) in forms) if forms else [*reads]
+
     def _fuse(self, number: int) -> set[int]:
         """Computes an op in all kernels that read it; returns the ops whose priority may be another."""
         producer = self.kernels[number]
@@ -151,13 +170,15 @@ class KernelFusion:
         kept = {each for each in self.users[number] if (each, number) in self.graph.forms}
         kept = {each for each in kept if self.kernels[each] is None}
         consumers = self.users[number] - kept
-        changed = set(consumers)
+        changed, operands = set(consumers), self._operands(producer)
         for each in consumers:
             kernel = self.kernels[each]
             assert kernel is not None
             kernel.members |= producer.members
             kernel.rows = kernel.rows or producer.rows
             self._measure(kernel)
+            known = dict.fromkeys([*kernel.operands, *operands])
+            kernel.operands = [value for value in known if value in kernel.reads]
             for value in kernel.reads:
                 self.users[value].add(each)
             changed.update(kernel.reads)
@@ -182,7 +203,8 @@ class KernelFusion:
         at: dict[int, set[int]] = {root: {root}}
         operations, code, branches, reduces = 0.0, 0, 0, False
         all_operations, all_branches, large = self.operations, self.branches, self.large
-        for number in sorted(kernel.members, reverse=True):
+        members, has_rows = kernel.members, kernel.rows
+        for number in sorted(members, reverse=True) if len(members) > 1 else members:
             own = at.get(number)
             if own is None:
                 continue
@@ -191,21 +213,27 @@ class KernelFusion:
                 use, count = places[only], codes[only]
             else:
                 use, count = sum([places[each] for each in own]), sum([codes[each] for each in own])
-            if use > 1.0 and kernel.rows:
+            if use > 1.0 and has_rows:
                 use = 1.0
             operations += use * all_operations[number]
             code += count
             branches += count * all_branches[number]
             reduces = reduces or large[number]
-            is_same, each_time = self.elementwise[number], self.reading[number]
+            if self.elementwise[number]:
+                for value in graph.reads[number]:
+                    found = at.get(value)
+                    if found is None:
+                        at[value] = {*own}
+                    else:
+                        found |= own
+                continue
+            each_time = self.reading[number]
             for value in graph.reads[number]:
                 found = at.get(value)
                 if found is None:
-                    found = at[value] = set()
-                if is_same:
-                    found |= own
-                    continue
-                found.add(value)
+                    at[value] = {value}
+                else:
+                    found.add(value)
                 size = elements[value]
                 if size:
                     often = elements[number] / size if each_time is None else each_time
@@ -214,36 +242,47 @@ class KernelFusion:
                     times = 0
                 places[value] = places.get(value, 0.0) + times
                 codes[value] = codes.get(value, 0) + count
-        kernel.reads = {v: found for v, found in at.items() if v not in kernel.members}
-        kernel.uses = {v: sum([places[each] for each in found]) for v, found in kernel.reads.items()}
-        if kernel.rows:
-            kernel.uses = {value: min(use, 1.0) for value, use in kernel.uses.items()}
+        kernel.reads = reads = {v: found for v, found in at.items() if v not in members}
+        uses: dict[int, float] = {}
+        for value, found in reads.items():
+            if len(found) == 1:
+                (only,) = found
+                uses[value] = places[only]
+            else:
+                uses[value] = sum([places[each] for each in found])
+        if has_rows:
+            uses = {value: min(use, 1.0) for value, use in uses.items()}
+        kernel.uses = uses
         kernel.places, kernel.codes, kernel.operations = places, codes, operations
         kernel.code, kernel.branches, kernel.reduces = code, branches, reduces
-        kernel.written = self.gpu.moved(graph.sizes[root])
-        once, most, computed = self._rates_of(self._work(root))
-        sizes, again = graph.sizes, self.again
+        kernel.written = ticks(self.gpu.moved(graph.sizes[root]))
+        once, most, computed = self._rates_of(self._grid(root))
+        sizes, again = self.sizes, self.again
         read = 0.0
-        for value, use in kernel.uses.items():
-            read += _read_time(sizes[value], use, once, again[value], most)
-        kernel.time = combined(operations / computed, read + kernel.written)
-        kernel.computed = combined(operations / computed, read)
+        for value, use in uses.items():
+            size = sizes[value]
+            if size * use <= size:  # as for most
+                read += ticks(size * use / once * 1e6)
+            else:
+                read += read_time(size, use, once, again[value], most)
+        kernel.time = combined(ticks(operations / computed), read + kernel.written)
+        kernel.computed = combined(ticks(operations / computed), read)
 
-    def _work(self, root: int) -> int:
-        """The elements by which the threads of a kernel are counted."""
-        known = self._works.get(root)
+    def _grid(self, root: int) -> Grid:
+        """The blocks and threads of a kernel."""
+        known = self._grids.get(root)
         if known is None:
-            known = self._works[root] = self._find_work(root)
+            known = self._grids[root] = self._find_grid(root)
         return known
 
-    def _find_work(self, root: int) -> int:
+    def _find_grid(self, root: int) -> Grid:
         if self.graph.kinds[root] != REDUCE:
-            return self.elements[root]
+            return self.gpu.grid(self.elements[root])
         rows = max(self.elements[root], 1)
         row = self.elements[self.graph.reads[root][0]] // rows
         columns = self._columns(root) if reduces_columns(self.graph, root) else 0
-        blocks = rows // columns if columns else _blocks_of_rows(rows, row)
-        return max(blocks, 1) * self.gpu.block
+        blocks = rows // columns if columns else blocks_of_rows(rows, row)
+        return max(blocks, 1), THREADS_OF_ROWS
 
     def _columns(self, root: int) -> int:
         """The columns that a block reduces: a thread reduces two, if there is work for all threads."""
@@ -251,13 +290,13 @@ class KernelFusion:
         last = (type_.shape[-1] or 1) if type_ is not None and type_.rank else 1
         return 2 * _COLUMNS if last % 2 == 0 and last >= 2 * _COLUMNS else _COLUMNS
 
-    def _rates_of(self, work: int) -> tuple[float, float, float]:
-        """The rates of a kernel of so many elements: bytes a second that it reads from memory, and that it
-        requests at most; operations in a microsecond."""
-        known = self._rates.get(work)
+    def _rates_of(self, grid: Grid) -> tuple[float, float, float]:
+        """The rates of a kernel: bytes a second that it reads from memory, and that it requests at most;
+        operations in a microsecond."""
+        known = self._rates.get(grid)
         if known is None:
-            most = self.gpu.requested(work)
-            known = self._rates[work] = min(self.gpu.bandwidth, most), most, self.gpu.operations(work)
+            most = self.gpu.requested(grid[0])
+            known = self._rates[grid] = min(self.gpu.bandwidth, most), most, self.gpu.operations(grid)
         return known
 
     def _reading(self, number: int) -> float | None:
@@ -280,12 +319,16 @@ class KernelFusion:
         if producer is None or not users or number in self.returned:
             return -1.0
         gains, known_forms, forms = self.gains[number], self.graph.forms, set[Hashable]()
+        several, bitcasts = self.graph.bitcasts, 0
         # Of most users the gain is known: they could be one kernel with it before, and neither has changed.
         for each in users.difference(gains):
             consumer = self.kernels[each]
             if consumer is None and (each, number) in known_forms:
                 # It reads a bitcast, which XLA does not ask whether it can be fused, and takes for a kernel.
-                forms.add(known_forms[each, number])
+                if (each, number) in several:
+                    bitcasts += several[each, number]
+                else:
+                    forms.add(known_forms[each, number])
             elif consumer is None or not self._can(producer, consumer):
                 return -1.0
             else:
@@ -293,7 +336,7 @@ class KernelFusion:
         saved = [gains[each] for each in users if each in gains]
         if not saved:
             return -1.0
-        lost = producer.computed * (len(forms) + (number in self.graph.returned_forms))
+        lost = producer.computed * (len(forms) + bitcasts + (number in self.graph.returned_forms))
         return reduce(add, saved, LAUNCH + producer.time - lost)
 
     def _can(self, producer: Kernel, consumer: Kernel) -> bool:
@@ -333,10 +376,10 @@ class KernelFusion:
 
     def _together(self, producer: Kernel, consumer: Kernel) -> float:
         """The time of both as one kernel."""
-        made, sizes, again, written = producer.root, self.graph.sizes, self.again, consumer.written
+        made, sizes, again, written = producer.root, self.sizes, self.again, consumer.written
         has_rows = producer.rows or consumer.rows
         use = 1.0 if has_rows else consumer.uses[made]
-        once, most, computed = self._rates_of(self._work(consumer.root))
+        once, most, computed = self._rates_of(self._grid(consumer.root))
         produced, consumed = producer.reads, consumer.reads
         first, second = producer.uses, consumer.uses
         at, alone, read = consumed[made], {made}, 0.0
@@ -348,30 +391,12 @@ class KernelFusion:
                 times = min(times, 1.0)
             elif value in produced and value in consumed and produced[value] == alone:
                 times -= sum([consumer.places[each] for each in at & consumed[value]])
-            read += _read_time(sizes[value], times, once, again[value], most)
-        return combined((producer.operations * use + consumer.operations) / computed, read + written)
-
-
-def _blocks_of_rows(rows: int, row: int) -> int:
-    """The blocks that reduce rows, several each if these are short.
-
-    Source: openxla/xla, xla/backends/gpu/codegen/emitters/reduction.cc.
-    """
-    if row < _WARP:
-        return rows * row // _ROW
-    threads = -(-row // (_OF_THREAD * _WARP)) * _WARP
-    return -(-rows // max(min(_ROW // threads, rows), 1))
-
-
-def _read_time(size: int, use: float, once: float, again: float, most: float) -> float:
-    """The microseconds to read a value so often, some of it again from a cache.
-
-    once, again: the bytes a second from memory, and from the cache. most: those that are requested.
-    """
-    total = size * use
-    if total <= size:
-        return total / once * 1e6
-    return (size / once + (total - size) / min(again, most)) * 1e6
+            size = sizes[value]
+            if size * times <= size:  # as for most
+                read += ticks(size * times / once * 1e6)
+            else:
+                read += read_time(size, times, once, again[value], most)
+        return combined(ticks((producer.operations * use + consumer.operations) / computed), read + written)
 
 
 def direct_reads(graph: GpuGraph, kernel: Kernel) -> Iterable[int]:

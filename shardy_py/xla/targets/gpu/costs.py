@@ -20,7 +20,17 @@ _L2_SPEEDUP, _L1_SPEEDUP = 2.5, 8.0
 _BLOCK = 128
 """The threads of a block."""
 _UNROLLED = 4
-"""The elements that a thread computes."""
+"""The elements that a thread computes at most."""
+_RESIDENT = 2048
+"""The threads that a core holds."""
+Grid = tuple[int, int]
+"""The blocks of a kernel, and the threads of each."""
+
+THREADS_OF_ROWS = 256
+"""The threads of a block that reduces rows, unless a single one needs more."""
+_OF_THREAD = 16
+"""The elements of a row that a thread reduces."""
+_WARP = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,31 +45,32 @@ class GpuDescription:
     l1: int
     transaction: int = 32
 
-    @property
-    def block(self) -> int:
-        """The elements of a block."""
-        return _BLOCK * _UNROLLED
+    def grid(self, elements: int) -> Grid:
+        """The blocks of a kernel that makes so many elements, and the threads of each.
 
-    def blocks(self, elements: int) -> int:
-        """The blocks of a kernel that makes so many elements."""
-        return max(1, -(-elements // self.block))
+        A thread makes several elements if all threads that the cores hold have work then.
+        """
+        unrolled = _UNROLLED if elements >= self.cores * _RESIDENT and elements % _UNROLLED == 0 else 1
+        threads = max(elements // unrolled, 1)
+        return -(-threads // _BLOCK), min(threads, _BLOCK)
 
     def computed(self, operations: float, elements: int) -> float:
         """The microseconds of arithmetic."""
-        return operations / self.operations(elements)
+        return operations / self.operations(self.grid(elements))
 
-    def operations(self, elements: int) -> float:
-        """The operations of arithmetic in a microsecond of a kernel of so many elements."""
-        busy = min(self.blocks(elements), self.cores) * min(self.units, _BLOCK)
-        return busy * self.clock * 2 * 1e3
+    def operations(self, grid: Grid) -> float:
+        """The operations of arithmetic of a kernel in a microsecond: whole ones in a nanosecond."""
+        blocks, threads = grid
+        busy = min(blocks, self.cores) * min(threads, self.units)
+        return int(busy * self.clock * 2) * 1e3
 
     def moved(self, size: float) -> float:
         """The microseconds to write bytes."""
         return size / self.bandwidth * 1e6
 
-    def requested(self, elements: int) -> float:
-        """The most bytes a second that a kernel of so many elements requests."""
-        return self.blocks(elements) * self.clock * 1e9 * self.transaction
+    def requested(self, blocks: int) -> float:
+        """The most bytes a second that a kernel of so many blocks requests."""
+        return blocks * self.clock * 1e9 * self.transaction
 
     def again(self, size: float) -> float:
         """The bytes a second of an operand of `size` bytes that is read again, from a cache if it fits."""
@@ -71,9 +82,36 @@ class GpuDescription:
 H100 = GpuDescription(3.35232e12, 1.98, 132, 128, 50 << 20, 228 << 10)
 
 
+def ticks(time: float) -> float:
+    """Microseconds in the quarters of a nanosecond in which XLA counts time (`absl::Duration`)."""
+    return round(time * 4000) / 4000
+
+
 def combined(arithmetic: float, movement: float) -> float:
     """The microseconds of both, which overlap."""
-    return arithmetic + movement - min(arithmetic, movement) * _SHARED
+    return arithmetic + movement - ticks(min(arithmetic, movement) * _SHARED)
+
+
+def blocks_of_rows(rows: int, row: int) -> int:
+    """Returns the blocks that reduce rows, several each if these are short.
+
+    Source: openxla/xla, xla/backends/gpu/codegen/emitters/reduction.cc.
+    """
+    if row < _WARP:
+        return rows * row // THREADS_OF_ROWS
+    threads = -(-row // (_OF_THREAD * _WARP)) * _WARP
+    return -(-rows // max(min(THREADS_OF_ROWS // threads, rows), 1))
+
+
+def read_time(size: int, use: float, once: float, again: float, most: float) -> float:
+    """Returns the microseconds to read a value so often, some of it again from a cache.
+
+    once, again: the bytes a second from memory, and from the cache. most: those that are requested.
+    """
+    total = size * use
+    if total <= size:
+        return ticks(total / once * 1e6)
+    return ticks(size / once * 1e6) + ticks((total - size) / min(again, most) * 1e6)
 
 
 _MATRIX = 700e12

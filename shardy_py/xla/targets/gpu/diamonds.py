@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops.reads import integers
-from shardy_py.xla.buffers.gpu.graph import BROADCAST, CONSTANT, REDUCE, GpuGraph
+from shardy_py.xla.targets.gpu.graph import BROADCAST, CONSTANT, REDUCE, GpuGraph
 
 _SHORT = 32
 """Elements of a row that is reduced after the columns."""

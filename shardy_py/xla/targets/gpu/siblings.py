@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ScatterOp, SliceOp
-from shardy_py.xla.buffers.gpu.costs import H100, LAUNCH, GpuDescription
-from shardy_py.xla.buffers.gpu.diamonds import reduces_columns
-from shardy_py.xla.buffers.gpu.graph import CONSTANT, CONVERT, DOT, REDUCE, SLICE, TRANSPOSE, GpuGraph
-from shardy_py.xla.buffers.gpu.kernels import Kernel
+from shardy_py.xla.targets.gpu.costs import H100, LAUNCH, GpuDescription
+from shardy_py.xla.targets.gpu.diamonds import reduces_columns
+from shardy_py.xla.targets.gpu.graph import CONSTANT, CONVERT, DOT, REDUCE, SLICE, TRANSPOSE, GpuGraph
+from shardy_py.xla.targets.gpu.kernels import Kernel
+from shardy_py.xla.targets.gpu.transposes import TiledTranspose, is_of_unknown_order, is_path, tiled_hero
 
 _MOST_BUFFERS = 96
 _MOST_REDUCTIONS = 8
@@ -30,11 +31,15 @@ _MOST_VISITED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """The loop of a kernel. elements: their number. reduced: of one result; 1: no reduction."""
+    """The loop of a kernel. elements: their number. reduced: of one result; 1: no reduction.
+
+    tiled: the transpose that the kernel computes in tiles.
+    """
 
     elements: int
     reduced: int = 1
     is_column: bool = False
+    tiled: TiledTranspose | None = None
 
 
 class KernelGroups:
@@ -75,13 +80,23 @@ class KernelGroups:
         row = self.graph.row(kernel.root)
         is_plain = not row.is_in_place and self.graph.kinds[kernel.root] != ScatterOp.name
         is_used = bool(self.users.get(kernel.root)) or kernel.root in self.returned
-        return is_plain and is_used and not kernel.rows and TRANSPOSE not in self._kinds(kernel)
+        if not is_plain or not is_used or kernel.rows:
+            return False
+        if any(is_of_unknown_order(self.graph, each) for each in kernel.members):
+            return False
+        return len(kernel.members) > 1 or self._is_alone(kernel.root)
 
-    def _kinds(self, kernel: Kernel) -> set[str]:
-        return {self.graph.kinds[each] for each in kernel.members}
+    def _is_alone(self, number: int) -> bool:
+        """True if an op that is a kernel on its own may be one with others."""
+        graph = self.graph
+        if graph.kinds[number] == TRANSPOSE:
+            return tiled_hero(graph, self.kernels[number]) is not None
+        return graph.kinds[number] == REDUCE or graph.is_elementwise(number)
 
     def _loop(self, root: int) -> _Loop:
-        graph = self.graph
+        graph, tiled = self.graph, tiled_hero(self.graph, self.kernels[root])
+        if tiled is not None:
+            return _Loop(graph.elements(root), tiled=tiled)
         while graph.kinds[root] == CONVERT and graph.reads[root][0] in self.kernels.get(root, _NONE).members:
             (root,) = graph.reads[root]
         made = graph.elements(root)
@@ -141,6 +156,7 @@ class KernelGroups:
             and each in self.loops
             and self._fit(each, number)
             and self._is_faster(kernel, each)
+            and (self.loops[number].tiled is None or self._stays_tiled(number, each))
             and not self._is_between(number, each)
         ]
         if able:
@@ -149,14 +165,22 @@ class KernelGroups:
     def _is_faster(self, producer: Kernel, reader: int) -> bool:
         """True if it takes no longer to compute what is made for a reader again."""
         again = max(self.kernels[each].uses.get(producer.root, 0.0) for each in self.members[reader]) - 1
-        computed = self.gpu.operations(self.loops[reader].elements)
+        computed = self.gpu.operations(self.gpu.grid(self.loops[reader].elements))
         return again <= 0 or again * producer.operations / computed <= LAUNCH
+
+    def _stays_tiled(self, number: int, reader: int) -> bool:
+        """True if kernels only compute each element from that of a value, so that this may be in tiles."""
+        kernels = [self.kernels[each] for each in self.members[reader]]
+        return all(is_path(self.graph, kernel, number) for kernel in kernels if number in kernel.reads)
 
     def _fit(self, first: int, second: int) -> bool:
         """True if kernels run over equal elements."""
         loops = [self.loops[each] for each in (*self.members[first], *self.members[second])]
         reduced = {(each.reduced, each.is_column) for each in loops if each.reduced > 1}
-        if len({each.elements for each in loops}) > 1 or len(reduced) > 1:
+        tiled = {each.tiled for each in loops if each.tiled is not None}
+        if len({each.elements for each in loops}) > 1 or len(reduced) > 1 or len(tiled) > 1:
+            return False
+        if tiled and reduced:
             return False
         if sum(each.reduced > 1 for each in loops) > _MOST_REDUCTIONS:
             return False
