@@ -163,14 +163,19 @@ def unsupported(error: RuntimeError) -> str | None:
 
 @contextmanager
 def compiling() -> Generator[None]:
-    """torch.compiler.is_compiling() is true: optimizers keep their step counts tensors."""
-    compiler = torch_module("torch.compiler")
-    before = compiler._is_compiling_flag
+    """torch.compiler.is_compiling() is true: optimizers keep their step counts tensors.
+
+    oneDNN, whose op for an LSTM keeps states in bytes of its own, is off.
+    """
+    compiler, flags = torch_module("torch.compiler"), torch_module("torch")._C
+    before = compiler._is_compiling_flag, flags._get_mkldnn_enabled()
     compiler._is_compiling_flag = True
+    flags._set_mkldnn_enabled(False)
     try:
         yield
     finally:
-        compiler._is_compiling_flag = before
+        compiler._is_compiling_flag = before[0]
+        flags._set_mkldnn_enabled(before[1])
 
 
 def _functional(recorded: FxModule, held: Mapping[str, TorchTensor]) -> FxGraph:
