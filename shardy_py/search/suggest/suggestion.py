@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.records import dataclass
+from shardy_py.mlir.module_paths import is_parameter
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.search.advice.torch_layers import TorchModel
 from shardy_py.search.study import StepCost
@@ -65,17 +66,25 @@ class Plan:
         results = ((name, self.choice[of]) for name, of in given)
         return own | {name: spec for name, spec in results if spec is not None}
 
-    def code(self, framework: Framework = "jax") -> str:
+    @property
+    def framework(self) -> Framework:
+        """Returns "torch" if an argument has the name of the weight of a module, else "jax"."""
+        arguments = self.roles.tensors[: self.roles.arguments]
+        weights = (each.label for each in arguments if each.label.endswith("weight"))
+        return "torch" if any(map(is_parameter, weights)) else "jax"
+
+    def code(self, framework: Framework | None = None) -> str:
         """Returns Python: the mesh, a `PartitionSpec` for each argument and result, constraints.
 
-        framework: "jax"; "flax": rules by path; "torch": `parallelize_module` and `fully_shard`. The code for
-        JAX defines `mesh`, `in_specs`, `out_specs` if results are annotated, and a function that makes
-        shardings of them; comments say how it is called, and which constraints to add and remove, and where.
+        framework: "jax"; "flax": rules by path; "torch": `parallelize_module` and `fully_shard`; None: that
+        of the program. The code for JAX defines `mesh`, `in_specs`, `out_specs` if results are annotated, and
+        a function that makes shardings of them; comments say how it is called, and which constraints to add
+        and remove, and where.
 
         Raises:
             ShardyError: an unknown framework, or names of arguments that are not those of a module.
         """
-        code = self._code()
+        code, framework = self._code(), framework or self.framework
         if framework == "flax":
             return "\n".join(flax_lines(code))
         if framework == "torch":
@@ -177,7 +186,7 @@ class Suggestion:
         if self.own is None:
             return ""
         name = f"plan {self.plans.index(plan) + 1}" if plan in self.plans else plan.name
-        before, after = [*self.own.lines()], plan.code().split("\n")
+        before, after = [*self.own.lines()], plan.code("jax").split("\n")
         return "\n".join(unified_diff(before, after, "the program's annotations", name, lineterm=""))
 
     @property
@@ -213,6 +222,10 @@ class Suggestion:
         return suggestion_json(self)
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, framework: Framework | None = None) -> str:
+        """Returns the plans as text, with code for a framework, by default that of the program."""
         title = f"Suggested shardings for {self.hardware}, {self.stage}: {self.tried} candidates evaluated"
         if not self.is_complete:
             title += f"; {self.stopped}"
@@ -232,7 +245,7 @@ class Suggestion:
         if self.verdicts:
             parts.insert(2, judged_text([plan.cost for plan in self.plans], self.verdicts))
         parts += [
-            f"{f'plan {n}: {self.changes(plan)}'.rstrip(': ')}:\n{_shortened(plan.code())}"
+            f"{f'plan {n}: {self.changes(plan)}'.rstrip(': ')}:\n{_shortened(plan.code(framework))}"
             for n, plan in enumerate(self.plans, 1)
         ]
         if self.current is not None and (difference := self.diff()):
