@@ -5,7 +5,7 @@ Not here: finding them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from difflib import unified_diff
 from typing import Any, Literal, get_args
@@ -88,17 +88,29 @@ class Plan:
         if framework == "flax":
             return "\n".join(flax_lines(code))
         if framework == "torch":
-            return "\n".join(torch_lines(code, [*self._inputs()], self.torch_model(), self._experts()))
+            return "\n".join(
+                torch_lines(code, [*self._inputs(self.choice)], self.torch_model(), self._experts())
+            )
         if framework != "jax":
             raise ShardyError.unknown("framework", framework, FRAMEWORKS)
         return code.text()
 
-    def _inputs(self) -> Iterator[TorchInput]:
+    def code_of(self, own: Code) -> str:
+        """Returns annotations of the program that the plan is for, as code for its framework."""
+        if self.framework == "jax":
+            return own.text()
+        return self._torch_text(own, [row.spec for row in own.arguments])
+
+    def _torch_text(self, code: Code, specs: Sequence[Spec | None]) -> str:
+        inputs = [*self._inputs(specs)]
+        return "\n".join(torch_lines(code, inputs, self.torch_model(), self._experts()))
+
+    def _inputs(self, specs: Sequence[Spec | None]) -> Iterator[TorchInput]:
         roles = self.roles
         for number, tensor in enumerate(roles.tensors[: roles.arguments]):
             if roles.batch is not None and roles.is_data(number):
                 batch = roles.classes[number].index(roles.batch)
-                yield TorchInput(tensor.label or tensor.name, batch, self.choice[number] or ())
+                yield TorchInput(tensor.label or tensor.name, batch, specs[number] or ())
 
     def _experts(self) -> frozenset[str]:
         """The arguments whose first dimension is that of experts."""
@@ -186,7 +198,7 @@ class Suggestion:
         if self.own is None:
             return ""
         name = f"plan {self.plans.index(plan) + 1}" if plan in self.plans else plan.name
-        before, after = [*self.own.lines()], plan.code("jax").split("\n")
+        before, after = (text.split("\n") for text in (plan.code_of(self.own), plan.code()))
         return "\n".join(unified_diff(before, after, "the program's annotations", name, lineterm=""))
 
     @property
@@ -203,12 +215,14 @@ class Suggestion:
 
     def _first_line(self) -> str:
         """The changes to make to what the program has, and what they save."""
-        changes, new = self.changes(), seconds_text(self.best.cost.serial)
-        if self.current is None:
+        changes, new, old = self.changes(), seconds_text(self.best.cost.serial), self.current
+        if old is None:
             return f"Annotate {changes or 'nothing'}: a step takes {new}"
-        if not changes:
+        if not changes or (self.best.cost.serial, self.best.cost.memory_bytes) == (
+            old.serial,
+            old.memory_bytes,
+        ):
             return f"Nothing to change: no plan that was found beats the program's annotations ({new} a step)"
-        old = self.current
         than = f"instead of {seconds_text(old.serial)}"
         memory = f"memory {bytes_text(old.memory_bytes)} -> {bytes_text(self.best.cost.memory_bytes)}"
         return f"Change {changes}\na step takes {new} {than}; {memory}"
