@@ -323,3 +323,35 @@ def test_transforms_of_torch_func_in_a_model(of: str) -> None:
 def test_gradients_of_autograd_in_a_model_have_a_remedy() -> None:
     with pytest.raises(ShardyError, match=r"torch.autograd.grad in a model are not exported: use torch.func"):
         from_module(Slopes("autograd"), (X.clone(),))
+
+
+class Packed(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cells = torch.nn.GRU(16, 4)
+
+    def forward(self, x: Any) -> Any:
+        packed = torch.nn.utils.rnn.pack_padded_sequence(x[:, None], [x.shape[0]])
+        return self.cells(packed)[1].sum()
+
+
+def test_packed_sequences() -> None:
+    message = (
+        r"test_torch_exporting.py:\d+:1: error: a packed sequence .* is unsupported; run the padded batch"
+    )
+    for made in (from_module, lambda model, args: Program.from_torch_training(model, None, None, args)):
+        with pytest.raises(ShardyError, match=message):
+            made(Packed(), (X,))
+
+
+def test_indices_that_are_tensors_without_dimensions() -> None:
+    class Chosen(torch.nn.Module):
+        def forward(self, x: Any, i: Any) -> Any:
+            return x[:, i], x[i], torch.index_add(x, 0, i, x[:1])
+
+    program = from_module(Chosen(), (X, torch.tensor(0)))
+    for place in (2, 3):
+        columns, rows, added = program.run([X.numpy(), np.int64(place)]).values()
+        np.testing.assert_array_equal(columns, X[:, place])
+        np.testing.assert_array_equal(rows, X[place])
+        np.testing.assert_array_equal(added[place], X[place] + X[0])
