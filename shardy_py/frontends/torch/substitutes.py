@@ -9,8 +9,8 @@ Not here: ops that are kept whole (`whole_ops.py`), rows of ops (`../aten/`), th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 
 from shardy_py.base.errors import ShardyError
@@ -128,8 +128,20 @@ def _functions() -> Mapping[object, Callable[..., object]]:
     }
 
 
-def substitutes() -> AbstractContextManager[object]:
-    """The mode in which these functions are computed by those of this file."""
+@contextmanager
+def substitutes() -> Generator[None]:
+    """Within it, these functions are computed by those of this file, and distributions check no elements."""
+    kind = torch_module("torch.distributions").Distribution
+    before = kind._validate_args
+    kind.set_default_validate_args(False)
+    try:
+        with _mode():
+            yield
+    finally:
+        kind.set_default_validate_args(before)
+
+
+def _mode() -> AbstractContextManager[object]:
     functions = _functions()
 
     class SubstitutingMode(torch_module("torch.overrides").TorchFunctionMode):

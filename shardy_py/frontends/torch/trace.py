@@ -35,6 +35,7 @@ from shardy_py.frontends.torch.nodes import aten_of_prim, blamed, in_phase, phas
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxGraph, FxModule, FxNode, TorchModule, TorchTensor
 from shardy_py.frontends.torch.step_decompositions import decomposed_step
+from shardy_py.frontends.torch.storage import order_determinants
 from shardy_py.frontends.torch.substitutes import substitutes
 from shardy_py.frontends.torch.whole_ops import kept_whole
 
@@ -66,6 +67,7 @@ def trace(
     cannot trace it for another reason.
     """
     recorded = _recorded(function, _distinct(inputs), places)
+    order_determinants(recorded.graph)
     attributes = [node for node in recorded.graph.nodes if node.op == "get_attr"]
     held = {str(node.target): getattr(recorded, str(node.target)) for node in attributes}
     graph = _functional(recorded, held)
