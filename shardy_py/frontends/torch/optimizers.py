@@ -140,7 +140,7 @@ class PreparedOptimizer:
                     second = trial.step(states, first)
             except Exception as error:  # of the user's code
                 raise _failure(optimizer, error) from None
-        states = with_changed(states, first, second)
+        states = trial.at_first(with_changed(states, first, second))
         leaves = _leaves(states, second, parameters, first.distinct)
         return PreparedOptimizer(originals, trial.groups, states, leaves, second.branches)
 
@@ -266,7 +266,7 @@ def _names(holder: str, path: str, owner: str, *, is_shared: bool) -> Iterator[s
 
 def _failure(optimizer: TorchOptimizer, error: Exception) -> ShardyError:
     """The error for code of an optimizer that fails, at its last line outside of what torch does for it."""
-    reason = unsupported(error) if isinstance(error, RuntimeError) else None
+    reason = unsupported(error, of_optimizer=True) if isinstance(error, RuntimeError) else None
     reason = error.first.message if isinstance(error, ShardyError) else reason
     text = reason or _missing(error) or f"{type(error).__name__}: {' '.join(str(error).split())}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own(Path(frame.filename))]

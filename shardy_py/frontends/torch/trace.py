@@ -143,19 +143,23 @@ OPAQUE = "tensors of oneDNN have elements that no trace sees: compute with dense
 _SPECIALIZE = "pass specialize=True, which takes the numbers of the example inputs"
 
 
-def unsupported(error: RuntimeError) -> str | None:
-    """Returns what a step must not do, if that is why torch cannot trace it."""
+def unsupported(error: RuntimeError, *, of_optimizer: bool = False) -> str | None:
+    """Returns what a step must not do, if that is why torch cannot trace it.
+
+    of_optimizer: whether it is code of an optimizer, whose numbers an example does not tell.
+    """
+    otherwise = "" if of_optimizer else f", or {_SPECIALIZE}"
     fake = torch_module("torch._subclasses.fake_tensor")
     shapes = torch_module("torch.fx.experimental.symbolic_shapes")
     if isinstance(error, fake.DataDependentOutputException):
         reads = f"{getattr(error, 'func', '')} reads a number from a tensor, as item() does"
-        return f"{reads}, which is unsupported in a step; keep it a tensor, or {_SPECIALIZE}"
+        return f"{reads}, which is unsupported in a step; keep it a tensor{otherwise}"
     if isinstance(error, fake.DynamicOutputShapeException):
         op = getattr(error, "func", "")
-        return f"{op}: the size of its result depends on values; use an op of fixed size, or {_SPECIALIZE}"
+        return f"{op}: the size of its result depends on values; use an op of fixed size{otherwise}"
     if isinstance(error, shapes.GuardOnDataDependentSymNode):
         reason = "the code depends on elements of a tensor, which is unsupported in a step"
-        return f"{reason}; use torch.where, or {_SPECIALIZE}"
+        return f"{reason}; use torch.where{otherwise}"
     if re.search("OpaqueTensorImpl|mkldnn|aten::_to_dense", str(error)):
         return f"opaque tensors are unsupported; {OPAQUE}"
     if found := re.search(r"HigherOrderOperator (\w+)", str(error)):
