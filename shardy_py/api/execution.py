@@ -9,17 +9,17 @@ axis. Not here: the interpreter (`run/interpret/`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from dataclasses import field
 from typing import Any, TypedDict, cast
 
 import numpy as np
 from numpy.lib.npyio import NpzFile
-from typing_extensions import override
 from xdsl.ir import Operation, OpResult
 
 from shardy_py.api.arguments import expect, expect_integer, shown
+from shardy_py.api.run_results import RunResults
 from shardy_py.api.values import Value, Values
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
@@ -41,38 +41,6 @@ from shardy_py.run.interpret.values import expanded, is_array
 Inputs = Mapping[str, object] | Mapping[int, object] | Sequence[object]
 """Arrays by the argument's name, label or position; or in order."""
 _INPUTS = "arrays in order, or by argument"
-
-
-@dataclass(frozen=True, eq=False)
-class RunResults(Mapping[str, RunValue]):
-    """The results of a run by name, `result 0`, or by JAX's label; also by position.
-
-    arrays: numpy arrays in order; with an axis of devices before the others if there are several.
-    outputs: the results as values of the program.
-    probes: what the probed values were, each time they were computed.
-    """
-
-    arrays: tuple[RunValue, ...]
-    outputs: tuple[Value, ...]
-    probes: Mapping[str, tuple[object, ...]]
-
-    @override
-    def __getitem__(self, key: str | int) -> RunValue:
-        """Returns a result. Raises `ShardyError` for an unknown name."""
-        if isinstance(key, int):
-            return self.arrays[key]
-        for value, array in zip(self.outputs, self.arrays, strict=True):
-            if key in (value.name, value.label):
-                return array
-        raise ShardyError.unknown("result", key, list(self))
-
-    @override
-    def __iter__(self) -> Iterator[str]:
-        return (value.name for value in self.outputs)
-
-    @override
-    def __len__(self) -> int:
-        return len(self.outputs)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,9 +17,10 @@ import numpy as np
 
 from shardy_py.api.arguments import expect, expect_flag, expect_integer, expect_one_of
 from shardy_py.api.execution import DEFAULT as DEFAULT_RUN
-from shardy_py.api.execution import Inputs, RunResults, arrays_of, run_options
+from shardy_py.api.execution import Inputs, arrays_of, run_options
 from shardy_py.api.pass_calls import pass_calls
 from shardy_py.api.program import Program
+from shardy_py.api.run_results import RunResults
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.base.extensions import extension

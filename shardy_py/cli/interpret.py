@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from shardy_py.api import Program
-    from shardy_py.api.execution import Observer, RunOptions, RunResults
+    from shardy_py.api.execution import Observer, RunOptions
+    from shardy_py.api.run_results import RunResults
     from shardy_py.cli.driver import Chunk
 
 _CODES = "Exit codes: 0; 1: invalid input, or an op that fails, such as check.expect_eq; 2: internal error."

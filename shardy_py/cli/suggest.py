@@ -32,6 +32,7 @@ from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command,
 if TYPE_CHECKING:
     from shardy_py.search.assignment import AssignmentOutcome, AssignmentProblem
     from shardy_py.search.suggest import Suggestion
+    from shardy_py.search.suggest.suggestion import Framework
 
 _MOST_BYTES = 1 << 60
 
@@ -87,12 +88,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         help="evaluate candidates in N processes (default: in this one)",
     )
     add("-o", dest="output", metavar="FILE", help="write the program annotated with the best plan")
-    add("--code", metavar="FILE", help="write the PartitionSpecs of the best plan as Python")
+    add("--code", metavar="FILE", help="write the best plan as Python")
     add(
         "--framework",
         choices=("jax", "flax", "torch"),
-        default="jax",
-        help="of --code: flax: rules by path; torch: parallelize_module and fully_shard (default: jax)",
+        help="of code: flax: rules by path; torch: parallelize_module and fully_shard (default: torch for "
+        "models of PyTorch, else jax)",
     )
     add("--diff", metavar="FILE", help="write what the best plan changes in the program's annotations")
     add("--output-dir", metavar="DIR", help="write each plan: plan-1.mlir, plan-1.py, plan-1.diff, ...")
@@ -171,18 +172,19 @@ def _suggest(options: argparse.Namespace, files: Files) -> int:
     if options.diff is not None:
         outputs.append((options.diff, f"{suggestion.diff()}\n"))
     if options.output_dir is not None:
-        outputs += _of_plans(options.output_dir, suggestion)
+        outputs += _of_plans(options.output_dir, suggestion, options.framework)
     if options.json:
         outputs.append((STANDARD, json_text(suggestion.to_json(), 2) + "\n"))
     elif STANDARD not in (options.output, options.code, options.diff):
-        outputs.append((STANDARD, f"{suggestion}\n"))
+        text = suggestion.text(options.framework)
+        outputs.append((STANDARD, f"{text}\n"))
         if options.explain:
-            outputs[-1] = STANDARD, f"{suggestion}\n\n{suggestion.explain()}\n"
+            outputs[-1] = STANDARD, f"{text}\n\n{suggestion.explain()}\n"
     files.write_all(outputs)
     return SUCCESS
 
 
-def _of_plans(folder: str, suggestion: Suggestion) -> Iterator[tuple[str, str]]:
+def _of_plans(folder: str, suggestion: Suggestion, framework: Framework | None) -> Iterator[tuple[str, str]]:
     """The files of each plan; makes the folder."""
     try:
         os.makedirs(folder, exist_ok=True)
@@ -191,7 +193,7 @@ def _of_plans(folder: str, suggestion: Suggestion) -> Iterator[tuple[str, str]]:
     for number, plan in enumerate(suggestion.plans, 1):
         stem = os.path.join(folder, f"plan-{number}")
         yield f"{stem}.mlir", f"{suggestion.program(plan).text()}\n"
-        yield f"{stem}.py", f"{plan.code()}\n"
+        yield f"{stem}.py", f"{plan.code(framework)}\n"
         yield f"{stem}.diff", f"{suggestion.diff(plan)}\n"
 
 

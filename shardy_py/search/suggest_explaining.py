@@ -6,7 +6,7 @@ Not here: the suggestion (`suggesting.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from shardy_py.api.program import Program
@@ -19,6 +19,7 @@ from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.report.time import TimeReport
 from shardy_py.search.suggest import Plan, Suggestion, spec_text
+from shardy_py.search.suggest.schemes import Spec
 from shardy_py.search.suggest_code import own_spec, values_of_main
 
 _RIVALS = 3
@@ -102,11 +103,17 @@ def change_text(program: Program, plan: Plan) -> str:
 
 
 def changes_of(program: Program, plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """Returns values whose annotation a plan changes, alike ones together: each with it before and after."""
+    """Returns values whose annotation a plan changes, alike ones together: each with it before and after.
+
+    In a step of PyTorch, states with the sharding of their parameter follow it, and are left out.
+    """
     found: dict[tuple[str, str, str], int] = {}
     unnamed: dict[tuple[str, str, str], list[str]] = {}
     values = values_of_main(program)
+    specs = {tensor.label: own for tensor, own in zip(plan.roles.tensors, plan.choice, strict=True)}
     for tensor, own in zip(plan.roles.tensors, plan.choice, strict=True):
+        if plan.framework == "torch" and _follows(tensor.label, own, specs):
+            continue
         kind = type_text(tensor.shape, tensor.element)
         if tensor.values:
             if own != tensor.own:
@@ -126,6 +133,12 @@ def changes_of(program: Program, plan: Plan) -> Iterator[tuple[str, str, str]]:
         yield (f"{count} x {name}" if count > 1 else name), before, after
     for (kind, before, after), names in unnamed.items():
         yield f"{_listed(names)} of {kind}", before, after
+
+
+def _follows(label: str, own: Spec | None, specs: Mapping[str, Spec | None]) -> bool:
+    """True for a state with the sharding of its parameter, as of `exp_avg of up.weight`, and for counts."""
+    of = label.partition(" of ")[2]
+    return own == () or (of in specs and specs[of] == own)
 
 
 def _place(values: Sequence[tuple[str, str]]) -> str:

@@ -33,6 +33,10 @@ def test_inputs_and_results_have_names() -> None:
         assert results["y"].tolist() == results["result 0"].tolist() == results[0].tolist() == [12, 24]
         assert list(results) == ["result 0"]
         assert [value.tolist() for value in results.probes["%0"]] == [[4, 6]]
+        assert [name in results for name in ("y", "result 0", "result 1", "")] == [True, True, False, False]
+        assert (results.get("z"), results.get("y")) == (None, results[0])
+        with pytest.raises(ShardyError, match="unknown result 'z': expected 'y'"):
+            results["z"]
 
 
 def test_inputs_are_for_all_devices_or_for_each() -> None:

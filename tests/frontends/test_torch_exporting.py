@@ -6,9 +6,13 @@ import inspect
 import sysconfig
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+parallel = pytest.importorskip("torch.distributed.tensor.parallel")
+tensors = pytest.importorskip("torch.distributed.tensor")
 
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
@@ -20,6 +24,7 @@ from tests.frontends.torch_models import MLP
 pytestmark = pytest.mark.torch
 
 X = torch.randn(4, 16)
+ColwiseParallel, Shard = parallel.ColwiseParallel, tensors.Shard
 
 
 class DynamicCache:
@@ -280,3 +285,73 @@ def test_modules_become_programs() -> None:
     assert Program.from_torch(exported, mesh, {"up.weight": P("tp")}).text() == program.text()
     with pytest.raises(ShardyError, match=r"expected a torch\.nn\.Module, got int"):
         from_module(3, (X,))
+
+
+class Slopes(torch.nn.Module):
+    """Derivatives of a layer by its inputs."""
+
+    def __init__(self, of: str) -> None:
+        super().__init__()
+        self.layer, self.of = torch.nn.Linear(16, 8), of
+
+    def forward(self, x: Any) -> Any:
+        def network(row: Any) -> Any:
+            return torch.tanh(self.layer(row)).sum(-1)
+
+        func = torch.func
+        if self.of == "grad":
+            return func.grad(lambda rows: network(rows).sum())(x)
+        if self.of == "autograd":
+            x.requires_grad_()
+            return torch.autograd.grad(network(x).sum(), x)[0]
+        return func.vmap(getattr(func, self.of)(network))(x)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore:.*torch.jit.script")
+@pytest.mark.parametrize("of", ["grad", "jacrev", "hessian"])
+def test_transforms_of_torch_func_in_a_model(of: str) -> None:
+    model = Slopes(of).eval()
+    columns = {"layer": ColwiseParallel(output_layouts=Shard(-1), use_local_output=False)}
+    program = from_module(model, (X,), mesh=Mesh.of(tp=4), plan=columns)
+    given = {name: tensor.detach().numpy() for name, tensor in model.named_parameters()}
+    (found,) = program.run({**given, "x": X.numpy()}).values()
+    np.testing.assert_allclose(found, model(X).detach(), rtol=1e-4, atol=1e-6)
+    assert str(program["layer.weight"].sharding.spec) == "P('tp', None)"
+    assert "layer/" in program.values.of_op("dot_general")[0].location
+
+
+def test_gradients_of_autograd_in_a_model_have_a_remedy() -> None:
+    with pytest.raises(ShardyError, match=r"torch.autograd.grad in a model are not exported: use torch.func"):
+        from_module(Slopes("autograd"), (X.clone(),))
+
+
+class Packed(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cells = torch.nn.GRU(16, 4)
+
+    def forward(self, x: Any) -> Any:
+        packed = torch.nn.utils.rnn.pack_padded_sequence(x[:, None], [x.shape[0]])
+        return self.cells(packed)[1].sum()
+
+
+def test_packed_sequences() -> None:
+    message = (
+        r"test_torch_exporting.py:\d+:1: error: a packed sequence .* is unsupported; run the padded batch"
+    )
+    for made in (from_module, lambda model, args: Program.from_torch_training(model, None, None, args)):
+        with pytest.raises(ShardyError, match=message):
+            made(Packed(), (X,))
+
+
+def test_indices_that_are_tensors_without_dimensions() -> None:
+    class Chosen(torch.nn.Module):
+        def forward(self, x: Any, i: Any) -> Any:
+            return x[:, i], x[i], torch.index_add(x, 0, i, x[:1])
+
+    program = from_module(Chosen(), (X, torch.tensor(0)))
+    for place in (2, 3):
+        columns, rows, added = program.run([X.numpy(), np.int64(place)]).values()
+        np.testing.assert_array_equal(columns, X[:, place])
+        np.testing.assert_array_equal(rows, X[place])
+        np.testing.assert_array_equal(added[place], X[place] + X[0])

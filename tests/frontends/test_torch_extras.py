@@ -185,6 +185,49 @@ def test_invalid_options(options: Any, message: str) -> None:
         Program.from_torch_training(Normed(), lambda y: y.mean(), None, (torch.randn(6, 4),), **options)
 
 
+def test_averages_in_hooks_of_optimizers_are_options() -> None:
+    model = Normed()
+    optimizer, average = with_momentum(model), swa.AveragedModel(model)
+    optimizer.register_step_post_hook(lambda *_: average.update_parameters(model))
+    with pytest.raises(ShardyError, match=r"\(AveragedModel\) is not part of it: pass it as average="):
+        Program.from_torch_training(model, lambda y: y.mean(), optimizer, (torch.randn(6, 4),))
+
+
+def test_schedulers_name_their_optimizer() -> None:
+    model = Normed()
+    scheduler = torch.optim.lr_scheduler.StepLR(with_momentum(model), 3)
+    with pytest.raises(ShardyError, match="or None, got StepLR; pass its attribute optimizer"):
+        Program.from_torch_training(model, lambda y: y.mean(), scheduler, (torch.randn(6, 4),))
+
+
+@pytest.mark.parametrize("table", [nn.Embedding(8, 4, sparse=True), nn.EmbeddingBag(8, 4, sparse=True)])
+def test_sparse_gradients(table: Any) -> None:
+    tokens = torch.zeros(2, 3, dtype=torch.int64)
+    message = (
+        r"gradient of 0.weight, a sparse tensor \(torch.sparse_coo\) is unsupported; leave out sparse=True"
+    )
+    for optimizer in (torch.optim.SGD(table.parameters(), lr=0.1), None):
+        with pytest.raises(ShardyError, match=message):
+            Program.from_torch_training(nn.Sequential(table), lambda y: y.mean(), optimizer, (tokens,))
+
+
+def test_lstms_in_single_precision_are_those_of_doubles() -> None:
+    class Last(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cells = nn.LSTM(4, 3, bidirectional=True)
+
+        def forward(self, x: Any) -> Any:
+            return self.cells(x)[0].square().mean()
+
+    model, x = Last(), torch.randn(5, 2, 4)
+    program = Program.from_torch_training(model, None, None, (x,))
+    found = run(program, **{name: tensor.detach() for name, tensor in model.named_parameters()}, x=x)
+    model(x).backward()
+    for name, parameter in model.named_parameters():
+        np.testing.assert_allclose(found[f"{name} gradient"], parameter.grad, rtol=1e-4, atol=1e-6)
+
+
 def test_a_scaler_that_is_not_enabled_changes_nothing() -> None:
     scaler = torch.amp.GradScaler("cpu", enabled=False)
     assert trained(scaler=scaler)[3].text() == trained()[3].text()

@@ -339,3 +339,43 @@ class Scaled(nn.Module):
 
     def forward(self, x: Any) -> Any:
         return x * self.scale
+
+
+class Policy(nn.Module):
+    """The loss of proximal policy optimization; its distribution asks whether its parameters are valid."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scores = nn.Linear(4, 3)
+
+    def forward(self, x: Any, action: Any, before: Any) -> Any:
+        chosen = torch.distributions.Categorical(logits=self.scores(x))
+        ratio = (chosen.log_prob(action) - before).exp()
+        return torch.min(ratio, ratio.clamp(0.8, 1.2)).mean() - 0.01 * chosen.entropy().mean()
+
+
+def test_distributions_check_no_elements() -> None:
+    torch.manual_seed(0)
+    inputs = torch.randn(6, 4), torch.arange(6) % 3, torch.randn(6)
+    check_step(Policy(), lambda loss: loss, inputs, ())
+    check(lambda x: torch.distributions.Normal(x, 2.0).log_prob(x + 1), torch.randn(5))
+    assert torch.distributions.Distribution._validate_args
+
+
+class Determinants(nn.Module):
+    """Determinants of matrices in another order than that of their storage, whose factors torch keeps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows, self.columns = nn.Parameter(torch.randn(4, 4)), nn.Parameter(torch.randn(4, 4).T)
+        self.many = nn.Parameter(torch.randn(4, 2, 4))
+
+    def forward(self, scale: Any) -> Any:
+        inverse, logarithm = torch.linalg.det(self.rows), torch.linalg.slogdet(self.columns)[1]
+        turned = torch.linalg.det(self.rows.T) + torch.linalg.slogdet(self.columns.T)[1]
+        return scale * (inverse + logarithm + turned + torch.linalg.det(self.many.transpose(0, 1)).sum())
+
+
+def test_gradients_of_determinants_in_any_order_of_storage() -> None:
+    torch.manual_seed(0)
+    check_step(Determinants(), lambda loss: loss, (torch.tensor(1.0),), ())

@@ -24,7 +24,7 @@ import ml_dtypes
 import numpy as np
 
 from shardy_py import Program, propagate
-from shardy_py.api.execution import RunResults
+from shardy_py.api.run_results import RunResults
 from shardy_py.base.errors import ShardyError
 from shardy_py.frontends.jax_devices import run_on_devices
 from shardy_py.ops.compute import Array

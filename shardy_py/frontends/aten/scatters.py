@@ -39,6 +39,9 @@ _REDUCTIONS: dict[str, tuple[Combine, Callable[[str], Operand]]] = {
 def scatter_along(self: Tensor, dim: int, index: Tensor, source: Operand, combine: Combine) -> Tensor:
     """Puts each element of `source` at its own position in `self`, but at its index along one dimension."""
     number, rank = dimension(dim, self.rank), self.rank
+    if index.rank < rank:  # one index without dimensions
+        index = ops.reshape(index, (1,))
+        source = ops.reshape(source, (1,)) if isinstance(source, Tensor) else source
     updates = _updates(source, self.element_type, sizes(index.type))
     others, shape = tuple(d for d in range(rank) if d != number), (*sizes(index.type), 1)
     if all(self.shape[d] == index.shape[d] for d in others):
@@ -118,6 +121,8 @@ def _index_put(
         scatter_dims_to_operand_dims=tuple(range(first, first + count)),
         index_vector_dim=len(common),
     )
+    # torch allows more leading dimensions of size 1 than the index has.
+    values = ops.reshape(values, sizes(values.type)[max(values.rank - len(wanted), 0) :])
     updates = ops.broadcast_to(convert(values, self.element_type), wanted)
     result = scatter((self,), vectors, (updates,), numbers, _ADD if accumulate else _latest)[0]
     return reordered(result, [order.index(d) for d in range(result.rank)])

@@ -38,8 +38,11 @@ def _slice(
     return part(self, number, low, max(low, high), step)
 
 
-def _select(out: RankedTensorType, self: Tensor, dim: int, index: int) -> Tensor:
+def _select(out: RankedTensorType, self: Tensor, dim: int, index: int | Tensor) -> Tensor:
+    """`self[:, index]`; the index may be a number that is read from a tensor."""
     number = dimension(dim, self.rank)
+    if isinstance(index, Tensor):
+        return indexed(self, number, (index,))
     place = dimension(index, sizes(self.type)[number])
     return ops.reshape(part(self, number, place, place + 1), sizes(out))
 
@@ -104,7 +107,7 @@ def _arange(out: RankedTensorType, *bounds: Operand, **_: object) -> Tensor:
 
 
 def _index_select(out: RankedTensorType, self: Tensor, dim: int, index: Tensor) -> Tensor:
-    return indexed(self, dimension(dim, self.rank), (index,))
+    return _reshape(out, indexed(self, dimension(dim, self.rank), (index,)))
 
 
 def _index(out: RankedTensorType, self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
@@ -219,7 +222,8 @@ def _gather(out: RankedTensorType, self: Tensor, dim: int, index: Tensor, **_: o
     number = dimension(dim, self.rank)
     for d in range(self.rank):
         self = self if d == number else part(self, d, 0, sizes(out)[d])
-    return along_dimension(self, number, index)
+    lifted = index if index.rank else ops.reshape(index, (1,))
+    return _reshape(out, along_dimension(self, number, lifted))
 
 
 def along_dimension(self: Tensor, number: int, index: Tensor) -> Tensor:

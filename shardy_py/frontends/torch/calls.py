@@ -46,7 +46,16 @@ def is_users(file: str) -> bool:
 
 def place_of(error: BaseException) -> Position | None:
     """The innermost line of the user's code that an error passed."""
-    own = [frame for frame in traceback.extract_tb(error.__traceback__) if is_users(frame.filename)]
+    return _last_of_user(traceback.extract_tb(error.__traceback__))
+
+
+def user_line() -> Position | None:
+    """The innermost line of the user's code that is running."""
+    return _last_of_user(traceback.extract_stack())
+
+
+def _last_of_user(frames: traceback.StackSummary) -> Position | None:
+    own = [frame for frame in frames if is_users(frame.filename)]
     return Position(own[-1].filename, own[-1].lineno or 1, 1) if own else None
 
 

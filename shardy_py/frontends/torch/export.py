@@ -40,7 +40,7 @@ from shardy_py.frontends.torch.numbers import function_of_numbers
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import Exported, FxGraph, FxModule, FxNode, TorchTensor
 from shardy_py.frontends.torch.step_names import after, gradient
-from shardy_py.frontends.torch.storage import order_storage
+from shardy_py.frontends.torch.storage import order_determinants, order_storage
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.mlir.ir import erase
 from shardy_py.mlir.typed import of_kind
@@ -157,6 +157,7 @@ class TorchGraph:
         for module in exported.graph_module.modules():
             if hasattr(module, "graph"):
                 order_storage(module.graph)
+                order_determinants(module.graph)
                 unmerge(module.graph)
         nodes = tuple(exported.graph.nodes)
         placeholders = {node.name: node for node in nodes if node.op == "placeholder"}

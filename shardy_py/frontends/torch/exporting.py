@@ -12,7 +12,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, redirect_stderr
+from contextlib import AbstractContextManager, ExitStack, nullcontext, redirect_stderr, suppress
 from io import StringIO
 from typing import Any
 
@@ -23,16 +23,20 @@ from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.arguments import check_model, named_inputs
 from shardy_py.frontends.torch.calls import called_with, fitting, place_of, short_text
 from shardy_py.frontends.torch.example_values import ExampleValues
+from shardy_py.frontends.torch.multi_head import heads_apart
 from shardy_py.frontends.torch.placements import is_tensor, torch_module
 from shardy_py.frontends.torch.protocols import TorchModule, TorchProgram
 from shardy_py.frontends.torch.substitutes import substitutes
 from shardy_py.frontends.torch.trace import OPAQUE
+from shardy_py.frontends.torch.whole_ops import kept_whole
 
 _DEPENDS = r"data-dependent|GuardOnDataDependent|DynamicOutputShape|unbacked"
 
 _OF_OPS = r"_meta_registrations|_refs/|_prims|_decomp/|nn/functional|nn/modules"
 _REFUSED = rf"torch/({_OF_OPS})[^ ]*( [^ ]*torch/(__init__|_prims_common/wrappers)\.py:\w+)*$"
 """The last frames of errors of ops about their arguments."""
+_TRANSFORMS = re.compile(r"torch/_functorch/(eager_transforms|vmap|apis)\.py|functorch tensor")
+"""The files and tensors of `torch.func`, whose derivatives `torch.export.export` does not record."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,12 @@ HINTS = (
     Hint(
         r"AssertionError\b.*Unexpected key .*, expected",
         "the model catches an error of a module that it calls, where torch loses its place: avoid the error",
+    ),
+    Hint(
+        r"does not have a grad_fn|backward through the graph a second|fake tensor in the exported program",
+        "gradients by torch.autograd.grad in a model are not exported: use torch.func.grad, or convert a "
+        "training step (Program.from_torch_training)",
+        frames=r"torch/(autograd|_?export)/",
     ),
     Hint(r"OpaqueTensorImpl|mkldnn", OPAQUE),
     Hint(r"aten::_to_dense", OPAQUE),
@@ -137,7 +147,17 @@ def export(
                 raise
             except Exception as error:  # of any type: it is the model's code, and torch's
                 errors.append(error)
+                if not way and _TRANSFORMS.search(f"{_frames(error)} {error}"):
+                    with suppress(Exception), watching():
+                        return _after_dispatch(model, args, keywords)
         raise _failure(errors[0], strict) from errors[0]
+
+
+def _after_dispatch(model: Any, args: Sequence[object], keywords: Mapping[str, object]) -> TorchProgram:
+    """The export of the ops that run, in which the transforms of `torch.func` are computed."""
+    traced = torch_module("torch.export._trace")
+    with kept_whole(), heads_apart():
+        return traced._export(model, tuple(args), dict(keywords), strict=False, pre_dispatch=False)
 
 
 def check_elements(exported: TorchProgram) -> None:
@@ -206,11 +226,15 @@ def _check_arguments(args: object, kwargs: object) -> None:
 
 def _failure(error: Exception, strict: bool | None) -> ShardyError:
     text = f"{type(error).__module__}.{type(error).__name__} {error}"
-    frames = traceback.extract_tb(error.__traceback__)
-    passed = " ".join(f"{frame.filename}:{frame.name}" for frame in frames)
-    hint = next(hint for hint in HINTS if _fits(hint, text, passed, strict))
+    hint = next(hint for hint in HINTS if _fits(hint, text, _frames(error), strict))
     what = f"torch.export failed: {short_text(error)}"
     return ShardyError(Diagnostic(what, place_of(error), remedy=hint.remedy))
+
+
+def _frames(error: Exception) -> str:
+    """The files and functions that an error passed."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return " ".join(f"{frame.filename}:{frame.name}" for frame in frames)
 
 
 def _fits(hint: Hint, text: str, passed: str, strict: bool | None) -> bool:

@@ -19,6 +19,7 @@ from shardy_py.frontends.torch.optimizer_copies import (
     OptimizerCopies,
     Originals,
     OwnState,
+    group_name,
     modules_of,
     paths_of,
     with_leaves,
@@ -39,6 +40,20 @@ class Trial:
         self.groups, self._attributes = copies.options(), copies.attributes()
         self._states = originals.states(parameters)
         self.mode = torch_module("torch._subclasses").FakeTensorMode(allow_non_fake_inputs=True)
+
+    def at_first(self, states: Mapping[str, OwnState]) -> Mapping[str, OwnState]:
+        """The states with the numbers of the user's optimizer, if it has the states of all parameters."""
+        if not self._parameters.keys() <= self._states.keys():
+            return states
+        groups = {group_name(number): [options] for number, options in enumerate(self.groups)}
+        before = {
+            name: dict(paths_of(own)) for name, own in {**groups, **self._attributes, **self._states}.items()
+        }
+
+        def first(name: str) -> Callable[[str, object], object]:
+            return lambda path, value: value if is_tensor(value) else before.get(name, {}).get(path, value)
+
+        return {name: with_leaves(own, first(name)) for name, own in states.items()}
 
     def step(self, states: Mapping[str, OwnState] | None = None, before: Made | None = None) -> Made:
         """A step; the states are not changed.

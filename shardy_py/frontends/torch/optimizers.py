@@ -58,8 +58,12 @@ def check_optimizer(optimizer: TorchOptimizer, names: Mapping[int, str]) -> None
     """
     kind = torch_module("torch.optim").Optimizer
     if not isinstance(optimizer, kind):
+        is_around = isinstance(getattr(optimizer, "optimizer", None), kind)
         raise ShardyError.unexpected(
-            "optimizer", expected="a torch.optim.Optimizer, or None", got=type(optimizer).__name__
+            "optimizer",
+            expected="a torch.optim.Optimizer, or None",
+            got=type(optimizer).__name__,
+            remedy="pass its attribute optimizer" if is_around else "",
         )
     if isinstance(optimizer, torch_module("torch.optim").LBFGS):
         raise ShardyError.unsupported(
@@ -136,7 +140,7 @@ class PreparedOptimizer:
                     second = trial.step(states, first)
             except Exception as error:  # of the user's code
                 raise _failure(optimizer, error) from None
-        states = with_changed(states, first, second)
+        states = trial.at_first(with_changed(states, first, second))
         leaves = _leaves(states, second, parameters, first.distinct)
         return PreparedOptimizer(originals, trial.groups, states, leaves, second.branches)
 
@@ -262,10 +266,12 @@ def _names(holder: str, path: str, owner: str, *, is_shared: bool) -> Iterator[s
 
 def _failure(optimizer: TorchOptimizer, error: Exception) -> ShardyError:
     """The error for code of an optimizer that fails, at its last line outside of what torch does for it."""
-    reason = unsupported(error) if isinstance(error, RuntimeError) else None
+    reason = unsupported(error, of_optimizer=True) if isinstance(error, RuntimeError) else None
     reason = error.first.message if isinstance(error, ShardyError) else reason
     text = reason or _missing(error) or f"{type(error).__name__}: {' '.join(str(error).split())}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own(Path(frame.filename))]
+    if frames and frames[-1].filename == torch_module("torch.optim.swa_utils").__file__:
+        text = "an average of parameters (AveragedModel) is not part of it: pass it as average="
     place = Position(frames[-1].filename, frames[-1].lineno or 1, 1) if frames else None
     return ShardyError(Diagnostic(f"{type(optimizer).__name__}.step() cannot be traced: {text}", place))
 

@@ -1,8 +1,11 @@
-"""Operands of views by strides, put in the order of their storage before the view.
+"""Operands of ops that depend on strides, put in an order in which programs compute the same without.
 
 `as_strided` counts the elements of a storage, which the ops of a program do not have. The result of a
 permutation in the order of strides is contiguous, and has the storage's elements in order: rows
 (`aten/strided.py`) need no more.
+
+torch factors the transpose of a real matrix for its determinant if it is contiguous, else the matrix, and
+solves with these factors for the gradient. The row always factors the transpose (`aten/linear_algebra.py`).
 """
 
 from __future__ import annotations
@@ -12,6 +15,24 @@ from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxGraph, FxNode
 
 _BY_STRIDES = {"aten.as_strided.default", "aten.as_strided_copy.default", "aten.as_strided_scatter.default"}
+
+_DETERMINANTS = {"aten._linalg_det.default", "aten._linalg_slogdet.default"}
+
+
+def order_determinants(graph: FxGraph) -> None:
+    """Transposes real matrices that are not contiguous before their determinant, in place."""
+    transpose = torch_module("torch").ops.aten.transpose.int
+    for node in list(graph.nodes):
+        if str(node.target) not in _DETERMINANTS:
+            continue
+        (matrix,) = node.args
+        value = matrix.meta["val"]
+        if value.is_complex() or value.is_contiguous():
+            continue
+        with graph.inserting_before(node):
+            turned = graph.call_function(transpose, (matrix, -2, -1))
+        turned.meta = {**node.meta, "val": value.mT}
+        node.args = (turned,)
 
 
 def order_storage(graph: FxGraph) -> None:

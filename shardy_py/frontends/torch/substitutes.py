@@ -9,10 +9,12 @@ Not here: ops that are kept whole (`whole_ops.py`), rows of ops (`../aten/`), th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 
+from shardy_py.base.errors import ShardyError
+from shardy_py.frontends.torch.calls import user_line
 from shardy_py.frontends.torch.ctc import ctc_loss
 from shardy_py.frontends.torch.formulas import (
     combinations,
@@ -79,6 +81,14 @@ def set_data(tensor: Traced, new: Traced) -> object:
     return None
 
 
+def pack_padded_sequence(*_: object, **__: object) -> object:
+    """Raises `ShardyError`: the sizes of packed sequences are elements of a tensor, which a trace lacks."""
+    remedy = "run the padded batch, and mask what is behind the end of each sequence"
+    raise ShardyError.unsupported(
+        "a packed sequence (pack_padded_sequence)", remedy=remedy, where=user_line()
+    )
+
+
 def _named_ctc_loss(
     log_probs: object,
     targets: object,
@@ -110,6 +120,7 @@ def _functions() -> Mapping[object, Callable[..., object]]:
         torch.conv_tbc: conv_tbc,
         torch.ctc_loss: ctc_loss,
         torch.linalg.lstsq: lstsq,
+        torch._pack_padded_sequence: pack_padded_sequence,
         torch.where: where,
         functional.ctc_loss: _named_ctc_loss,
         functional.gaussian_nll_loss: gaussian_nll_loss,
@@ -117,8 +128,20 @@ def _functions() -> Mapping[object, Callable[..., object]]:
     }
 
 
-def substitutes() -> AbstractContextManager[object]:
-    """The mode in which these functions are computed by those of this file."""
+@contextmanager
+def substitutes() -> Generator[None]:
+    """Within it, these functions are computed by those of this file, and distributions check no elements."""
+    kind = torch_module("torch.distributions").Distribution
+    before = kind._validate_args
+    kind.set_default_validate_args(False)
+    try:
+        with _mode():
+            yield
+    finally:
+        kind.set_default_validate_args(before)
+
+
+def _mode() -> AbstractContextManager[object]:
     functions = _functions()
 
     class SubstitutingMode(torch_module("torch.overrides").TorchFunctionMode):

@@ -35,6 +35,7 @@ from shardy_py.frontends.torch.nodes import aten_of_prim, blamed, in_phase, phas
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import FxGraph, FxModule, FxNode, TorchModule, TorchTensor
 from shardy_py.frontends.torch.step_decompositions import decomposed_step
+from shardy_py.frontends.torch.storage import order_determinants
 from shardy_py.frontends.torch.substitutes import substitutes
 from shardy_py.frontends.torch.whole_ops import kept_whole
 
@@ -66,6 +67,7 @@ def trace(
     cannot trace it for another reason.
     """
     recorded = _recorded(function, _distinct(inputs), places)
+    order_determinants(recorded.graph)
     attributes = [node for node in recorded.graph.nodes if node.op == "get_attr"]
     held = {str(node.target): getattr(recorded, str(node.target)) for node in attributes}
     graph = _functional(recorded, held)
@@ -141,19 +143,23 @@ OPAQUE = "tensors of oneDNN have elements that no trace sees: compute with dense
 _SPECIALIZE = "pass specialize=True, which takes the numbers of the example inputs"
 
 
-def unsupported(error: RuntimeError) -> str | None:
-    """Returns what a step must not do, if that is why torch cannot trace it."""
+def unsupported(error: RuntimeError, *, of_optimizer: bool = False) -> str | None:
+    """Returns what a step must not do, if that is why torch cannot trace it.
+
+    of_optimizer: whether it is code of an optimizer, whose numbers an example does not tell.
+    """
+    otherwise = "" if of_optimizer else f", or {_SPECIALIZE}"
     fake = torch_module("torch._subclasses.fake_tensor")
     shapes = torch_module("torch.fx.experimental.symbolic_shapes")
     if isinstance(error, fake.DataDependentOutputException):
         reads = f"{getattr(error, 'func', '')} reads a number from a tensor, as item() does"
-        return f"{reads}, which is unsupported in a step; keep it a tensor, or {_SPECIALIZE}"
+        return f"{reads}, which is unsupported in a step; keep it a tensor{otherwise}"
     if isinstance(error, fake.DynamicOutputShapeException):
         op = getattr(error, "func", "")
-        return f"{op}: the size of its result depends on values; use an op of fixed size, or {_SPECIALIZE}"
+        return f"{op}: the size of its result depends on values; use an op of fixed size{otherwise}"
     if isinstance(error, shapes.GuardOnDataDependentSymNode):
         reason = "the code depends on elements of a tensor, which is unsupported in a step"
-        return f"{reason}; use torch.where, or {_SPECIALIZE}"
+        return f"{reason}; use torch.where{otherwise}"
     if re.search("OpaqueTensorImpl|mkldnn|aten::_to_dense", str(error)):
         return f"opaque tensors are unsupported; {OPAQUE}"
     if found := re.search(r"HigherOrderOperator (\w+)", str(error)):
@@ -163,14 +169,19 @@ def unsupported(error: RuntimeError) -> str | None:
 
 @contextmanager
 def compiling() -> Generator[None]:
-    """torch.compiler.is_compiling() is true: optimizers keep their step counts tensors."""
-    compiler = torch_module("torch.compiler")
-    before = compiler._is_compiling_flag
+    """torch.compiler.is_compiling() is true: optimizers keep their step counts tensors.
+
+    oneDNN, whose op for an LSTM keeps states in bytes of its own, is off.
+    """
+    compiler, flags = torch_module("torch.compiler"), torch_module("torch")._C
+    before = compiler._is_compiling_flag, flags._get_mkldnn_enabled()
     compiler._is_compiling_flag = True
+    flags._set_mkldnn_enabled(False)
     try:
         yield
     finally:
-        compiler._is_compiling_flag = before
+        compiler._is_compiling_flag = before[0]
+        flags._set_mkldnn_enabled(before[1])
 
 
 def _functional(recorded: FxModule, held: Mapping[str, TorchTensor]) -> FxGraph:

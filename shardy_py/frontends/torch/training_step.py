@@ -153,7 +153,7 @@ class TrainingStep:
             losses.append(loss.detach())
             for name, gradient in zip(parameters, found, strict=True):
                 if gradient is not None:
-                    gradient = _laid_out(gradient, parameters[name])
+                    gradient = _laid_out(name, gradient, parameters[name])
                     gradients[name] = gradients[name] + gradient if name in gradients else gradient
         return sum(losses[1:], losses[0]) / count if count > 1 else losses[0], gradients
 
@@ -321,8 +321,15 @@ def _hook_gradients(original: Traced, copy: Traced) -> None:
         copy.register_hook(hook)
 
 
-def _laid_out(gradient: Traced, parameter: Traced) -> Traced:
-    """The gradient with the strides of its parameter, as autograd accumulates it: code may view it."""
+def _laid_out(name: str, gradient: Traced, parameter: Traced) -> Traced:
+    """The gradient with the strides of its parameter, as autograd accumulates it: code may view it.
+
+    Raises `ShardyError` for sparse ones, as embeddings may have.
+    """
+    if gradient.layout is not torch_module("torch").strided:
+        raise ShardyError.unsupported(
+            f"gradient of {name}, a sparse tensor ({gradient.layout})", remedy="leave out sparse=True"
+        )
     return gradient.contiguous() if parameter.is_contiguous() else gradient
 
 

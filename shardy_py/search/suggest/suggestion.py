@@ -5,7 +5,7 @@ Not here: finding them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from difflib import unified_diff
 from typing import Any, Literal, get_args
@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.records import dataclass
+from shardy_py.mlir.module_paths import is_parameter
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.search.advice.torch_layers import TorchModel
 from shardy_py.search.study import StepCost
@@ -65,31 +66,51 @@ class Plan:
         results = ((name, self.choice[of]) for name, of in given)
         return own | {name: spec for name, spec in results if spec is not None}
 
-    def code(self, framework: Framework = "jax") -> str:
+    @property
+    def framework(self) -> Framework:
+        """Returns "torch" if an argument has the name of the weight of a module, else "jax"."""
+        arguments = self.roles.tensors[: self.roles.arguments]
+        weights = (each.label for each in arguments if each.label.endswith("weight"))
+        return "torch" if any(map(is_parameter, weights)) else "jax"
+
+    def code(self, framework: Framework | None = None) -> str:
         """Returns Python: the mesh, a `PartitionSpec` for each argument and result, constraints.
 
-        framework: "jax"; "flax": rules by path; "torch": `parallelize_module` and `fully_shard`. The code for
-        JAX defines `mesh`, `in_specs`, `out_specs` if results are annotated, and a function that makes
-        shardings of them; comments say how it is called, and which constraints to add and remove, and where.
+        framework: "jax"; "flax": rules by path; "torch": `parallelize_module` and `fully_shard`; None: that
+        of the program. The code for JAX defines `mesh`, `in_specs`, `out_specs` if results are annotated, and
+        a function that makes shardings of them; comments say how it is called, and which constraints to add
+        and remove, and where.
 
         Raises:
             ShardyError: an unknown framework, or names of arguments that are not those of a module.
         """
-        code = self._code()
+        code, framework = self._code(), framework or self.framework
         if framework == "flax":
             return "\n".join(flax_lines(code))
         if framework == "torch":
-            return "\n".join(torch_lines(code, [*self._inputs()], self.torch_model(), self._experts()))
+            return "\n".join(
+                torch_lines(code, [*self._inputs(self.choice)], self.torch_model(), self._experts())
+            )
         if framework != "jax":
             raise ShardyError.unknown("framework", framework, FRAMEWORKS)
         return code.text()
 
-    def _inputs(self) -> Iterator[TorchInput]:
+    def code_of(self, own: Code) -> str:
+        """Returns annotations of the program that the plan is for, as code for its framework."""
+        if self.framework == "jax":
+            return own.text()
+        return self._torch_text(own, [row.spec for row in own.arguments])
+
+    def _torch_text(self, code: Code, specs: Sequence[Spec | None]) -> str:
+        inputs = [*self._inputs(specs)]
+        return "\n".join(torch_lines(code, inputs, self.torch_model(), self._experts()))
+
+    def _inputs(self, specs: Sequence[Spec | None]) -> Iterator[TorchInput]:
         roles = self.roles
         for number, tensor in enumerate(roles.tensors[: roles.arguments]):
             if roles.batch is not None and roles.is_data(number):
                 batch = roles.classes[number].index(roles.batch)
-                yield TorchInput(tensor.label or tensor.name, batch, self.choice[number] or ())
+                yield TorchInput(tensor.label or tensor.name, batch, specs[number] or ())
 
     def _experts(self) -> frozenset[str]:
         """The arguments whose first dimension is that of experts."""
@@ -177,7 +198,7 @@ class Suggestion:
         if self.own is None:
             return ""
         name = f"plan {self.plans.index(plan) + 1}" if plan in self.plans else plan.name
-        before, after = [*self.own.lines()], plan.code().split("\n")
+        before, after = (text.split("\n") for text in (plan.code_of(self.own), plan.code()))
         return "\n".join(unified_diff(before, after, "the program's annotations", name, lineterm=""))
 
     @property
@@ -194,12 +215,14 @@ class Suggestion:
 
     def _first_line(self) -> str:
         """The changes to make to what the program has, and what they save."""
-        changes, new = self.changes(), seconds_text(self.best.cost.serial)
-        if self.current is None:
+        changes, new, old = self.changes(), seconds_text(self.best.cost.serial), self.current
+        if old is None:
             return f"Annotate {changes or 'nothing'}: a step takes {new}"
-        if not changes:
+        if not changes or (self.best.cost.serial, self.best.cost.memory_bytes) == (
+            old.serial,
+            old.memory_bytes,
+        ):
             return f"Nothing to change: no plan that was found beats the program's annotations ({new} a step)"
-        old = self.current
         than = f"instead of {seconds_text(old.serial)}"
         memory = f"memory {bytes_text(old.memory_bytes)} -> {bytes_text(self.best.cost.memory_bytes)}"
         return f"Change {changes}\na step takes {new} {than}; {memory}"
@@ -213,6 +236,10 @@ class Suggestion:
         return suggestion_json(self)
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, framework: Framework | None = None) -> str:
+        """Returns the plans as text, with code for a framework, by default that of the program."""
         title = f"Suggested shardings for {self.hardware}, {self.stage}: {self.tried} candidates evaluated"
         if not self.is_complete:
             title += f"; {self.stopped}"
@@ -232,7 +259,7 @@ class Suggestion:
         if self.verdicts:
             parts.insert(2, judged_text([plan.cost for plan in self.plans], self.verdicts))
         parts += [
-            f"{f'plan {n}: {self.changes(plan)}'.rstrip(': ')}:\n{_shortened(plan.code())}"
+            f"{f'plan {n}: {self.changes(plan)}'.rstrip(': ')}:\n{_shortened(plan.code(framework))}"
             for n, plan in enumerate(self.plans, 1)
         ]
         if self.current is not None and (difference := self.diff()):

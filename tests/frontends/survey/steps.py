@@ -24,6 +24,7 @@ from tests.frontends.survey.attempts import (
     UNSUPPORTED,
     WRONG,
     Attempt,
+    as_double,
     changed,
     failed,
     silence,
@@ -112,7 +113,7 @@ def _built(row: Row, *, double: bool) -> tuple[Any, Any]:
     model, arguments, keywords = row.build()
     model = varied(model.eval())
     given = (arguments, dict(keywords))
-    return (model.double(), pytree.tree_map(_double, given)) if double else (model, given)
+    return (model.double(), pytree.tree_map(as_double, given)) if double else (model, given)
 
 
 def _loss(model: Any, given: Any) -> Any:
@@ -121,10 +122,6 @@ def _loss(model: Any, given: Any) -> Any:
     if not torch.isfinite(loss):
         raise RuntimeError(f"the loss is {float(loss)}")
     return loss
-
-
-def _double(leaf: Any) -> Any:
-    return leaf.double() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
 
 
 def _compared(

@@ -212,6 +212,56 @@ def test_the_command_writes_them(tmp_path: Path) -> None:
     assert "\nrules = (\n" in code.read_text()
 
 
+MODULES = """
+func.func public @main(
+    %x: tensor<8x16xf32> loc("x"), %w: tensor<4x16xf32> loc("layers.0.weight")) -> tensor<8x4xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1]
+    : (tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+"""
+
+
+def test_models_of_pytorch_have_code_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    suggestion = Program.parse(MODULES).suggest([Mesh.of(dp=2)], tries=4, progress=False)
+    assert suggestion.best.code() == suggestion.best.code("torch") != suggestion.best.code("jax")
+    assert suggestion.best.code() in str(suggestion)
+    assert suggestion.to_json()["plans"][0]["code"] == suggestion.best.code()
+    assert suggestion.best.code("jax") in suggestion.text("jax")
+    source = tmp_path / "in.mlir"
+    source.write_text(MODULES)
+    for flags, found in (([], "fully_shard("), (["--framework", "jax"], "import jax")):
+        assert main([str(source), "--mesh", "dp=2", "--tries", "4", "--no-progress", *flags]) == 0
+        assert found in capsys.readouterr().out
+    assert main([str(source), "--mesh", "dp=2", "--tries", "4", "--output-dir", str(tmp_path / "plans")]) == 0
+    assert "fully_shard(" in (tmp_path / "plans" / "plan-1.py").read_text()
+
+
+STEP = """
+module {
+  sdy.mesh @mesh = <["dp"=2]>
+  func.func public @main(
+      %x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"dp"}, {}]>} loc("x"),
+      %w: tensor<4x16xf32> loc("layers.0.weight"), %m: tensor<4x16xf32> loc("exp_avg of layers.0.weight"),
+      %n: tensor<f32> loc("step")) -> (tensor<8x4xf32>, tensor<4x16xf32>, tensor<f32>) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1]
+      : (tensor<8x16xf32>, tensor<4x16xf32>) -> tensor<8x4xf32>
+    %1 = stablehlo.add %w, %m : tensor<4x16xf32>
+    return %0, %1, %n : tensor<8x4xf32>, tensor<4x16xf32>, tensor<f32>
+  }
+}
+"""
+
+
+def test_changes_leave_out_states_that_follow_their_parameter() -> None:
+    suggestion = Program.parse(STEP).suggest(tries=4, progress=False)
+    replicated = next(plan for plan in suggestion.schemes if plan.name == "replicated")
+    assert suggestion.changes(replicated) == "x: P('dp') -> P(); layers.*.weight: P()"
+    difference = suggestion.diff(replicated)
+    assert "-fully_shard(model" in difference
+    assert "exp_avg" not in difference
+
+
 def test_frameworks_that_do_not_fit() -> None:
     plan = Program.parse(TEXT).suggest(tries=1, progress=False).best
     wrong: Any = "keras"
