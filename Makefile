@@ -14,6 +14,7 @@ OUT ?= build
 # The tests of a file run in one process, so that what they share is made once. Files stay in order: at the end are the
 # doctests, which are short, and processes end together.
 PYTEST_FLAGS ?= -n auto --dist loadfile --no-loadscope-reorder
+PYTEST_MARKS ?= not slow
 FUZZ_SECONDS ?= 60
 # Modules are compiled when they are first imported, which most of them never are.
 PIP := -m pip install --quiet --disable-pip-version-check --no-compile
@@ -27,6 +28,7 @@ PYTEST_TOTAL := s/^=* ?([0-9]+ (passed|failed|errors?|skipped).*) in [0-9.]+s.*/
 LIT_TOTALS := s/^ +(Passed|Failed|Unsupported|Skipped) *: *([0-9]+).*/ \2 \1/p
 
 ifeq ($(origin BIN),file)
+ENVIRONMENT := $(VENV)/bin/python
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
@@ -46,10 +48,10 @@ demo: $(RUNTIME) ## propagate a transformer's train step, or INPUT=program.mlir,
 
 test: pytest filecheck ## run the tests, but for surveys and long comparisons
 
-test-references: reference ## compare with the Shardy of another release of JAX, in a Python that has its jaxlib
+test-references: $(DEV) reference ## compare with the Shardy of another release of JAX, in a Python that has its jaxlib
 	@if [ -x $(REFERENCE)/bin/python ]; then \
 	  SHARDY_REFERENCE_PYTHON=$(REFERENCE)/bin/python $(BIN)/python -m pytest $(PYTEST_FLAGS) -m "other_release and not slow" \
-	    $$(grep -rlwE "process" tests --include="test_*.py"); \
+	    $$(grep -rlE "\bprocess: ReferenceProcess" tests --include="test_*.py"); \
 	fi
 
 test-torch: torch ## install PyTorch, and run the tests that are skipped without it
@@ -72,7 +74,7 @@ release: $(DEV) ## build wheel and sdist, and test both installed, with the lowe
 	$(BIN)/python tools/release_check.py
 
 pytest: $(DEV) ## run the Python tests and doctests
-	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m "$(PYTEST_MARKS)"
 
 filecheck: $(DEV) ## run the tests of whole passes
 	$(BIN)/shardy-serve $(BIN)/lit -v filecheck
@@ -93,12 +95,14 @@ types: $(DEV) ## check types, strictly
 imports: $(DEV) ## check that imports point one way
 	$(BIN)/lint-imports
 
-reference: $(DEV) ## install the newest jaxlib for the newest Python that is found, if it is another one
+reference: $(REFERENCE)/.made ## install the newest jaxlib for the newest Python that is found, if it is another one
+
+$(REFERENCE)/.made: pyproject.toml | $(ENVIRONMENT)
 	@if [ $(words $(MATRIX)) -lt 2 ]; then \
 	  echo "one Python only: comparisons with other releases of JAX will be skipped"; \
 	else \
 	  $(lastword $(MATRIX)) -m venv $(REFERENCE) && \
-	  $(call packages_of,reference) | xargs $(REFERENCE)/bin/python $(PIP) || \
+	  $(call packages_of,reference) | xargs $(REFERENCE)/bin/python $(PIP) && touch $@ || \
 	  { echo "jaxlib cannot be installed for $(lastword $(MATRIX)): comparisons with it will be skipped"; rm -rf $(REFERENCE); }; \
 	fi
 

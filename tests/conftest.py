@@ -8,12 +8,15 @@ import json
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from shardy_py.base import releases
 from shardy_py.base.releases import Release
@@ -34,11 +37,26 @@ settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50
 IS_CI = bool(os.environ.get("CI"))
 if IS_CI:
     settings.load_profile("ci")
+    # Constants of the modules that are loaded would be tried, too: what is loaded differs by what has run.
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def examples(count: int) -> int:
     """How many examples Hypothesis tries where each is expensive: a third in CI, the same each time."""
     return max(10, count // 3) if IS_CI else count
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Has every other worker import the tests from the last to the first.
+
+    On a new checkout each module is compiled when it is first imported: workers that go the same way compile
+    all of them, each.
+    """
+    worker = getattr(session.config, "workerinput", {"workerid": "gw0"})["workerid"]
+    if IS_CI and int(worker[2:]) % 2 and session.config.args == session.config.getini("testpaths"):
+        for path in sorted(Path(__file__).parent.rglob("test_*.py"), reverse=True):
+            with suppress(Exception, pytest.skip.Exception):  # which collection meets again, and reports
+                import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def pytest_collection_finish() -> None:

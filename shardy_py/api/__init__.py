@@ -8,17 +8,21 @@
 Not here: the stages of propagation (`pipeline.py`). Look next at `program.py` and `result.py`.
 """
 
-from shardy_py.api.comparison import Comparison
-from shardy_py.api.partition_spec import UNCONSTRAINED, P, dim
-from shardy_py.api.program import Program
-from shardy_py.api.propagate import Options, propagate
-from shardy_py.api.result import Result
-from shardy_py.api.sharding import Sharding
-from shardy_py.api.values import Value, Values
-from shardy_py.base.errors import ShardyError
-from shardy_py.base.plugins import load_plugins
-from shardy_py.report.difference import Change
-from shardy_py.sharding import Mesh
+from importlib import import_module
+
+TYPE_CHECKING = False  # that of `typing`, which commands need not wait for
+if TYPE_CHECKING:
+    from shardy_py.api.comparison import Comparison
+    from shardy_py.api.partition_spec import UNCONSTRAINED, P, dim
+    from shardy_py.api.program import Program
+    from shardy_py.api.propagating import Options, propagate
+    from shardy_py.api.result import Result
+    from shardy_py.api.sharding import Sharding
+    from shardy_py.api.values import Value, Values
+    from shardy_py.base.errors import ShardyError
+    from shardy_py.base.plugins import load_plugins
+    from shardy_py.report.difference import Change
+    from shardy_py.sharding import Mesh
 
 __all__ = [
     "UNCONSTRAINED",
@@ -37,3 +41,30 @@ __all__ = [
     "load_plugins",
     "propagate",
 ]
+_ROOMS = {
+    "UNCONSTRAINED": "api.partition_spec",
+    "Change": "report.difference",
+    "Comparison": "api.comparison",
+    "Mesh": "sharding",
+    "Options": "api.propagating",
+    "P": "api.partition_spec",
+    "Program": "api.program",
+    "Result": "api.result",
+    "Sharding": "api.sharding",
+    "ShardyError": "base.errors",
+    "Value": "api.values",
+    "Values": "api.values",
+    "dim": "api.partition_spec",
+    "load_plugins": "base.plugins",
+    "propagate": "api.propagating",
+}
+"""The module of each name. None is called as a name is: the import of a module binds its name here."""
+
+
+def __getattr__(name: str) -> "object":
+    """A name, loaded when first asked for: to run a program, no report need be imported."""
+    if name not in _ROOMS:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    found = getattr(import_module(f"shardy_py.{_ROOMS[name]}"), name)
+    globals()[name] = found
+    return found

@@ -3,7 +3,7 @@
     program = Program.load("model.mlir")
     program = program.annotate({"%arg0": P("data", None), "result 0": P(UNCONSTRAINED)})
 
-Not here: values by name (`verified_module.py`), propagation (`propagate.py`), building programs without text
+Not here: values by name (`verified_module.py`), propagation (`propagating.py`), programs without text
 (`shardy_py.frontends.builder`).
 """
 

@@ -156,7 +156,7 @@ def _document(data: bytes, file: str) -> dict[str, Any]:
 
 
 def _propagated(source: Program, options: Mapping[str, object] | None, *, is_recorded: bool) -> Result | None:
-    from shardy_py.api.propagate import Options, propagate
+    from shardy_py.api.propagating import Options, propagate
 
     if options is None:
         return None
@@ -174,7 +174,7 @@ def _propagated(source: Program, options: Mapping[str, object] | None, *, is_rec
 
 def _kept(source: Program, program: Program, again: Result | None, file: str) -> Result:
     """Returns the saved result without a record; propagated `again` it is different, or cannot be."""
-    from shardy_py.api.propagate import Options, propagating
+    from shardy_py.api.propagating import Options, propagating
     from shardy_py.api.result import Result
 
     warnings = () if again is None else (Diagnostic(f"{file}: {_OTHER_SHARDINGS}", severity="warning"),)

@@ -16,7 +16,6 @@ Not here: how bytes are printed (`report/tables.py`), the bytes of tensors (`har
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from operator import index
 
 from shardy_py.base.errors import ShardyError
@@ -69,6 +68,8 @@ def _of_text(text: str, whole: int | None) -> int | None:
     match = _AMOUNT.fullmatch(text)
     if match is None:
         return None
+    from decimal import Decimal  # for the few commands that are given an amount
+
     amount, unit = Decimal(match[1].replace("_", "")), match[2].upper()
     if unit == "%":
         return None if whole is None or not 0 < amount <= 100 else int(whole * amount / 100)

@@ -1,7 +1,7 @@
 """A progress bar for long work: shown on a terminal after one second, removed at the end.
 
 `rich` is imported when the bar appears, so shorter work costs only a timer. Not here: the steps
-(`api/propagate.py`, `cli/driver.py`).
+(`api/propagating.py`, `cli/driver.py`).
 """
 
 from __future__ import annotations

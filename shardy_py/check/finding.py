@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import field
 from dataclasses import fields as all_fields
-from hashlib import sha256
 from typing import Literal
 
 from shardy_py.base.errors import Position
@@ -58,6 +57,8 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """A hash of code, function, subject and message, which does not depend on line numbers."""
+        from hashlib import sha256  # which loads OpenSSL
+
         text = "\0".join((self.code, self.function, self.anchor or self.subject, self.message))
         return sha256(utf8(text)).hexdigest()[:16]
 

@@ -7,7 +7,7 @@ Not here: the command line (`flags.py`), files and exit codes (`opt.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field
 from time import perf_counter
@@ -17,16 +17,14 @@ from xdsl.ir import SSAValue
 
 from shardy_py.base.errors import (
     Diagnostic,
-    Position,
     ShardyError,
-    WholeFile,
     collected_warnings,
     located,
 )
-from shardy_py.base.inputs.files import ProgramContent
 from shardy_py.base.progress import progress
 from shardy_py.base.records import dataclass
 from shardy_py.cli.as_compiled import remark_on
+from shardy_py.cli.chunks import Chunk, split_chunks
 from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
 from shardy_py.cli.propagated import BeforePasses
@@ -105,17 +103,6 @@ class DumpIR:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk(ProgramContent):
-    """A program within a source; `first_line` is its line in the file."""
-
-    first_line: int = 1
-
-    def place(self, file: str) -> Position:
-        """The offset at which it begins in a file."""
-        return WholeFile(file) if isinstance(self.content, bytes) else Position(file, self.first_line, 1)
-
-
-@dataclass(frozen=True, slots=True)
 class RunOutcome:
     """The result of a run: the text or bytecode to write, whether it succeeded, and the reports to print."""
 
@@ -148,19 +135,6 @@ def run(command: Command, source: str | bytes, file: str, log: Callable[[str], o
     else:
         reports = _joined(texts, command.output_split_marker) if command.reports else ""
     return RunOutcome(output, not driver.has_failed, reports)
-
-
-def split_chunks(source: str | bytes, marker: str | None) -> Iterator[Chunk]:
-    """The parts of a source between lines that start with `marker`, also behind the `//` of a comment."""
-    if isinstance(source, bytes) or not marker:
-        yield Chunk(source)
-        return
-    start = 0
-    lines = source.split("\n")
-    for number, line in enumerate([*lines, marker]):
-        if line.startswith(marker) or (line[:2] == "//" and line[2:].lstrip().startswith(marker)):
-            yield Chunk("\n".join(lines[start:number]) + "\n", start + 1)
-            start = number + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,13 +68,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
-    from shardy_py.api.compiled import module_name
-
     names = [name for name in (options.program, options.other) if name is not None]
     results = [_result(name, options, files) for name in names]
     titles = [_title(name) for name in names] + [""]
     compiled = None
     if options.compiled is not None:
+        from shardy_py.api.compiled import module_name
+
         compiled = compiled_input(options.compiled, files, module_name(results[0].source.module))
     with argument("--model", options.model or options.target or "", parts_only=True):
         page = results[0].explorer(

@@ -21,13 +21,13 @@ from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release, named
 from shardy_py.cli.arguments import INPUT_FORMAT, LOAD, TARGET, checked_target
 from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN, JAX, JAX_RELEASES, TRIP_COUNTS
+from shardy_py.cli.chunks import SPLIT_MARKER
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
 from shardy_py.cli.shell import argument, usage_error
 from shardy_py.passes import PassCall, known_passes, pass_by_name
 from shardy_py.passes.pipelines import PIPELINES
 
-SPLIT_MARKER = "// -----"
 _PROOF = "prove"
 """The report that proves the local program."""
 

@@ -22,6 +22,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.progress import can_show, progress
 from shardy_py.cli.arguments import add_input_format, add_plugins, command_parser
 from shardy_py.cli.as_compiled import add_flags
+from shardy_py.cli.chunks import SPLIT_MARKER, Chunk, split_chunks
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
 from shardy_py.cli.understood import understood
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from shardy_py.api import Program
     from shardy_py.api.execution import Observer, RunOptions
     from shardy_py.api.run_results import RunResults
-    from shardy_py.cli.driver import Chunk
 
 _CODES = "Exit codes: 0; 1: invalid input, or an op that fails, such as check.expect_eq; 2: internal error."
 _WHOLE = 256
@@ -99,9 +99,6 @@ def _grid(text: str) -> int | tuple[int, int]:
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
-    from shardy_py.cli.driver import split_chunks
-    from shardy_py.cli.flags import SPLIT_MARKER
-
     source = files.read(options.program, options.input_format)
     with ExitStack() as opened:
         given = _given(options, opened)

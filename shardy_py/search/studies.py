@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.api.arguments import expect
 from shardy_py.api.program import Edits, Program
-from shardy_py.api.propagate import Options, propagate
+from shardy_py.api.propagating import Options, propagate
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from shardy_py.api.program import Program
-from shardy_py.api.propagate import propagate
+from shardy_py.api.propagating import propagate
 from shardy_py.base.errors import ShardyError
 from shardy_py.search.suggest import Plan
 from shardy_py.search.suggest.judged import Judged

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from shardy_py.api.program import Program
-from shardy_py.api.propagate import propagate
+from shardy_py.api.propagating import propagate
 from shardy_py.api.result import Result
 from shardy_py.api.values import Value
 from shardy_py.base.records import dataclass

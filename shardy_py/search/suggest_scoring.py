@@ -14,7 +14,7 @@ from math import inf, prod
 
 from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Program
-from shardy_py.api.propagate import propagate
+from shardy_py.api.propagating import propagate
 from shardy_py.api.result import Result
 from shardy_py.api.values import Value
 from shardy_py.base.errors import ShardyError

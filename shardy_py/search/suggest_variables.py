@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.func import FuncOp
 
 from shardy_py.api.program import Program
-from shardy_py.api.propagate import Options
+from shardy_py.api.propagating import Options
 from shardy_py.api.values import Value
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.plain import tensor_type

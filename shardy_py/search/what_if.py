@@ -19,7 +19,7 @@ from typing_extensions import override
 from shardy_py.api.comparison import ComparedResults, Comparison, pairs_of, replaced_meshes
 from shardy_py.api.foreign import MeshLike
 from shardy_py.api.program import Edits
-from shardy_py.api.propagate import Options
+from shardy_py.api.propagating import Options
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.session import without_collection
 from shardy_py.report.communication import Partitioner

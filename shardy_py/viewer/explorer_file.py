@@ -5,13 +5,11 @@ Not here: the page (`shardy_py.viewer.explorer`).
 
 from __future__ import annotations
 
-import webbrowser
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from os import PathLike, fspath
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 from shardy_py.api.arguments import expect, expect_each, shown
@@ -52,6 +50,9 @@ class Explorer:
 
     def show(self) -> Path:
         """Opens the page in a browser; returns the file, in a temporary folder."""
+        import webbrowser
+        from tempfile import mkdtemp
+
         path = Path(mkdtemp(prefix="shardy-explorer-")) / "program.html"
         self.save(path)
         webbrowser.open(path.as_uri())

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from shardy_py.cli.driver import RunOutcome, run, split_chunks
+from shardy_py.cli.chunks import split_chunks
+from shardy_py.cli.driver import RunOutcome, run
 from shardy_py.cli.flags import parse_command
 
 PROGRAM = "module {\n  func.func @main(%arg0: tensor<8xf32>) {\n    return\n  }\n}\n"

@@ -5,7 +5,8 @@ from dataclasses import fields
 import pytest
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.cli.flags import FLAGS, SPLIT_MARKER, Command, parse_command
+from shardy_py.cli.chunks import SPLIT_MARKER
+from shardy_py.cli.flags import FLAGS, Command, parse_command
 
 
 def test_defaults() -> None:

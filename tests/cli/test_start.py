@@ -24,6 +24,7 @@ print(json.dumps([*sys.modules]), end="")
 NETWORK = {"ssl", "socket", "http", "email", "xml"}
 PROCESSES = {"multiprocessing", "concurrent", "subprocess"}
 COMPUTED = {"numpy", "ml_dtypes"}
+TABLES = {"hashlib", "html"}
 FRAMEWORKS = {"jax", "torch", "pandas", "scipy", "networkx", "rich"}
 
 
@@ -36,8 +37,15 @@ FRAMEWORKS = {"jax", "torch", "pandas", "scipy", "networkx", "rich"}
             310,
             NETWORK | PROCESSES | COMPUTED | FRAMEWORKS,
         ),
-        (".check", ["examples/mlp.mlir"], 580, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS),
+        (".check", ["examples/mlp.mlir"], 580, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | TABLES),
         (".diff", ["examples/mlp.mlir", "examples/mlp.mlir"], 460, NETWORK | PROCESSES | FRAMEWORKS),
+        (
+            ".explorer",
+            ["examples/mlp.mlir", "--output", "-"],
+            600,
+            NETWORK | PROCESSES | COMPUTED | FRAMEWORKS,
+        ),
+        (".interpret", ["examples/mlp.mlir", "--random", "0"], 350, NETWORK | FRAMEWORKS),
         (".check", ["--help"], 80, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"xdsl"}),
         (".compare", ["--help"], 60, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"xdsl"}),
         (".explorer", ["--help"], 60, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"xdsl"}),
@@ -45,7 +53,15 @@ FRAMEWORKS = {"jax", "torch", "pandas", "scipy", "networkx", "rich"}
         (".hlo_indexing", ["--help"], 60, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"xdsl"}),
         (".layout", ["f32[3,5]{1,0:T(2,2)}"], 70, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"xdsl"}),
     ],
-    ids=["sdy-opt", "sdy-check", "sdy-diff", *(f"help-{n}" for n in range(5)), "hlo-layout"],
+    ids=[
+        "sdy-opt",
+        "sdy-check",
+        "sdy-diff",
+        "shardy-explorer",
+        "stablehlo-interpret",
+        *(f"help-{n}" for n in range(5)),
+        "hlo-layout",
+    ],
 )
 def test_modules_of_a_small_program(
     root: Path, command: str, arguments: list[str], most: int, none_of: set[str]

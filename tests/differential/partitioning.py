@@ -24,8 +24,7 @@ from pathlib import Path
 from shardy_py.base import releases
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
-from shardy_py.cli.driver import split_chunks
-from shardy_py.cli.flags import SPLIT_MARKER
+from shardy_py.cli.chunks import SPLIT_MARKER, split_chunks
 from tests.differential import references
 from tests.differential.explained import UNKNOWN
 from tests.differential.meshes import Width

@@ -23,8 +23,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-import numpy as np
-
+from shardy_py.base.deferred import np
 from shardy_py.indexing.layout import HloCursor, check_rank
 
 _MAX_DEVICES = 1 << 20

@@ -11,9 +11,7 @@ Not here: what a report shows (its own module), pages of the explorer (`shardy_p
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Container, Iterable, Mapping, Sequence
-from html import escape
 
 from shardy_py.base.terminal import without_controls
 from shardy_py.report.notebook.palette import ink_and_fill
@@ -44,14 +42,23 @@ def colours_of(meshes: Iterable[Mesh]) -> Colours:
     return {name: number for number, name in enumerate(names)}
 
 
+def _escaped(text: str) -> str:
+    """The text as HTML; commands that print none import no tables of entities."""
+    from html import escape
+
+    return escape(text)
+
+
 def text_html(text: Cell) -> Html:
     """Returns a text of one line escaped, and shortened if it is long."""
     if isinstance(text, Html):
         return text
     shown = without_controls(text, lines=False)
     if len(shown) > _MOST_CHARACTERS:
-        return Html(f'<span title="{escape(shown[:1000])}">{escape(shown[: _MOST_CHARACTERS - 3])}...</span>')
-    return Html(escape(shown))
+        return Html(
+            f'<span title="{_escaped(shown[:1000])}">{_escaped(shown[: _MOST_CHARACTERS - 3])}...</span>'
+        )
+    return Html(_escaped(shown))
 
 
 def block(title: Cell, *parts: Cell) -> str:
@@ -95,13 +102,15 @@ def preformatted(text: str) -> Html:
     if len(shown) > _MOST_TEXT:
         lines = shown[:_MOST_TEXT].split("\n")
         shown = "\n".join(lines[:-1] or lines) + f"\n... and {len(shown) - _MOST_TEXT:,} more characters"
-    return Html(f'<pre style="font:12px monospace;margin:4px 0">{escape(shown)}</pre>')
+    return Html(f'<pre style="font:12px monospace;margin:4px 0">{_escaped(shown)}</pre>')
 
 
 def picture(svg: str | None) -> Html:
     """Returns SVG as an image, because styles inside it would apply to the whole notebook; "" for None."""
     if not svg:
         return Html("")
+    from base64 import b64encode
+
     return Html(f'<img alt="" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">')
 
 
@@ -127,7 +136,7 @@ def sharding_html(sharding: TensorSharding | None, colours: Colours) -> Html:
     )
     lists = (("replicated", sharding.replicated_axes), ("unreduced", sharding.unreduced_axes))
     others = "".join(f", {name} {_axis_list(axes, colours)}" for name, axes in lists if axes)
-    return Html(f'<span title="{escape(without_controls(str(sharding)))}">[{dimensions}]{others}</span>')
+    return Html(f'<span title="{_escaped(without_controls(str(sharding)))}">[{dimensions}]{others}</span>')
 
 
 def _axis_list(axes: Sequence[AxisRef], colours: Colours) -> str:

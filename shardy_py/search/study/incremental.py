@@ -11,7 +11,7 @@ from functools import cached_property
 from shardy_py.api.annotate import Editor
 from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Edits, Program
-from shardy_py.api.propagate import Options
+from shardy_py.api.propagating import Options
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value
 from shardy_py.base.errors import ShardyError

@@ -30,7 +30,6 @@ from shardy_py.sharding.meshes import mesh_of
 from shardy_py.viewer.explorer.divided import divided
 from shardy_py.viewer.explorer.history import ShownStep, history_of
 from shardy_py.viewer.explorer.items import Item, Items, beside, collect_items, depths, main_first
-from shardy_py.viewer.explorer.joined import joined
 from shardy_py.viewer.explorer.judged import judged
 from shardy_py.viewer.explorer.lives import lives
 from shardy_py.viewer.explorer.placement import place, wrapped
@@ -151,6 +150,8 @@ class _Writer:
         compiled, report = self.subject.compiled, self.subject.communication
         if compiled is None or report is None:
             return None
+        from shardy_py.viewer.explorer.joined import joined
+
         rows = {CollectivePlace.of(use): number for number, use in reversed([*enumerate(report.sending)])}
         return joined(compiled, lambda use: rows.get(CollectivePlace.of(use), -1), self._needing(_same))
 

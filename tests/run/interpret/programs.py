@@ -21,8 +21,7 @@ from time import perf_counter
 
 import numpy as np
 
-from shardy_py.cli.driver import split_chunks
-from shardy_py.cli.flags import SPLIT_MARKER
+from shardy_py.cli.chunks import SPLIT_MARKER, split_chunks
 
 NEEDS_INPUTS = "the program has arguments, and no inputs come with it"
 
