@@ -8,7 +8,7 @@ xla/backends/gpu/transforms/priority_fusion.cc, xla/service/gpu/model/gpu_hlo_co
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import field
 from functools import reduce
 from heapq import heapify, heappop, heappush
@@ -45,17 +45,16 @@ _LARGE_REDUCTION = 16
 class Kernel:
     """Ops that are computed together.
 
-    root: the last. members: their numbers. operands: what it reads, in XLA's order. reads: by value that is
-    read how often each element is, and for
+    root: the last. members: their numbers. reads: by value that is read how often each element is, and for
     which of the places at which values are used. places: how often each of these is computed; codes: how
     often code for it is there. operations: of arithmetic. code, branches: of the kernel. reduces: whether it
     has a large reduction. rows: whether it has whole rows, so that nothing is computed repeatedly. time: that
-    it takes; written: of which to write; computed: that it takes without writing.
+    it takes; written: of which to write; computed: that it takes without writing. operands: what it reads,
+    in XLA's order.
     """
 
     root: int
     members: set[int]
-    operands: list[int] = field(default_factory=list[int])
     reads: dict[int, set[int]] = field(default_factory=dict[int, "set[int]"])
     uses: dict[int, float] = field(default_factory=dict[int, float])
     places: dict[int, float] = field(default_factory=dict[int, float])
@@ -68,6 +67,7 @@ class Kernel:
     time: float = 0
     written: float = 0
     computed: float = 0
+    operands: list[int] = field(default_factory=list[int])
 
 
 class KernelFusion:
@@ -154,12 +154,12 @@ class KernelFusion:
         return [kernel for kernel in self.kernels if kernel is not None]
 
     def _operands(self, kernel: Kernel) -> list[int]:
-        """What a kernel reads, in the order in which XLA adds operands: it fuses the last op first."""
+        """The values that a kernel reads, in the order in which XLA adds operands: it fuses the last op first."""
         found = (value for number in sorted(kernel.members, reverse=True) for value in self._read_by(number))
         return [*dict.fromkeys(value for value in found if value in kernel.reads)]
 
     def _read_by(self, number: int) -> list[int]:
-        """What an op reads: last what it reads as a bitcast, which is an op that is fused into it."""
+        """The operands of an op: last those that it reads as bitcasts, which are ops that are fused into it."""
         reads, forms = self.graph.reads[number], self.graph.forms
         return sorted(reads, key=lambda value: (number, value) in forms) if forms else [*reads]
 
@@ -397,25 +397,3 @@ class KernelFusion:
             else:
                 read += read_time(size, times, once, again[value], most)
         return combined(ticks((producer.operations * use + consumer.operations) / computed), read + written)
-
-
-def direct_reads(graph: GpuGraph, kernel: Kernel) -> Iterable[int]:
-    """The values that a kernel reads only at the element that it writes, so that it may write over them."""
-    size = graph.sizes[kernel.root]
-    for value, at in kernel.reads.items():
-        if at == {kernel.root} and graph.sizes[value] == size:
-            yield value
-
-
-def read_otherwise(graph: GpuGraph, kernels: Iterable[Kernel]) -> set[int]:
-    """The values that some of the kernels of one op read at other elements than those that it writes.
-
-    No result is written over these. A reduction reads its operands before anything is written. Source:
-    openxla/xla, xla/service/gpu/buffer_sharing.cc.
-    """
-    found: set[int] = set()
-    for kernel in kernels:
-        root = kernel.root
-        same = graph.reads[root][0] if graph.kinds[root] == REDUCE else root
-        found |= {value for value, at in kernel.reads.items() if at != {same}}
-    return found

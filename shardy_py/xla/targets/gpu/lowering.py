@@ -16,16 +16,15 @@ from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, IotaOp, SortOp
 from shardy_py.ops import TABLE, Family, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 from shardy_py.ops.reads import integers
-from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.gpu.constants import is_constant_float, is_float, is_zeros, scaled
 from shardy_py.xla.targets.gpu.expanded import add_cumulative, add_ragged, cumulative_dimension
 from shardy_py.xla.targets.gpu.facet import KERNELS
 from shardy_py.xla.targets.gpu.graph import (
     ADD,
     ARGUMENT,
     BROADCAST,
-    CONSTANT,
     CONVERT,
     CONVOLUTION,
     DIVIDE,
@@ -100,7 +99,7 @@ class _Lowering:
             return self._together(reads)
         if kind == ConcatenateOp.name and node.step is None and self._is_total(node, reads):
             # XLA simplifies the sum of a value and zeros to the value.
-            kept = [each for each in reads if not self._is_zeros(each)]
+            kept = [each for each in reads if not is_zeros(graph, each)]
             return kept[0] if len(kept) == 1 else graph.add(ADD, reads, node.type)
         if reads and node.type is not None and self._is_renamed(node, form, reads[0]):
             return reads[0]
@@ -124,10 +123,12 @@ class _Lowering:
             return expanded
         if kind == REDUCE and node.type is not None and (stepwise := self._reduced(node, node.type, reads)):
             return stepwise
-        if kind == DIVIDE and self._is_constant_float(reads[-1]):
+        if kind == DIVIDE and is_constant_float(graph, reads[-1]):
             kind = MULTIPLY  # by the inverse, which XLA computes
-        if kind == MULTIPLY and (scaled := self._scaled(node, reads)) is not None:
-            return scaled
+        if kind == MULTIPLY and len(reads) == 2:
+            kept = [self.body.only_user(each) is not None for each in node.inputs if each >= 0]
+            if (number := scaled(graph, node, reads, kept)) is not None:
+                return number
         is_numbered = kind == SortOp.name and len(reads) > 1 and graph.kinds[reads[-1]] == IotaOp.name
         made = graph.add(kind, reads[:-1] if is_numbered else reads, node.type, node)
         if is_numbered:
@@ -135,45 +136,10 @@ class _Lowering:
         self.graph.forms |= self._forms_read(made, node.inputs)
         return made
 
-    def _scaled(self, node: DeviceNode, reads: Sequence[int]) -> int | None:
-        """A product of a value, a number and a constant: the number is multiplied by the constant first.
-
-        Source: openxla/xla, `HandleMultiply` in xla/hlo/transforms/simplifiers/algebraic_simplifier.cc.
-        """
-        graph, type_ = self.graph, node.type
-        if type_ is None or len(reads) != 2:
-            return None
-        for inner, number, place in zip(reads, reads[::-1], node.inputs, strict=False):
-            is_product = graph.kinds[inner] == MULTIPLY and self.body.only_user(place) is not None
-            if not is_product or not self._is_number(number) or len(graph.reads[inner]) != 2:
-                continue
-            for value, constant in (graph.reads[inner], graph.reads[inner][::-1]):
-                if not self._is_constant_float(constant) or not self._is_number(constant):
-                    continue
-                (scalar,), (factor,) = graph.reads[number], graph.reads[constant]
-                one = graph.add(MULTIPLY, (scalar, factor), graph.types[scalar])
-                whole = graph.add(BROADCAST, (one,), type_, graph.nodes[number])
-                return graph.add(MULTIPLY, (value, whole), type_, node)
-        return None
-
-    def _is_number(self, number: int) -> bool:
-        """True for one element everywhere."""
-        graph = self.graph
-        return graph.kinds[number] == BROADCAST and graph.elements(graph.reads[number][0]) == 1
-
     def _is_total(self, node: DeviceNode, reads: Sequence[int]) -> bool:
         """True for the sum of what a loop started with and what it added, which is summed after it."""
         made = elements_of(node.type)
         return len(reads) == 2 and all(self.graph.elements(each) == made for each in reads)
-
-    def _is_zeros(self, number: int) -> bool:
-        """True if all elements of a value are one constant, which is zero by its bits."""
-        graph = self.graph
-        if graph.kinds[number] == BROADCAST:
-            (number,) = graph.reads[number]
-        op = source_op(graph.step(number)) if graph.kinds[number] == CONSTANT else None
-        data = getattr(getattr(op and op.properties.get("value"), "data", None), "data", b"?")
-        return isinstance(data, bytes) and not any(data)
 
     def _together(self, reads: Sequence[int]) -> int:
         """The number of values one after another, for products that are one."""
@@ -213,13 +179,6 @@ class _Lowering:
         if dimension is None or given is None or given.shape[dimension] != made.shape[dimension]:
             return None
         return add_cumulative(self.graph, reads[0], made, dimension)
-
-    def _is_constant_float(self, number: int) -> bool:
-        """True if all elements of a value are constants, and no integers."""
-        graph, type_ = self.graph, self.graph.types[number]
-        if graph.kinds[number] == BROADCAST:
-            (number,) = graph.reads[number]
-        return graph.kinds[number] == CONSTANT and type_ is not None and _is_float(type_)
 
     def _reduced(self, node: DeviceNode, made: TensorType, reads: Sequence[int]) -> int | None:
         """The last number of a reduction in two steps; None if it is one."""
@@ -391,10 +350,10 @@ class _Lowering:
         given = graph.types[source]
         if given is None or given.element == type_.element:
             return source
-        if graph.kinds[source] == CONVERT and all(map(_is_float, (given, type_))):
+        if graph.kinds[source] == CONVERT and all(map(is_float, (given, type_))):
             earlier = graph.reads[source][0]
             first = graph.types[earlier]
-            if first is not None and _is_float(first):
+            if first is not None and is_float(first):
                 source, given = earlier, first
         if given.element == type_.element:
             return source
@@ -424,7 +383,3 @@ class _Lowering:
             if node.type is None
             else self._converted(number, TensorType(made.shape, node.type.element))
         )
-
-
-def _is_float(type_: TensorType) -> bool:
-    return type_.element.startswith(("f", "bf"))

@@ -26,7 +26,7 @@ _MOST_OPERANDS = 3
 
 @dataclass(frozen=True, slots=True)
 class TiledTranspose:
-    """What is equal for transposes that one kernel may compute: the result's shape, and the permutation."""
+    """A transpose as those that one kernel may compute have it: the result's shape, and the permutation."""
 
     shape: tuple[int, ...]
     order: tuple[int, ...]

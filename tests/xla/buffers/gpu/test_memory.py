@@ -11,7 +11,8 @@ from shardy_py.xla.buffers.memory_order import in_least_memory
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.gpu.graph import ARGUMENT, TRANSPOSE, GpuGraph
-from shardy_py.xla.targets.gpu.kernels import Kernel, read_otherwise
+from shardy_py.xla.targets.gpu.kernel_reads import read_otherwise
+from shardy_py.xla.targets.gpu.kernels import Kernel
 
 MIB = 2**20
 
