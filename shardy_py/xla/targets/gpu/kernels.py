@@ -154,12 +154,12 @@ class KernelFusion:
         return [kernel for kernel in self.kernels if kernel is not None]
 
     def _operands(self, kernel: Kernel) -> list[int]:
-        """The values that a kernel reads, in the order in which XLA adds operands: it fuses the last op first."""
+        """The values that a kernel reads, in XLA's order: of ops that are fused, the last one comes first."""
         found = (value for number in sorted(kernel.members, reverse=True) for value in self._read_by(number))
         return [*dict.fromkeys(value for value in found if value in kernel.reads)]
 
     def _read_by(self, number: int) -> list[int]:
-        """The operands of an op: last those that it reads as bitcasts, which are ops that are fused into it."""
+        """The operands of an op: last those that are read as bitcasts, which are ops that are fused into it."""
         reads, forms = self.graph.reads[number], self.graph.forms
         return sorted(reads, key=lambda value: (number, value) in forms) if forms else [*reads]
 
