@@ -159,7 +159,7 @@ class KernelFusion:
         return [*dict.fromkeys(value for value in found if value in kernel.reads)]
 
     def _read_by(self, number: int) -> list[int]:
-        """The operands of an op: last those that are read as bitcasts, which are ops that are fused into it."""
+        """The operands of an op: last those that it reads as bitcasts, ops that are fused with it."""
         reads, forms = self.graph.reads[number], self.graph.forms
         return sorted(reads, key=lambda value: (number, value) in forms) if forms else [*reads]
 
