@@ -12,7 +12,6 @@ from dataclasses import field
 from functools import cached_property
 
 from shardy_py.base.records import dataclass
-from shardy_py.base.session import SESSION, Identities
 from shardy_py.mlir.dialects.stablehlo import SortOp
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.xla.buffers.assignment import Assignment
@@ -65,8 +64,11 @@ class _Kernels:
 
     @staticmethod
     def of(body: DeviceBody, around: Mapping[int, TensorType | None]) -> _Kernels:
-        """Returns those of a computation."""
-        return _Kernels(with_products(lowered(body, around)))
+        """Returns those of a computation: the same ones for all reports on it."""
+        known = body.kept.get(_Kernels)
+        if not isinstance(known, _Kernels):
+            known = body.kept[_Kernels] = _Kernels(with_products(lowered(body, around)))
+        return known
 
     @cached_property
     def needed(self) -> Sequence[bool]:
@@ -77,9 +79,6 @@ class _Kernels:
     def kernels(self) -> dict[int, Kernel]:
         """By their last op."""
         return {kernel.root: kernel for kernel in KernelFusion(_pruned(self.graph, self.needed)).groups()}
-
-
-_KERNELS: Identities[_Kernels] = SESSION.identities("kernels of computations")
 
 
 @dataclass
@@ -102,8 +101,7 @@ class GpuComputation:
     _made: _Kernels = field(init=False)
 
     def __post_init__(self) -> None:
-        known = _KERNELS.get(id(self.body))
-        self._made = known[0] if known else _KERNELS.remember(self.body, _Kernels.of(self.body, self.around))
+        self._made = _Kernels.of(self.body, self.around)
         self.graph = self._made.graph
 
     def events(self) -> list[Event]:
