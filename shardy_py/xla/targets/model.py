@@ -133,6 +133,7 @@ class DeviceBody:
     """A computation. arguments, results: nodes; the results of a body may be nodes of those around it.
 
     exact: of an entry computation, all nodes, also inside, that something reads in f32; None if not known.
+    kept: what reports make of it, by kind: the same for all of them.
     """
 
     nodes: Mapping[int, DeviceNode]
@@ -140,6 +141,9 @@ class DeviceBody:
     results: tuple[int, ...]
     captured: frozenset[int] = field(default=frozenset())
     exact: frozenset[int] | None = field(default=None, compare=False, repr=False)
+    kept: dict[type, object] = field(
+        init=False, default_factory=dict[type, object], compare=False, repr=False
+    )
 
     @cached_property
     def order(self) -> tuple[int, ...]:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from shardy_py.base.records import dataclass
-from shardy_py.base.session import SESSION, Identities
 from shardy_py.ops import TensorType
 from shardy_py.xla.targets.combining import ReadOps, post_order
 from shardy_py.xla.targets.gpu.graph import ARGUMENT, ELEMENT, OUTER, GpuGraph, live
@@ -29,9 +28,14 @@ class GpuKernels:
 
     @staticmethod
     def of(body: DeviceBody, around: Mapping[int, TensorType | None]) -> GpuKernels:
-        """Returns those of a computation. around: the types of values of computations around it."""
-        known = _KNOWN.get(id(body))
-        return known[0] if known else _KNOWN.remember(body, GpuKernels(with_products(lowered(body, around))))
+        """Returns those of a computation: the same ones for all reports on it.
+
+        around: the types of values of computations around it.
+        """
+        known = body.kept.get(GpuKernels)
+        if not isinstance(known, GpuKernels):
+            known = body.kept[GpuKernels] = GpuKernels(with_products(lowered(body, around)))
+        return known
 
     @cached_property
     def needed(self) -> Sequence[bool]:
@@ -69,9 +73,6 @@ class GpuKernels:
         numbers = {id(body.nodes[number]): number for number in body.sent}
         sent = {op: numbers[id(graph.nodes[op])] for op in order if graph.transfer(op) is not None}
         return ReadOps(order, ends, sent)
-
-
-_KNOWN: Identities[GpuKernels] = SESSION.identities("kernels of computations")
 
 
 def fused_ops(body: DeviceBody, around: Mapping[int, TensorType | None]) -> ReadOps:

@@ -10,9 +10,10 @@ from shardy_py.xla.buffers.gpu.joined import joined, written_apart
 from shardy_py.xla.buffers.memory_order import in_least_memory
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
+from shardy_py.xla.targets.gpu import computation
 from shardy_py.xla.targets.gpu.graph import ARGUMENT, TRANSPOSE, GpuGraph
 from shardy_py.xla.targets.gpu.kernel_reads import read_otherwise
-from shardy_py.xla.targets.gpu.kernels import Kernel
+from shardy_py.xla.targets.gpu.kernels import Kernel, KernelFusion
 
 MIB = 2**20
 
@@ -244,3 +245,35 @@ def test_nothing_is_written_over_what_another_kernel_of_an_op_reads_elsewhere() 
     assert read_otherwise(graph, kernels) == set()
     kernels[1].reads = {value: {other, turned}}
     assert read_otherwise(graph, kernels) == {value}
+
+
+def test_kernels_are_found_once_for_all_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a loop, too, whose body is a computation of its own."""
+    text = """
+    func.func @main(%a: tensor<64x64xf32>, %n: tensor<i32>) -> tensor<64x64xf32> {
+      %r:2 = stablehlo.while(%i = %n, %x = %a) : tensor<i32>, tensor<64x64xf32>
+        cond {
+          %zero = stablehlo.constant dense<0> : tensor<i32>
+          %more = stablehlo.compare GT, %i, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %more : tensor<i1>
+        } do {
+          %one = stablehlo.constant dense<1> : tensor<i32>
+          %next = stablehlo.subtract %i, %one : tensor<i32>
+          %y = stablehlo.exponential %x : tensor<64x64xf32>
+          stablehlo.return %next, %y : tensor<i32>, tensor<64x64xf32>
+        }
+      return %r#1 : tensor<64x64xf32>
+    }"""
+    found: list[GpuGraph] = []
+
+    def fusion(graph: GpuGraph) -> KernelFusion:
+        found.append(graph)
+        return KernelFusion(graph)
+
+    monkeypatch.setattr(computation, "KernelFusion", fusion)
+    result = propagate(Program.parse(text, as_compiled=True))
+    time = result.time("h100", target="h100").serial
+    count = len(found)
+    assert result.memory("h100").estimate.temporaries
+    assert count == len(found) == 3
+    assert propagate(Program.parse(text, as_compiled=True)).time("h100", target="h100").serial == time
