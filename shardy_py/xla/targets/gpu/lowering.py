@@ -127,8 +127,8 @@ class _Lowering:
             kind = MULTIPLY  # by the inverse, which XLA computes
         if kind == MULTIPLY and len(reads) == 2:
             kept = [self.body.only_user(each) is not None for each in node.inputs if each >= 0]
-            if (number := scaled(graph, node, reads, kept)) is not None:
-                return number
+            if (product := scaled(graph, node, reads, kept)) is not None:
+                return product
         is_numbered = kind == SortOp.name and len(reads) > 1 and graph.kinds[reads[-1]] == IotaOp.name
         made = graph.add(kind, reads[:-1] if is_numbered else reads, node.type, node)
         if is_numbered:
