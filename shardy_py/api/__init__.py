@@ -68,3 +68,8 @@ def __getattr__(name: str) -> "object":
     found = getattr(import_module(f"shardy_py.{_ROOMS[name]}"), name)
     globals()[name] = found
     return found
+
+
+def __dir__() -> "list[str]":
+    """The names, loaded or not: as `help()` and the site's reference list them."""
+    return sorted({*globals(), *__all__})

@@ -76,6 +76,12 @@ def read_ops(body: DeviceBody) -> ReadOps:
     return ReadOps({number: reads[number] for number in order}, body.results, sent)
 
 
+def may_combine(body: DeviceBody, limits: CombinerLimits) -> bool:
+    """Returns whether a computation has collectives that may be in one op."""
+    transfers = [transfer for node in body.sent if (transfer := body.nodes[node].transfer) is not None]
+    return any(_alike(kind, transfers, limits) for kind in limits.kinds)
+
+
 def combined(body: DeviceBody, ops: ReadOps, limits: CombinerLimits) -> tuple[Issued, ...]:
     """Returns the collectives of one computation, not of those inside, as ops of one or several.
 

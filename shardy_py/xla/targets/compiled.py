@@ -23,7 +23,7 @@ from shardy_py.xla.spmd.program import Block
 from shardy_py.xla.spmd.walk import ProgramPlan
 from shardy_py.xla.targets.additions import into_scatters
 from shardy_py.xla.targets.build import body_of
-from shardy_py.xla.targets.combining import CombinerLimits, Issued, ReadOps, combined, read_ops
+from shardy_py.xla.targets.combining import CombinerLimits, Issued, ReadOps, combined, may_combine, read_ops
 from shardy_py.xla.targets.concatenated import taken_apart
 from shardy_py.xla.targets.exposure import with_exposure
 from shardy_py.xla.targets.first_shards import zeros_sent_once
@@ -188,7 +188,9 @@ def _everywhere(body: DeviceBody, change: Pass, numbers: count[int]) -> DeviceBo
 
 
 def _issued(body: DeviceBody, compiler: Compiler, around: Types) -> Iterator[Issued]:
-    issued = combined(body, compiler.fused(body, around), compiler.limits)
+    limits = compiler.limits
+    ops = compiler.fused(body, around) if may_combine(body, limits) else read_ops(body)
+    issued = combined(body, ops, limits)
     yield from with_exposure(body, issued, compiler.synchronous)
     types = {**around, **{number: node.type for number, node in body.nodes.items()}}
     for number in body.order:
