@@ -1,7 +1,9 @@
 """The kernels of a computation, the same for all that asks for them, and its ops once these are fused.
 
-made = GpuKernels.of(body, around)
-made.kernels, made.groups, made.read_ops(body)
+    made = GpuKernels.of(body, around)
+    made.kernels, made.groups, made.read_ops(body)
+
+Not here: how kernels are found (`kernels.py`, `siblings.py`), their buffers (`xla/buffers/gpu/`).
 """
 
 from __future__ import annotations
