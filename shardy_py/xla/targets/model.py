@@ -15,14 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum, auto
 from functools import cached_property
-from itertools import pairwise
 from math import prod
 from typing import Final
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TensorType, combiners
-from shardy_py.ops.reads import integers
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
@@ -216,22 +214,17 @@ class DeviceBody:
         return users[0] if len(users) == 1 else None
 
     def form(self, number: int) -> NodeForm:
-        """How a node only changes the form of its first input.
-
-        Reducing single elements is a reshape, and so is a broadcast that repeats none.
-        """
+        """How a node only changes the form of its first input; reducing single elements is a reshape."""
         node = self.nodes.get(number)
         if node is None or not node.inputs:
             return NodeForm.NONE
         form = COMPILED.of(node.name).form
-        if form not in _MAY_BE_RESHAPES or (form is NodeForm.BROADCAST and not _keeps_order(node)):
+        if form is not NodeForm.REDUCE:
             return form
         source = self.nodes.get(node.inputs[0])
         types = node.type, None if source is None else source.type
         sizes = [None if type_ is None else prod(size or 0 for size in type_.shape) for type_ in types]
-        if sizes[0] == sizes[1] and sizes[0] is not None:
-            return NodeForm.RESHAPE
-        return form if form is NodeForm.BROADCAST else NodeForm.NONE
+        return NodeForm.RESHAPE if sizes[0] == sizes[1] and sizes[0] is not None else NodeForm.NONE
 
     @property
     def read_around(self) -> Iterator[int]:
@@ -309,17 +302,6 @@ class DeviceBody:
         made = replace(self, nodes=nodes, exact=exact)
         made.__dict__.update((name, known) for name, known in self.__dict__.items() if name in _OF_INPUTS)
         return made
-
-
-_MAY_BE_RESHAPES: Final = (NodeForm.REDUCE, NodeForm.BROADCAST)
-
-
-def _keeps_order(node: DeviceNode) -> bool:
-    """True if a broadcast has the dimensions of its operand in their order."""
-    if node.step is None:
-        return False
-    dimensions = integers(node.step.record.attributes, "broadcast_dimensions")
-    return all(first < second for first, second in pairwise(dimensions))
 
 
 _OF_INPUTS: Final = frozenset({"order", "users"})

@@ -72,9 +72,9 @@ func.func public @main(
   %4 = stablehlo.is_finite %c : (tensor<64x8xf32>) -> tensor<64x8xi1>
   %5 = stablehlo.reduce(%4 init: %true) applies stablehlo.and across dimensions = [0, 1]
       : (tensor<64x8xi1>, tensor<i1>) -> tensor<i1>
-  %6 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<i1>) -> tensor<1xi1>
-  %7 = stablehlo.broadcast_in_dim %3, dims = [] : (tensor<i1>) -> tensor<1xi1>
-  %8 = stablehlo.broadcast_in_dim %5, dims = [] : (tensor<i1>) -> tensor<1xi1>
+  %6 = stablehlo.reshape %1 : (tensor<i1>) -> tensor<1xi1>
+  %7 = stablehlo.reshape %3 : (tensor<i1>) -> tensor<1xi1>
+  %8 = stablehlo.reshape %5 : (tensor<i1>) -> tensor<1xi1>
   %9 = stablehlo.concatenate %6, %7, %8, dim = 0
       : (tensor<1xi1>, tensor<1xi1>, tensor<1xi1>) -> tensor<3xi1>
   %10 = stablehlo.reduce(%9 init: %true) applies stablehlo.and across dimensions = [0]
