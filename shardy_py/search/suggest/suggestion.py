@@ -88,9 +88,7 @@ class Plan:
         if framework == "flax":
             return "\n".join(flax_lines(code))
         if framework == "torch":
-            return "\n".join(
-                torch_lines(code, [*self._inputs(self.choice)], self.torch_model(), self._experts())
-            )
+            return self._torch_text(code, self.choice)
         if framework != "jax":
             raise ShardyError.unknown("framework", framework, FRAMEWORKS)
         return code.text()

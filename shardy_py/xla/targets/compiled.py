@@ -56,12 +56,6 @@ _WAITS = "all_reduce", "reduce_scatter", "all_to_all"
 """The kinds that XLA:TPU runs synchronously; on a torus of three dimensions gathers, too."""
 
 
-def _unfused(body: DeviceBody, around: Types) -> ReadOps:
-    """The ops of a computation as they are before fusion, which around has no part in."""
-    del around
-    return read_ops(body)
-
-
 @dataclass(frozen=True, slots=True)
 class Compiler:
     """The passes after XLA's partitioner that change collectives, in their order, and what is combined.
@@ -71,7 +65,7 @@ class Compiler:
     before it is propagated, so that it gets other shardings. simplify: changes it before the partitioner.
     synchronous: the kinds of collectives that it does not start early. loops: when its partitioner makes
     loops of products. keeps_gathered: whether it gathers a value once for all that need it. fused: the ops of
-    a computation as its combiners find them.
+    a computation as its combiners find them, if they run after fusion.
     """
 
     name: str
@@ -84,7 +78,7 @@ class Compiler:
     synchronous: tuple[str, ...] = ()
     loops: EinsumLoops | None = None
     keeps_gathered: bool = True
-    fused: Callable[[DeviceBody, Types], ReadOps] = _unfused
+    fused: Callable[[DeviceBody, Types], ReadOps] | None = None
 
 
 @lru_cache
@@ -189,7 +183,8 @@ def _everywhere(body: DeviceBody, change: Pass, numbers: count[int]) -> DeviceBo
 
 def _issued(body: DeviceBody, compiler: Compiler, around: Types) -> Iterator[Issued]:
     limits = compiler.limits
-    ops = compiler.fused(body, around) if may_combine(body, limits) else read_ops(body)
+    fused = compiler.fused if may_combine(body, limits) else None
+    ops = fused(body, around) if fused else read_ops(body)
     issued = combined(body, ops, limits)
     yield from with_exposure(body, issued, compiler.synchronous)
     types = {**around, **{number: node.type for number, node in body.nodes.items()}}

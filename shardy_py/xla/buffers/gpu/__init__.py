@@ -1,4 +1,4 @@
-"""The memory that XLA:GPU allocates: the kernels of a program, their order, their buffers.
+"""The memory that XLA:GPU allocates: the order of its kernels, their buffers.
 
-Not here: the program before (`xla/targets/`), what hosts and TPUs allocate (`xla/buffers/`).
+Not here: the program before and its kernels (`xla/targets/`), what hosts and TPUs allocate (`xla/buffers/`).
 """

@@ -4,8 +4,8 @@ A kernel takes the time to launch it, and the longer of its arithmetic and of mo
 writes, but for the part of the shorter one that they do not share. Source: openxla/xla,
 xla/service/gpu/model/gpu_performance_model_base.cc; the device is XLA's description of an H100.
 
->>> H100.moved(3352320), round(H100.computed(66908e3, 10**6), 3)
-(1.0, 1.0)
+>>> H100.moved(3352320), H100.operations(H100.grid(10**6))
+(1.0, 66908000.0)
 """
 
 from __future__ import annotations
@@ -53,10 +53,6 @@ class GpuDescription:
         unrolled = _UNROLLED if elements >= self.cores * _RESIDENT and elements % _UNROLLED == 0 else 1
         threads = max(elements // unrolled, 1)
         return -(-threads // _BLOCK), min(threads, _BLOCK)
-
-    def computed(self, operations: float, elements: int) -> float:
-        """The microseconds of arithmetic."""
-        return operations / self.operations(self.grid(elements))
 
     def operations(self, grid: Grid) -> float:
         """The operations of arithmetic of a kernel in a microsecond: whole ones in a nanosecond."""
