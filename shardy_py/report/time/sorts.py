@@ -19,7 +19,8 @@ from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.custom_calls import TOP_K
 from shardy_py.report.time.local_work import known_work
-from shardy_py.xla.targets.gpu.graph import GpuGraph, bits
+from shardy_py.xla.targets.gpu.graph import GpuGraph
+from shardy_py.xla.targets.parts import bits
 
 _PAIR = 34
 """The instructions of a stage for a pair of elements with places, in the PTX that XLA writes."""

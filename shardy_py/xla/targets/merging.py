@@ -16,11 +16,11 @@ from itertools import count
 from math import isqrt, prod
 
 from shardy_py.base.records import dataclass
-from shardy_py.indexing.layout import element_type
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.targets.facet import NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole
+from shardy_py.xla.targets.parts import bytes_of, shape_of
 
 _MOST_BYTES = 32 << 20
 """The bytes of operands and result of a product that is merged with any other.
@@ -174,14 +174,14 @@ def _kind(record: OpRecord, made: TensorType | None, types: Sequence[TensorType 
         return None
     numbers = DotDimensions.of(record.attributes)
     left, right = _form(own[0], numbers, 0), _form(own[1], numbers, 1)
-    batch = prod(_shape(own[0])[d] for d in numbers.batching[0])
-    sizes = (prod(_shape(each)) for each in (made, *own))
+    batch = prod(shape_of(own[0])[d] for d in numbers.batching[0])
+    sizes = (prod(shape_of(each)) for each in (made, *own))
     if left is None or right is None or is_vector_product(batch, *sizes):
         return None
     elements = tuple(type_.element for type_ in (*own, made))
     form = (left[0], right[0]), elements, str(record.attributes.get("precision_config"))
-    given = _bytes(own[0]), _bytes(own[1])
-    return _Kind((left, right), form, sum(given) + _bytes(made), given, prod(_shape(made)))
+    given = bytes_of(own[0]), bytes_of(own[1])
+    return _Kind((left, right), form, sum(given) + bytes_of(made), given, prod(shape_of(made)))
 
 
 def _with_outer(
@@ -219,7 +219,7 @@ _Known = dict[tuple[int, ...], "_Kind | None"]
 
 def _form(type_: TensorType, numbers: DotDimensions, side: int) -> _Form | None:
     """The form of an operand that a product reads; None if it has no free dimensions, or contracts none."""
-    shape = _shape(type_)
+    shape = shape_of(type_)
     batch, contracted = numbers.batching[side], numbers.contracting[side]
     free = tuple(i for i in range(len(shape)) if i not in batch and i not in contracted)
     if not free or not contracted:
@@ -261,11 +261,3 @@ def _needs(body: DeviceBody, products: Mapping[int, int]) -> dict[int, int]:
 
 def _element(node: DeviceNode) -> str:
     return "" if node.type is None else node.type.element
-
-
-def _bytes(type_: TensorType) -> int:
-    return -(-prod(_shape(type_)) * element_type(type_.element).bits // 8)
-
-
-def _shape(type_: TensorType) -> tuple[int, ...]:
-    return tuple(size or 0 for size in type_.shape)

@@ -1,4 +1,4 @@
-"""Shapes of what a device has of a tensor.
+"""Shapes and bytes of what a device has of a tensor.
 
 >>> is_part((8, 4), (2, 4)), is_part((8, 4), (4, 8))
 (True, False)
@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import TypeGuard
 
+from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 
@@ -33,6 +34,21 @@ def shape_of(type_: TensorType) -> Shape:
 
 def _is_static(shape: tuple[int | None, ...]) -> TypeGuard[Shape]:
     return None not in shape
+
+
+def elements_of(type_: TensorType | None) -> int:
+    """The number of elements of a type."""
+    return 0 if type_ is None else prod(shape_of(type_))
+
+
+def bits(type_: TensorType) -> int:
+    """The bits of an element."""
+    return element_type(type_.element).bits
+
+
+def bytes_of(type_: TensorType) -> int:
+    """The bytes of a tensor, without padding."""
+    return -(-elements_of(type_) * bits(type_) // 8)
 
 
 def local_type(type_: TensorType | None, tiling: Tiling | None) -> TensorType | None:

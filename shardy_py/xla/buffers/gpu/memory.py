@@ -24,7 +24,7 @@ from shardy_py.xla.buffers.schedule import Event, ordered_by_reads
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.combining import CombinerLimits, combined
 from shardy_py.xla.targets.gpu.computation import GpuKernels
-from shardy_py.xla.targets.gpu.costs import H100, LAUNCH, collective_time, product_time
+from shardy_py.xla.targets.gpu.costs import H100, LAUNCH, TICKS, collective_time, product_time
 from shardy_py.xla.targets.gpu.expanded import is_sorted_selection
 from shardy_py.xla.targets.gpu.graph import (
     ARGUMENT,
@@ -80,7 +80,7 @@ class GpuComputation:
         """The kernels and other ops, in program order."""
         graph = self.graph
         needed, kernels = self._made.needed, self.kernels()
-        self.times = {number: kernel.time for number, kernel in kernels.items()}
+        self.times = {number: kernel.time / TICKS for number, kernel in kernels.items()}
         self.times |= {
             number: self._product_time(number)
             for number in range(len(graph.kinds))
@@ -124,7 +124,7 @@ class GpuComputation:
             tuple([value for value in direct_reads(graph, kernels[root]) if value not in apart])
             for root in roots
         ]
-        self.times[roots[0]] = sum(kernels[root].time for root in roots)
+        self.times[roots[0]] = sum(kernels[root].time for root in roots) / TICKS
         kept = tuple(value for value in reads if value not in roots)
         return Event(graph.step(roots[0]), kept, tuple(roots), over_each=tuple(over))
 

@@ -14,6 +14,8 @@ from shardy_py.base.records import dataclass
 
 LAUNCH = 1.0
 """Microseconds to launch a kernel."""
+TICKS = 4000
+"""In a microsecond."""
 _SHARED = 0.95
 """The part of the shorter of arithmetic and movement that is hidden behind the longer one."""
 _L2_SPEEDUP, _L1_SPEEDUP = 2.5, 8.0
@@ -78,14 +80,17 @@ class GpuDescription:
 H100 = GpuDescription(3.35232e12, 1.98, 132, 128, 50 << 20, 228 << 10)
 
 
-def ticks(time: float) -> float:
-    """Microseconds in the quarters of a nanosecond in which XLA counts time (`absl::Duration`)."""
-    return round(time * 4000) / 4000
+def ticks(time: float) -> int:
+    """Microseconds in the quarters of a nanosecond in which XLA counts time (`absl::Duration`).
+
+    These are integers, so that equal times are equal however they were added.
+    """
+    return round(time * TICKS)
 
 
-def combined(arithmetic: float, movement: float) -> float:
-    """The microseconds of both, which overlap."""
-    return arithmetic + movement - ticks(min(arithmetic, movement) * _SHARED)
+def combined(arithmetic: int, movement: int) -> int:
+    """The ticks of both, which overlap."""
+    return arithmetic + movement - round(min(arithmetic, movement) * _SHARED)
 
 
 def blocks_of_rows(rows: int, row: int) -> int:
@@ -99,8 +104,8 @@ def blocks_of_rows(rows: int, row: int) -> int:
     return -(-rows // max(min(THREADS_OF_ROWS // threads, rows), 1))
 
 
-def read_time(size: int, use: float, once: float, again: float, most: float) -> float:
-    """Returns the microseconds to read a value so often, some of it again from a cache.
+def read_time(size: int, use: float, once: float, again: float, most: float) -> int:
+    """Returns the ticks to read a value so often, some of it again from a cache.
 
     once, again: the bytes a second from memory, and from the cache. most: those that are requested.
     """

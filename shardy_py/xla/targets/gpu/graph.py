@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import field
-from math import prod
 
 from shardy_py.base.records import dataclass
-from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.dialects.chlo import RaggedDotOp
 from shardy_py.mlir.dialects.sdy import ConstantOp as SdyConstantOp
 from shardy_py.mlir.dialects.stablehlo import (
@@ -35,7 +33,7 @@ from shardy_py.ops import TABLE, Control, TensorType
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.gpu.facet import KERNELS, KernelRow
 from shardy_py.xla.targets.model import DeviceNode, NodeRole, Transfer
-from shardy_py.xla.targets.parts import shape_of
+from shardy_py.xla.targets.parts import bytes_of, elements_of
 
 WINDOW, RAGGED = ReduceWindowOp.name, RaggedDotOp.name
 ADD, DIVIDE, MAXIMUM = AddOp.name, DivideOp.name, MaximumOp.name
@@ -145,16 +143,6 @@ class GpuGraph:
         return None if node is None else node.step
 
 
-def elements_of(type_: TensorType | None) -> int:
-    """The number of elements of a type."""
-    return 0 if type_ is None else prod(shape_of(type_))
-
-
-def bytes_of(type_: TensorType) -> int:
-    """The bytes of a tensor, without padding."""
-    return -(-elements_of(type_) * bits(type_) // 8)
-
-
 def node_kind(node: DeviceNode) -> str:
     """The kind of a node of the program: a value with borders of its neighbours is a concatenation.
 
@@ -166,11 +154,6 @@ def node_kind(node: DeviceNode) -> str:
         return node.transfer.kind
     kinds = {NodeRole.ARGUMENT: ARGUMENT, NodeRole.ELEMENT: ELEMENT, NodeRole.SLICE: SLICE}
     return CONSTANT if node.name in _CONSTANTS else kinds.get(node.role, node.name)
-
-
-def bits(type_: TensorType) -> int:
-    """The bits of an element."""
-    return element_type(type_.element).bits
 
 
 def is_loop(node: DeviceNode | None) -> bool:

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import field
-from functools import reduce
 from heapq import heapify, heappop, heappush
 from math import ceil
-from operator import add
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
@@ -30,7 +28,8 @@ from shardy_py.xla.targets.gpu.costs import (
 )
 from shardy_py.xla.targets.gpu.diamonds import diamonds, reduces_columns, reduces_rows
 from shardy_py.xla.targets.gpu.expanded import BLOCK
-from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph, bytes_of
+from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph
+from shardy_py.xla.targets.parts import bytes_of
 
 _MOST_OPERANDS = 96
 _MOST_CODE = 10_000
@@ -48,8 +47,8 @@ class Kernel:
     root: the last. members: their numbers. reads: by value that is read how often each element is, and for
     which of the places at which values are used. places: how often each of these is computed; codes: how
     often code for it is there. operations: of arithmetic. code, branches: of the kernel. reduces: whether it
-    has a large reduction. rows: whether it has whole rows, so that nothing is computed repeatedly. time: that
-    it takes; written: of which to write; computed: that it takes without writing. operands: what it reads,
+    has a large reduction. rows: whether it has whole rows, so that nothing is computed repeatedly. time: the
+    ticks that it takes; written: of which to write; computed: those without writing. operands: what it reads,
     in XLA's order.
     """
 
@@ -64,9 +63,9 @@ class Kernel:
     branches: int = 0
     reduces: bool = False
     rows: bool = False
-    time: float = 0
-    written: float = 0
-    computed: float = 0
+    time: int = 0
+    written: int = 0
+    computed: int = 0
     operands: list[int] = field(default_factory=list[int])
 
 
@@ -105,8 +104,8 @@ class KernelFusion:
         self.returned = set(graph.results) - graph.returned_forms
         self.users: list[set[int]] = [set() for _ in range(count)]
         returned = set(graph.results)
-        self.gains: list[dict[int, float]] = [{} for _ in range(count)]
-        """By op the time that each kernel saves which it is computed in, where that is known."""
+        self.gains: list[dict[int, int]] = [{} for _ in range(count)]
+        """By op the ticks that each kernel saves which it is computed in, where that is known."""
         for number in range(count - 1, -1, -1):
             kernel = self.kernels[number]
             if kernel is not None and not self.users[number] and number not in returned:
@@ -258,7 +257,7 @@ class KernelFusion:
         kernel.written = ticks(self.gpu.moved(graph.sizes[root]))
         once, most, computed = self._rates_of(self._grid(root))
         sizes, again = self.sizes, self.again
-        read = 0.0
+        read = 0
         for value, use in uses.items():
             size = sizes[value]
             if size * use <= size:  # as for most
@@ -312,12 +311,12 @@ class KernelFusion:
         given = self.elements[self.graph.reads[number][0]]
         return given >= _LARGE_REDUCTION * max(self.elements[number], 1)
 
-    def _priority(self, number: int) -> float:
-        """The time that is saved by computing an op in all that read it; negative if it cannot be."""
+    def _priority(self, number: int) -> int:
+        """The ticks that is saved by computing an op in all that read it; negative if it cannot be."""
         producer = self.kernels[number]
         users = self.users[number]
         if producer is None or not users or number in self.returned:
-            return -1.0
+            return -1
         gains, known_forms, forms = self.gains[number], self.graph.forms, set[Hashable]()
         several, bitcasts = self.graph.bitcasts, 0
         # Of most users the gain is known: they could be one kernel with it before, and neither has changed.
@@ -330,14 +329,14 @@ class KernelFusion:
                 else:
                     forms.add(known_forms[each, number])
             elif consumer is None or not self._can(producer, consumer):
-                return -1.0
+                return -1
             else:
                 gains[each] = consumer.time - self._together(producer, consumer)
         saved = [gains[each] for each in users if each in gains]
         if not saved:
-            return -1.0
+            return -1
         lost = producer.computed * (len(forms) + bitcasts + (number in self.graph.returned_forms))
-        return reduce(add, saved, LAUNCH + producer.time - lost)
+        return sum(saved) + ticks(LAUNCH) + producer.time - lost
 
     def _can(self, producer: Kernel, consumer: Kernel) -> bool:
         """True if two kernels can be one."""
@@ -374,15 +373,15 @@ class KernelFusion:
         same = self.elements[consumer.root] == self.elements[number]
         return is_only and same and all(self.elementwise[each] for each in consumer.members)
 
-    def _together(self, producer: Kernel, consumer: Kernel) -> float:
-        """The time of both as one kernel."""
+    def _together(self, producer: Kernel, consumer: Kernel) -> int:
+        """The ticks of both as one kernel."""
         made, sizes, again, written = producer.root, self.sizes, self.again, consumer.written
         has_rows = producer.rows or consumer.rows
         use = 1.0 if has_rows else consumer.uses[made]
         once, most, computed = self._rates_of(self._grid(consumer.root))
         produced, consumed = producer.reads, consumer.reads
         first, second = producer.uses, consumer.uses
-        at, alone, read = consumed[made], {made}, 0.0
+        at, alone, read = consumed[made], {made}, 0
         for value in {*produced, *consumed}:
             if value == made:
                 continue

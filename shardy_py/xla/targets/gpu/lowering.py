@@ -40,14 +40,13 @@ from shardy_py.xla.targets.gpu.graph import (
     WINDOW,
     GpuGraph,
     Shape,
-    elements_of,
     node_kind,
 )
 from shardy_py.xla.targets.gpu.moved import inwards, is_turned, outwards
 from shardy_py.xla.targets.gpu.reductions import in_steps
 from shardy_py.xla.targets.merging import is_vector_product
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
-from shardy_py.xla.targets.parts import shape_of
+from shardy_py.xla.targets.parts import elements_of, shape_of
 from shardy_py.xla.targets.sends import transposed_around
 
 _RENAMED = (NodeForm.RESHAPE, NodeForm.COPY, NodeForm.BARRIER)

@@ -29,11 +29,10 @@ from shardy_py.xla.targets.gpu.graph import (
     REDUCE,
     TRANSPOSE,
     GpuGraph,
-    bits,
-    elements_of,
 )
 from shardy_py.xla.targets.gpu.operands import TOLERANCE, Operands
 from shardy_py.xla.targets.gpu.splits import sizes_of
+from shardy_py.xla.targets.parts import bits, elements_of
 
 _PADDED_BITS = 16
 """The bits of elements of products whose dimensions cuBLAS wants to be multiples."""

@@ -11,7 +11,8 @@ from math import ceil, prod
 from shardy_py.base.records import dataclass
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.targets.gpu.costs import H100, GpuDescription
-from shardy_py.xla.targets.gpu.graph import GpuGraph, Shape, bits, elements_of
+from shardy_py.xla.targets.gpu.graph import GpuGraph, Shape
+from shardy_py.xla.targets.parts import bits, elements_of
 
 _TILE = 128
 _FEW = 100

@@ -10,8 +10,9 @@ from __future__ import annotations
 from math import prod
 
 from shardy_py.base.records import dataclass
-from shardy_py.xla.targets.gpu.graph import TRANSPOSE, GpuGraph, bits
+from shardy_py.xla.targets.gpu.graph import TRANSPOSE, GpuGraph
 from shardy_py.xla.targets.gpu.kernels import Kernel
+from shardy_py.xla.targets.parts import bits
 
 _SIDE, _SHORT_SIDE = 16, 8
 """The least elements of both sides of a tile, and of those of which many are in a row of both."""
