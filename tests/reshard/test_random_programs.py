@@ -67,6 +67,7 @@ def test_ops_of_a_family_partition(family: Family, proven: range) -> None:
     assert not missing
 
 
+@pytest.mark.slow
 def test_programs_shard_what_is_hard_to_partition() -> None:
     found = counts(range(90))
     wanted = {(f"stablehlo.{name}", kind) for kind, names in SHARDED.items() for name in names}

@@ -30,7 +30,7 @@ def described(comparison: Comparison) -> list[tuple[str, str, str]]:
     ("text", "count", "least"),
     [
         (SMALL, 20, 10),
-        (TRAIN.read_text(), 3, 1),
+        (TRAIN.read_text(), 2, 1),
         pytest.param(SMALL, 40, 20, marks=pytest.mark.slow),
         pytest.param(TRAIN.read_text(), 8, 20, marks=pytest.mark.slow),
     ],

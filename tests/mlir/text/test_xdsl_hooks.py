@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -68,8 +68,13 @@ def test_corpus(corpus_program: str, suffix: str, corpus: Callable[[str], str]) 
 # ---------------------------------------------------------------------- inputs of filecheck
 
 
-def chunks() -> Iterator[tuple[str, ModuleOp, str]]:
+@cache
+def chunks() -> Sequence[tuple[str, ModuleOp, str]]:
     """The programs of filecheck that our reader accepts and that have ops: file, module, text."""
+    return tuple(_chunks())
+
+
+def _chunks() -> Iterator[tuple[str, ModuleOp, str]]:
     for path in sorted(set(FILECHECK.rglob("*.mlir")) - UNKNOWN):
         for index, chunk in enumerate(re.split(r"^// -----.*\n", path.read_text(), flags=re.MULTILINE)):
             try:
