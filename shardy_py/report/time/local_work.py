@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
+from shardy_py.mlir.dialects.stablehlo import CosineOp, SineOp, TanOp
 from shardy_py.mlir.record import record_of
 from shardy_py.ops import OpRecord, Work, indexing_maps, matching_attributes, work_of
 from shardy_py.ops.work import sort_flops
@@ -23,6 +24,7 @@ from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
 
 _SUMS = frozenset(("all_reduce", "reduce_scatter"))
+_ANGLES = frozenset((SineOp.name, CosineOp.name, TanOp.name))
 _WORK: dict[int, tuple[OpRecord, Work]] = SESSION.table("work of ops")
 _WHOLE: dict[int, tuple[OpRecord, DeviceWork]] = SESSION.table("work of whole ops")
 _LOCAL: dict[tuple[int | None, ...], tuple[object, DeviceWork]] = SESSION.table("work of devices")
@@ -33,22 +35,28 @@ _READ: dict[int, tuple[OpRecord, tuple[float, ...]]] = SESSION.table("elements t
 class DeviceWork:
     """The work of one device.
 
-    product_flops: on matrix units. flops: all others. transcendentals: functions, counted apart.
+    product_flops: on matrix units. flops: all others. transcendentals: functions, counted apart, of which so
+    many are of angles.
     """
 
     product_flops: float = 0.0
     flops: float = 0.0
     transcendentals: float = 0.0
+    angles: float = 0.0
 
     def __add__(self, other: DeviceWork) -> DeviceWork:
         return DeviceWork(
             self.product_flops + other.product_flops,
             self.flops + other.flops,
             self.transcendentals + other.transcendentals,
+            self.angles + other.angles,
         )
 
     def __mul__(self, times: float) -> DeviceWork:
-        return DeviceWork(self.product_flops * times, self.flops * times, self.transcendentals * times)
+        angles = self.angles and self.angles * times
+        return DeviceWork(
+            self.product_flops * times, self.flops * times, self.transcendentals * times, angles
+        )
 
     @property
     def all_flops(self) -> float:
@@ -61,13 +69,14 @@ NOTHING = DeviceWork()
 
 def total_work(works: Iterable[DeviceWork]) -> DeviceWork:
     """The sum of works."""
-    products = flops = functions = 0.0
+    products = flops = functions = angles = 0.0
     for work in works:
         if work is not NOTHING:
             products += work.product_flops
             flops += work.flops
             functions += work.transcendentals
-    return DeviceWork(products, flops, functions)
+            angles += work.angles
+    return DeviceWork(products, flops, functions, angles)
 
 
 def whole_work(step: PlannedOp) -> DeviceWork:
@@ -133,7 +142,9 @@ def _device_work(work: Work, step: PlannedOp, share: float, made: float) -> Devi
     if work.is_of_region:
         inside = _region_work(source_op(step))
         return DeviceWork(0.0, flops * inside.flops, flops * inside.transcendentals)
-    return DeviceWork(flops, 0.0, functions) if work.is_product else DeviceWork(0.0, flops, functions)
+    if work.is_product:
+        return DeviceWork(flops, 0.0, functions)
+    return DeviceWork(0.0, flops, functions, functions if step.record.name in _ANGLES else 0.0)
 
 
 def known_work(record: OpRecord) -> Work:

@@ -13,6 +13,9 @@ from shardy_py.report.time.local_work import DeviceWork
 
 FUNCTION_FLOPS = 8
 """Vector operations for which a transcendental function counts: an assumption."""
+ANGLE_FUNCTIONS = 10
+"""For how many of these a function of an angle counts on a TPU, which has units for other functions only, and
+takes multiples of a turn off without branches: an assumption."""
 
 
 class Roofline(NamedTuple):
@@ -37,7 +40,10 @@ def product_rate(hardware: Hardware, record: OpRecord) -> float:
 def slowest(hardware: Hardware, rate: float, work: DeviceWork, size_bytes: float) -> Roofline:
     """Returns the time of the unit that takes longest. rate: flop/s of products."""
     products = work.product_flops / rate
-    others = (work.flops + FUNCTION_FLOPS * work.transcendentals) / hardware.vector_flops
+    functions = work.transcendentals
+    if work.angles and hardware.target == "tpu":
+        functions += (ANGLE_FUNCTIONS - 1) * work.angles
+    others = (work.flops + FUNCTION_FLOPS * functions) / hardware.vector_flops
     compute, memory = max(products, others), size_bytes / hardware.memory_bytes_per_second
     return Roofline(compute, "compute") if compute > memory else Roofline(memory, "memory")
 

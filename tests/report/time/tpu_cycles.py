@@ -1,0 +1,136 @@
+"""Products and convolutions beside the cycles that XLA:TPU estimates for them.
+
+    python -m tests.report.time.tpu_cycles [--target tpu-v6e ...]
+    python -m tests.report.time.tpu_cycles --compile v5e > cycles.json
+
+The first prints forecast / XLA for each program of `tpu_cycles.json`, from 2,048 on in each dimension, and
+how many are within 15 %. The second wants an environment with `jax[tpu]`, and no device. Cycles are those of
+the op itself: without copies into the order of dimensions of a result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from statistics import geometric_mean
+
+CYCLES = Path(__file__).with_suffix(".json")
+CLOCKS = {"v5e": 1.5e9, "v5p": 1.75e9, "v6e": 1.75e9}
+"""Cycles a second: the peak rate over the operations of matrix units in a cycle."""
+TOPOLOGIES = {"v5e": "v5e:2x4", "v5p": "v5p:2x2x2", "v6e": "v6e:2x4"}
+CLOSE = 0.15
+PRODUCTS = (
+    *((size,) * 3 for size in (2048, 3072, 4096, 6144, 8192, 4000)),
+    *((2048, 4096, 2048), (2048, 8192, 2048), (8192, 2048, 8192), (4096, 2048, 4096), (4096, 8192, 4096)),
+    *((8192, 4096, 2048), (2048, 2048, 8192), (8192, 2048, 2048), (16384, 2048, 2048), (4096, 14336, 4096)),
+    *((4096, 4096, 14336), (2048, 5120, 5120), (3000, 5000, 2500)),
+)
+"""Rows, contracted size, columns."""
+CONVOLUTIONS = (
+    *((32, 64, 256, 256, 3), (32, 32, 256, 256, 3), (64, 28, 512, 512, 3), (32, 64, 512, 512, 3)),
+    *((32, 64, 256, 256, 5), (256, 14, 1024, 1024, 3), (32, 64, 256, 512, 3), (32, 64, 512, 256, 3)),
+)
+"""Images, their rows and columns, features, features made, rows and columns of the kernel."""
+TYPES = ("bf16", "f32")
+
+
+def programs() -> Iterator[tuple[str, str]]:
+    """The programs as text, by name."""
+    for (rows, depth, columns), element in product(PRODUCTS, TYPES):
+        left, right = f"tensor<{rows}x{depth}x{element}>", f"tensor<{depth}x{columns}x{element}>"
+        op = "stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]"
+        name = f"product {rows} {depth} {columns} {element}"
+        yield name, _program(op, left, right, f"tensor<{rows}x{columns}x{element}>")
+    for (images, size, features, made, kernel), element in product(CONVOLUTIONS, TYPES):
+        image = f"tensor<{images}x{size}x{size}x{features}x{element}>"
+        pad = kernel // 2
+        op = (
+            "stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
+            f"window = {{pad = [[{pad}, {pad}], [{pad}, {pad}]]}} "
+            "{batch_group_count = 1 : i64, feature_group_count = 1 : i64}"
+        )
+        name = f"convolution {images} {size} {features} {made} {kernel} {element}"
+        right = f"tensor<{kernel}x{kernel}x{features}x{made}x{element}>"
+        yield name, _program(op, image, right, f"tensor<{images}x{size}x{size}x{made}x{element}>")
+
+
+def _program(op: str, left: str, right: str, made: str) -> str:
+    return (
+        f"func.func public @main(%a: {left}, %b: {right}) -> {made} {{\n"
+        f"  %0 = {op} : ({left}, {right}) -> {made}\n  return %0 : {made}\n}}\n"
+    )
+
+
+def compile_all(target: str) -> dict[str, int]:
+    """The cycles of each program as XLA:TPU estimates them."""
+    os.environ |= {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost"}
+    import jax
+    import numpy as np
+    from jax._src import compiler
+    from jax._src.interpreters import mlir
+    from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
+    from jax._src.lib.mlir import ir  # pyright: ignore[reportPrivateImportUsage]
+    from jax.experimental import topologies
+
+    devices = topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[target]).devices[:1]
+    options = compiler.get_compile_options(1, 1, np.array([[0]]))
+    found: dict[str, int] = {}
+    for name, text in programs():
+        with mlir.make_ir_context():
+            made = devices[0].client.compile(
+                ir.Module.parse(text),
+                executable_devices=xla_client.DeviceList(tuple(devices)),
+                compile_options=options,
+            )
+        hlo = made.hlo_modules()[0].to_string()
+        cycles = re.findall(r'"estimated_cycles":"(\d+)"[^}]*COST_MODEL_TYPE_CLASSIC', hlo)
+        found[name] = sum(map(int, cycles))
+        print(name, found[name], jax.__version__, file=sys.stderr, flush=True)
+    return found
+
+
+def ratios(target: str) -> dict[str, float]:
+    """By program the forecast over XLA's estimate. target: tpu-v5e, ..."""
+    from shardy_py import Program, propagate
+
+    known = json.loads(CYCLES.read_text())[target.removeprefix("tpu-")]
+    found: dict[str, float] = {}
+    for name, text in programs():
+        if name in known:
+            report = propagate(Program.parse(text, as_compiled=False), progress=False).time(
+                target, target=target
+            )
+            found[name] = report.serial * CLOCKS[target.removeprefix("tpu-")] / known[name]
+    return found
+
+
+def main() -> None:
+    """Prints the ratios, and how many are close; or compiles."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--target", nargs="*", default=[f"tpu-{name}" for name in CLOCKS])
+    parser.add_argument("--compile", choices=CLOCKS)
+    given = parser.parse_args()
+    if given.compile:
+        print(json.dumps(compile_all(given.compile), indent=1))
+        return
+    for target in given.target:
+        found = ratios(target)
+        for name, ratio in found.items():
+            print(f"{target} {name:44} {ratio:.2f}")
+        for kind, element in product(("product", "convolution"), TYPES):
+            own = [ratio for name, ratio in found.items() if name.startswith(kind) and name.endswith(element)]
+            close = sum(abs(ratio - 1) <= CLOSE for ratio in own)
+            print(
+                f"{target}, {kind}s of {element}: {close} of {len(own)} within 15 %, "
+                f"{min(own):.2f} to {max(own):.2f}, mean {geometric_mean(own):.2f}"
+            )
+
+
+if __name__ == "__main__":
+    main()
