@@ -7,7 +7,7 @@ what is summed is in several windows, partial sums are read again for each of th
 there. As the windows that XLA:TPU writes into its programs show (`window_config`), compiled without a device.
 
 >>> from shardy_py.hardware import hardware_of
->>> square = Product(1, 2048, 2048, 2048, 2, 2)
+>>> square = MatrixProduct(1, 2048, 2048, 2048, 2, 2)
 >>> for name in ("tpu-v5e", "tpu-v6e"):
 ...     device = hardware_of(name)
 ...     print(f"{product_seconds(square, device.peak_flops, device) * 1e6:.1f}")
@@ -34,12 +34,12 @@ _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 _LANES, _SUBLANES = 128, 8
 """The columns and rows of which windows have multiples."""
 _HELD_BYTES, _SUM_BYTES = 2, 4
-"""Of an element of an operand in a window, at most, and of a partial sum."""
+"""The bytes of an element of an operand in a window, at most, and of a partial sum."""
 _SUM_SLOTS = 4
 """The operations in whose time vector units write one sum: they have as many units that compute."""
 
 
-class Product(NamedTuple):
+class MatrixProduct(NamedTuple):
     """A product on one device: so many of matrices, with the bytes of elements of operands and result."""
 
     batches: int
@@ -50,7 +50,7 @@ class Product(NamedTuple):
     made_bytes: int
 
 
-def product_of(record: OpRecord, shape: tuple[int, ...], flops: float) -> Product | None:
+def product_of(record: OpRecord, shape: tuple[int, ...], flops: float) -> MatrixProduct | None:
     """Returns the product of matrices that an op is on one device; None if it is none.
 
     shape: of its result there. flops: of it there, two for each point.
@@ -63,10 +63,12 @@ def product_of(record: OpRecord, shape: tuple[int, ...], flops: float) -> Produc
     first = left.rank - len(numbers.contracting[0])  # of the dimensions that are the right operand's
     sizes = (ceil(element_type(each.element).bits / 8) for each in (left, made))
     depth = ceil(flops / (2 * prod(shape)))
-    return Product(prod(shape[:batches]), prod(shape[batches:first]), prod(shape[first:]), depth, *sizes)
+    return MatrixProduct(
+        prod(shape[:batches]), prod(shape[batches:first]), prod(shape[first:]), depth, *sizes
+    )
 
 
-def product_seconds(one: Product, rate: float, hardware: Hardware) -> float:
+def product_seconds(one: MatrixProduct, rate: float, hardware: Hardware) -> float:
     """Returns the seconds of a product; 0 if no windows fit. rate: flop/s of its element type."""
     return _least(
         one, rate, hardware.memory_bytes_per_second, hardware.vector_flops / _SUM_SLOTS, hardware.scoped_bytes
@@ -74,12 +76,12 @@ def product_seconds(one: Product, rate: float, hardware: Hardware) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _least(one: Product, rate: float, bandwidth: float, sums: float, room: int) -> float:
+def _least(one: MatrixProduct, rate: float, bandwidth: float, sums: float, room: int) -> float:
     """The seconds with the best choice of windows. sums: partial ones a second. room: bytes for windows."""
     return min(_seconds(one, rate, bandwidth, sums, room), default=0.0)
 
 
-def _seconds(one: Product, rate: float, bandwidth: float, sums: float, room: int) -> Iterator[float]:
+def _seconds(one: MatrixProduct, rate: float, bandwidth: float, sums: float, room: int) -> Iterator[float]:
     """The seconds with each choice of windows."""
     given, held = one.given_bytes, min(one.given_bytes, _HELD_BYTES)
     for depth, width, height in product(

@@ -9,7 +9,7 @@ import pytest
 
 from shardy_py import Program, propagate
 from shardy_py.hardware import hardware_of
-from shardy_py.report.time.windows import Product, product_seconds
+from shardy_py.report.time.windows import MatrixProduct, product_seconds
 from tests.report.time.tpu_cycles import CLOCKS, CLOSE, CYCLES, programs
 
 V6E = hardware_of("tpu-v6e")
@@ -26,7 +26,7 @@ def test_large_products_and_convolutions_take_what_xla_estimates(chip: str) -> N
 
 
 def test_first_windows_are_waited_for() -> None:
-    square = Product(1, 2048, 2048, 2048, 2, 2)
+    square = MatrixProduct(1, 2048, 2048, 2048, 2, 2)
     alone = product_seconds(square, V6E.peak_flops, V6E)
     assert alone > 2 * 2048**3 / V6E.peak_flops
     many = product_seconds(square._replace(batches=64), V6E.peak_flops, V6E)
@@ -34,7 +34,7 @@ def test_first_windows_are_waited_for() -> None:
 
 
 def test_less_room_takes_no_less_time() -> None:
-    large = Product(1, 8192, 8192, 8192, 2, 2)
+    large = MatrixProduct(1, 8192, 8192, 8192, 2, 2)
     rooms = [V6E.scoped_bytes >> shift for shift in range(6)]
     found = [product_seconds(large, V6E.peak_flops, replace(V6E, scoped_bytes=room)) for room in rooms]
     assert found == sorted(found)
@@ -56,5 +56,5 @@ func.func public @main(
     report = propagate(Program.parse(text, as_compiled=False), progress=False).time(
         "tpu-v6e", target="tpu-v6e"
     )
-    own = Product(1, 4096, 4096, 2048, 2, 2)
+    own = MatrixProduct(1, 4096, 4096, 2048, 2, 2)
     assert report.serial == pytest.approx(product_seconds(own, V6E.peak_flops, V6E))
