@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 from unittest import mock
 
@@ -26,6 +27,7 @@ from shardy_py import Mesh, Options, P, Program, propagate
 from shardy_py.frontends.torch import FullyShard, TensorParallel, launches_by_axes
 from tests.frontends.dtensor_collectives import fake_ranks
 from tests.frontends.dtensor_training import Counts, Recorded, bytes_of, one_mesh, text
+from tests.frontends.parts_norm import of_parts
 from tests.frontends.suggested_models import SUGGESTED, Trained
 from tests.frontends.suggested_plans import MESHES, RATE, WORLD, codes_of
 
@@ -105,9 +107,13 @@ def add_loss(counted: Recorded, report: Any) -> None:
             counted.bytes[use.kind, axes] += use.cost.bytes
 
 
-def ours(trained: Trained, read: ReadBack) -> tuple[Any, Counts, Counts]:
-    """The report of a step of the plan read back, and its collectives as torch launches them, with bytes."""
+def ours(trained: Trained, read: ReadBack, parts: int = 1) -> tuple[Any, Counts, Counts]:
+    """The report of a step of the plan read back, and its collectives as torch launches them, with bytes.
+
+    parts: of the batch, of whose statistics batch norms are.
+    """
     model = trained.model().train(trained.is_training)
+    model = of_parts(model, parts) if parts > 1 else model
     inputs, targets = trained.inputs(), trained.targets()
     names = [*inspect.signature(model.forward).parameters][: len(inputs)]
     names += [*inspect.signature(trained.loss).parameters][1 : 1 + len(targets)]
@@ -151,14 +157,23 @@ def compare_all(given: argparse.Namespace) -> None:
     print(f"{counts.total()} plans: {', '.join(f'{count} {how}' for how, count in sorted(counts.items()))}")
 
 
+def likeness(expected: Recorded, found: Counts, sent: Counts) -> str:
+    """How collectives compare with those of torch."""
+    same = [expected.found == found, expected.bytes == sent]
+    return "equal" if all(same) else "other bytes" if same[0] else "differs"
+
+
 def compared(title: str, trained: Trained, code: str, has_bill: bool) -> str:
     """How the collectives of a plan compare, printed with both."""
     read = read_back(code, trained.model())
     expected = theirs(trained, code)
     report, found, sent = ours(trained, read)
     add_loss(expected, report)
-    same = [expected.found == found, expected.bytes == sent]
-    how = "equal" if all(same) else "other bytes" if same[0] else "differs"
+    how = likeness(expected, found, sent)
+    if how != "equal" and trained.has_statistics:
+        parts = prod(read.mesh.sizes[axis] for axis in read.batch)
+        is_equal = likeness(expected, *ours(trained, read, parts)[1:]) == "equal"
+        how = f"{how}, equal with statistics of parts" if is_equal else how
     print(f"{title}: {how}", flush=True)
     if how != "equal":
         sides: dict[str, tuple[Mapping[Any, int], Mapping[Any, int]]] = {

@@ -87,15 +87,26 @@ def test_collectives_of_a_step_and_their_bytes_are_those_of_torch(device_mesh: A
     assert dtensor_training.bytes_of(report, EVERY[name].plan) == expected.bytes
 
 
-def test_an_all_reduce_of_a_gradient_that_is_sliced_is_a_reduce_scatter(device_mesh: Any) -> None:
-    name = "embedding by columns"
-    expected = theirs(name, device_mesh)
-    report, found = dtensor_training.ours(EVERY[name], device_mesh)
-    assert expected.found == {("all_gather", ("tp",)): 1, ("all_reduce", ("tp",)): 2}
-    assert found == dict.fromkeys((*expected.found, ("reduce_scatter", ("tp",))), 1)
-    ours = dtensor_training.bytes_of(report)
-    scattered, reduced = (ours[kind, ("tp",)] for kind in ("reduce_scatter", "all_reduce"))
-    assert 2 * scattered + reduced == expected.bytes["all_reduce", ("tp",)]
+@pytest.mark.parametrize("name", ["embedding by columns", "gated MLP, inputs and outputs"])
+def test_a_sum_that_is_whole_and_sliced_at_once_is_an_all_reduce_of_torch(
+    device_mesh: Any, name: str
+) -> None:
+    expected, planned = theirs(name, device_mesh), EVERY[name]
+    report, found = dtensor_training.ours(planned, device_mesh)
+    assert found == expected.found
+    assert dtensor_training.bytes_of(report, planned.plan) == expected.bytes
+    assert (report.counts["reduce_scatter"], report.counts["all_reduce"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "name", ["batch norm, FSDP", pytest.param("batch norm, HSDP", marks=pytest.mark.slow)]
+)
+def test_only_statistics_of_the_batch_differ_from_those_of_a_device(device_mesh: Any, name: str) -> None:
+    expected, planned = theirs(name, device_mesh), EVERY[name]
+    parts = dtensor_training.batch_parts(planned, device_mesh)
+    report, found = dtensor_training.ours(planned, device_mesh, parts=parts)
+    assert found == expected.found
+    assert dtensor_training.bytes_of(report, planned.plan) == expected.bytes
 
 
 def step(model: Any, plan: Any, *, gradients: bool = False, optimizer: Any = None) -> Program:

@@ -150,7 +150,11 @@ def _parts(
     is_backward_sum = use.kind in _REDUCING and name.endswith(BACKWARD)
     boundary = _boundary_after(use.cause.made_for) if is_backward_sum else None
     if boundary is not None and not _is_gather(outer_name(boundary)):
-        yield _Part(_Together(use.kind, axes, id(boundary)), None, use.total.bytes)
+        yield _summed(use, boundary, id(boundary))
+        return
+    layout = None if name.endswith(BACKWARD) else _layout_after(use.cause.made_for)
+    if layout is not None and use.kind == "reduce_scatter":
+        yield _summed(use, layout, number)
         return
     place = name if boundary is None else outer_name(boundary)
     around = [path for path in groups if is_in(place, path)] if is_backward_sum else []
@@ -177,6 +181,18 @@ def _parts(
             yield _Part(_Together(kind, along, key), tensor, sent)
 
 
+def _summed(use: CollectiveUse, layout: ReshardOp, key: Hashable) -> _Part:
+    """The reduction of a sum to the layout where it is constrained first.
+
+    torch reduces before it slices: a layout that is whole along the axes has an all-reduce in front of it.
+    """
+    axes = frozenset(use.axis_names)
+    if use.kind == "reduce_scatter" and axes.isdisjoint(_axes_at(layout)):
+        sent = DEFAULT.all_reduce(use.axes, use.held_bytes * use.times).bytes
+        return _Part(_Together("all_reduce", axes, key), None, sent)
+    return _Part(_Together(use.kind, axes, key), None, use.total.bytes)
+
+
 def _is_scattered(summed: Operation, boundary: Operation) -> bool:
     """Returns whether a sum is scattered into the gradient that is constrained at a boundary."""
     op = summed
@@ -193,6 +209,13 @@ def _held_at(boundary: ReshardOp) -> int:
     type_, meshes = tensor_type(gradient.type), Symbols(module_of(boundary)).meshes()
     assert type_ is not None
     return tensor_size(type_, sharding_of(gradient), meshes, "linear").bytes.local_bytes
+
+
+def _axes_at(boundary: ReshardOp) -> frozenset[str]:
+    """The axes along which a value is sharded where it is constrained."""
+    sharding = sharding_of(boundary.results[0])
+    dimensions = sharding.dimensions if sharding is not None else ()
+    return frozenset(axis.name for dimension in dimensions for axis in dimension.axes)
 
 
 def _padded(whole: int, gradient: Operation, shards: Iterable[AxisSize]) -> int:
@@ -235,6 +258,16 @@ def _boundary_after(op: Operation | None) -> ReshardOp | None:
         is_in_module |= isinstance(op, ReshardOp) and what == OUTPUTS
         if not isinstance(op, _LINEAR) and what not in (PARTS, OUTPUTS):
             return None
+    return None
+
+
+def _layout_after(op: Operation | None) -> ReshardOp | None:
+    """The first constraint of a style that a sum of the forward pass reaches, as the only operand."""
+    while op is not None and len(op.results) == 1:
+        users = [use.operation for use in op.results[0].uses]
+        op = users[0] if len(users) == 1 and isinstance(users[0], (*_LINEAR, ReshardOp)) else None
+        if isinstance(op, ReshardOp) and outer_name(op).rpartition("/")[2] in (INPUTS, OUTPUTS):
+            return op
     return None
 
 
