@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sysconfig
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,28 @@ class Converted(torch.nn.Module):
 class Long(torch.nn.Module):
     def forward(self, x: Any) -> Any:
         raise ValueError("odd " * 1000)
+
+
+@dataclass
+class Record:
+    x: Any
+
+
+class Recorded(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return Record(x + 1)
+
+
+class Jagged(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.nested.nested_tensor_from_jagged(x, torch.tensor([0, 1, 4])).sum(1)
+
+
+class Packed(torch.nn.Module):
+    """Raises what torch does for its quantized modules, whose backends are not on all machines."""
+
+    def forward(self, x: Any) -> Any:
+        raise AttributeError("quantized.LinearPackedParamsBase does not have a field '__obj_flatten__'")
 
 
 class Attention(torch.nn.Module):
@@ -242,6 +265,9 @@ def test_models_that_are_parallelized_already() -> None:
         (Boxes, "the number of boxes depends on their scores: export the model without"),
         (Converted, "the model converts parameters as it runs"),
         (Catching, "the model catches an error of a module that it calls"),
+        (Recorded, "register the class of the result by torch.export.register_dataclass"),
+        (Jagged, "nested tensors are unsupported: pad them"),
+        (Packed, "modules of torch.ao.nn.quantized hold packed weights"),
         (Odd, "torch.export.draft_export lists the causes"),
     ],
 )

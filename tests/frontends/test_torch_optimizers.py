@@ -309,3 +309,33 @@ def test_functions_of_python_are_put_back() -> None:
     assert math.sqrt(4) == 2
     assert "max" not in globals()
     assert isinstance(math, type(np))
+
+
+class HalfUsed(torch.nn.Module):
+    """The loss does not depend on the first of two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.idle, self.used = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.used(x) + self.idle(x).detach()
+
+
+@pytest.mark.parametrize(
+    ("make", "idle"),
+    [
+        (torch.optim.AdamW, set[str]()),
+        (torch.optim.Adagrad, {"sum of idle.weight", "sum of idle.bias"}),  # made with the optimizer
+    ],
+)
+def test_parameters_without_gradients_have_the_states_that_torch_makes(make: Any, idle: set[str]) -> None:
+    used = HalfUsed()
+    optimizer, x = make(used.parameters(), lr=0.1), torch.randn(4, 3)
+    program = Program.from_torch_training(used, lambda y: y.square().sum(), optimizer, (x,))
+    arguments = program.values.arguments()
+    names = {value.label for value in arguments}
+    assert {name for name in names if "of idle" in name} == idle
+    assert {"idle.weight", "used.weight", "step", "x"} <= names
+    found = program.run([np.full(value.shape, 2, np.float32) for value in arguments])
+    assert found["step after"] == 3

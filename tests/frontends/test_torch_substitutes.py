@@ -379,3 +379,16 @@ class Determinants(nn.Module):
 def test_gradients_of_determinants_in_any_order_of_storage() -> None:
     torch.manual_seed(0)
     check_step(Determinants(), lambda loss: loss, (torch.tensor(1.0),), ())
+
+
+@pytest.mark.parametrize(
+    ("shape", "wrap"), [((3, 5), False), ((7, 3), False), ((7, 3), True), ((3, 3, 3), False)]
+)
+def test_diagonals_are_filled(shape: tuple[int, ...], wrap: bool) -> None:
+    check(lambda x: (2 * x).fill_diagonal_(7.0, wrap), torch.randn(shape))
+
+
+def test_diagonals_are_filled_in_a_loss() -> None:
+    check_step(
+        nn.Linear(4, 4), lambda y: y.T.mm(y).fill_diagonal_(0).square().sum(), (torch.randn(6, 4),), ()
+    )

@@ -34,6 +34,11 @@ class StepArgument:
     tensor: TorchTensor
     owner: str = ""
 
+    @property
+    def is_changed(self) -> bool:
+        """Returns whether a step may change it; these arguments come first."""
+        return self.kind in ("parameter", "buffer", "state")
+
 
 def check_model(model: Traced) -> None:
     """Raises `ShardyError` for anything but a module whose parameters and buffers are plain tensors."""

@@ -96,6 +96,19 @@ HINTS = (
     ),
     Hint(r"OpaqueTensorImpl|mkldnn", OPAQUE),
     Hint(r"aten::_to_dense", OPAQUE),
+    Hint(
+        r"in output, which is not a known type",
+        "register the class of the result by torch.export.register_dataclass, or return a tuple or a dict",
+    ),
+    Hint(
+        r"PackedParams",
+        "modules of torch.ao.nn.quantized hold packed weights: pass the float model, or one whose quantized "
+        "weights are tensors, as torchao's are",
+    ),
+    Hint(
+        r"nested_tensor|NestedTensor",
+        "nested tensors are unsupported: pad them (to_padded_tensor), with a mask",
+    ),
     Hint("ScriptModule", "pass the module that torch.jit.script was called with"),
     Hint(r"ndarray", "pass tensors: torch.as_tensor(x)"),
     Hint("", "see whether torch takes these arguments: model(*args)", frames=_REFUSED),

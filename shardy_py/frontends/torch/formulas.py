@@ -2,6 +2,7 @@
 
     torch.cov(x)                      whether weights are positive
     x.index_fill(0, index, value)     how many indices are distinct, for the gradient of the value
+    x.fill_diagonal_(0)               a view by strides, which a trace cannot change in place
     F.gaussian_nll_loss(x, y, var)    whether variances are
     torch.linalg.lstsq(a, b)          the rank of the matrix, and residuals for full rank only
 
@@ -34,6 +35,20 @@ def index_fill(input: Traced, dim: int, index: Traced, value: Traced) -> object:
     shape[dim] = count
     is_filled = (places[:, None] == index.reshape(-1) % count).any(1).reshape(shape)
     return torch.where(is_filled, value, flat).reshape(input.shape)
+
+
+def fill_diagonal_(input: Traced, fill_value: Traced, wrap: bool = False) -> object:
+    """Fills elements whose indices are equal, in place; with `wrap`, again below them in a tall matrix."""
+    torch = torch_module("torch")
+    rank = input.ndim
+    is_tall = wrap and rank == 2 and input.shape[0] > input.shape[1]
+    rows, *others = (
+        torch.arange(size, device=input.device).reshape([-1] + [1] * (rank - 1 - dimension))
+        for dimension, size in enumerate(input.shape)
+    )
+    rows = rows % (input.shape[1] + 1) if is_tall else rows
+    is_filled: Traced = math.prod([rows == each for each in others])
+    return input.masked_fill_(is_filled.bool(), fill_value)
 
 
 def cov(input: Traced, *, correction: int = 1, fweights: Traced = None, aweights: Traced = None) -> object:

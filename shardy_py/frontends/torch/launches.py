@@ -184,13 +184,21 @@ def _parts(
 def _summed(use: CollectiveUse, layout: ReshardOp, key: Hashable) -> _Part:
     """The reduction of a sum to the layout where it is constrained first.
 
-    torch reduces before it slices: a layout that is whole along the axes has an all-reduce in front of it.
+    torch reduces before it slices: it has an all-reduce where that layout is whole along the axes, and the
+    next one is not.
     """
     axes = frozenset(use.axis_names)
-    if use.kind == "reduce_scatter" and axes.isdisjoint(_axes_at(layout)):
+    if use.kind == "reduce_scatter" and axes.isdisjoint(_axes_at(layout)) and _is_sliced(layout, axes):
         sent = DEFAULT.all_reduce(use.axes, use.held_bytes * use.times).bytes
         return _Part(_Together("all_reduce", axes, key), None, sent)
     return _Part(_Together(use.kind, axes, key), None, use.total.bytes)
+
+
+def _is_sliced(layout: ReshardOp, axes: frozenset[str]) -> bool:
+    """Returns whether another layout of a style is the first constraint that shards a value along axes."""
+    behind = (op for op in _behind(layout) if isinstance(op, ReshardOp))
+    sharded = next((op for op in behind if not axes.isdisjoint(_axes_at(op))), None)
+    return sharded is not None and _is_layout(sharded)
 
 
 def _is_scattered(summed: Operation, boundary: Operation) -> bool:
@@ -262,13 +270,22 @@ def _boundary_after(op: Operation | None) -> ReshardOp | None:
 
 
 def _layout_after(op: Operation | None) -> ReshardOp | None:
-    """The first constraint of a style that a sum of the forward pass reaches, as the only operand."""
+    """The first constraint of a style that a sum of the forward pass reaches."""
+    return next((op for op in _behind(op) if isinstance(op, ReshardOp) and _is_layout(op)), None)
+
+
+def _is_layout(op: ReshardOp) -> bool:
+    """Returns whether a constraint is that of a style."""
+    return outer_name(op).removesuffix(BACKWARD).rpartition("/")[2] in (INPUTS, OUTPUTS, PARTS)
+
+
+def _behind(op: Operation | None) -> Iterator[Operation]:
+    """The constraints and linear ops behind an op, each the only user of the one before."""
     while op is not None and len(op.results) == 1:
         users = [use.operation for use in op.results[0].uses]
         op = users[0] if len(users) == 1 and isinstance(users[0], (*_LINEAR, ReshardOp)) else None
-        if isinstance(op, ReshardOp) and outer_name(op).rpartition("/")[2] in (INPUTS, OUTPUTS):
-            return op
-    return None
+        if op is not None:
+            yield op
 
 
 def _names_at(use: CollectiveUse) -> Iterator[str]:

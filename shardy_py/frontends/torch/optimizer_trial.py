@@ -9,7 +9,7 @@ Not here: which states are arguments of the traced step (`optimizers.py`), copie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.branches import Branches
@@ -55,11 +55,16 @@ class Trial:
 
         return {name: with_leaves(own, first(name)) for name, own in states.items()}
 
-    def step(self, states: Mapping[str, OwnState] | None = None, before: Made | None = None) -> Made:
+    def step(
+        self,
+        states: Mapping[str, OwnState] | None = None,
+        before: Made | None = None,
+        idle: Collection[str] = (),
+    ) -> Made:
         """A step; the states are not changed.
 
         states: None for those that the user's optimizer has. before: the step that made the states; None in
-        a first step, whose branches on tensors are not those of others.
+        a first step, whose branches on tensors are not those of others. idle: parameters without gradients.
         """
         torch = torch_module("torch")
         parameters = {n: torch.empty_like(p, requires_grad=True) for n, p in self._parameters.items()}
@@ -85,7 +90,8 @@ class Trial:
         path = Branches({})
         with dependence(each, numbers, self._originals.tensors) as sources:
             answer = answering(sources, path.answer) if before else _first_side
-            made = step_of(self._originals, parameters, gradients, copied, {}, answer)
+            own = {name: gradient for name, gradient in gradients.items() if name not in idle}
+            made = step_of(self._originals, parameters, own, copied, {}, answer)
         found = made.filled(self.groups)
         computed = {
             (name, path): from_

@@ -15,7 +15,7 @@ Not here: the step of training (`training.py`), the steps that make the states (
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from shardy_py.api import ShardyError
@@ -144,6 +144,15 @@ class PreparedOptimizer:
         leaves = _leaves(states, second, parameters, first.distinct)
         return PreparedOptimizer(originals, trial.groups, states, leaves, second.branches)
 
+    def unmade(self, parameters: Mapping[str, TorchTensor], idle: Collection[str]) -> frozenset[str]:
+        """The names of the states that a step does not make, as the `idle` parameters have no gradients."""
+        trial = Trial(self.originals, parameters)
+        with trial.mode, torch_module("torch").no_grad():
+            made = trial.step(idle=idle).states
+        kept = {(name, path) for name in idle for path, _ in paths_of(made.get(name, []))}
+        own = (leaf for leaf in self.leaves if leaf.holder in idle)
+        return frozenset(leaf.name for leaf in own if (leaf.holder, leaf.path) not in kept)
+
     def run(
         self,
         parameters: Mapping[str, TorchTensor],
@@ -206,7 +215,8 @@ class PreparedOptimizer:
         states = {name: filled(name, own) for name, own in self.states.items()}
         made = step_of(self.originals, parameters, gradients, states, rates, answer)
         after = {name: dict(paths_of(own)) for name, own in made.filled(self.groups).items()}
-        first = next((name for name in after if name in parameters), "")
+        # A parameter without a gradient keeps its count.
+        first = next((name for name in after if name in gradients), "")
         found: dict[str, TorchTensor] = {}
         for leaf in self.leaves:
             value = after.get(leaf.holder or first, {}).get(leaf.path)

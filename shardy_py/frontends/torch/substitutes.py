@@ -20,6 +20,7 @@ from shardy_py.frontends.torch.formulas import (
     combinations,
     corrcoef,
     cov,
+    fill_diagonal_,
     gaussian_nll_loss,
     index_fill,
     linear_cross_entropy,
@@ -115,6 +116,7 @@ def _functions() -> Mapping[object, Callable[..., object]]:
     return {
         **{getattr(each, ours.__name__): ours for each in (torch, torch.Tensor) for ours in _METHODS},
         torch.Tensor.data.__get__: data,
+        torch.Tensor.fill_diagonal_: fill_diagonal_,
         torch.Tensor.data.__set__: set_data,
         torch.combinations: combinations,
         torch.conv_tbc: conv_tbc,

@@ -24,6 +24,7 @@ from shardy_py.frontends.torch import step_names
 from shardy_py.frontends.torch.arguments import check_model, part_name, targets_of
 from shardy_py.frontends.torch.boundaries import Boundaries
 from shardy_py.frontends.torch.export import TorchGraph
+from shardy_py.frontends.torch.idle_states import without_idle_states
 from shardy_py.frontends.torch.module_arguments import numbered_arguments
 from shardy_py.frontends.torch.module_notes import note_modules
 from shardy_py.frontends.torch.nodes import check, node_type
@@ -103,14 +104,15 @@ def from_training(
     tensors = [slot.tensor for slot in step.slots]
     with boundaries.watching(model), numbered_arguments(model, boundaries.plan):
         traced = trace(lambda *given: step.run(given, places, boundaries), tensors, places)
-    results = step.results(traced, gradients=gradients or optimizer is None)
-    program = _program(step, traced, results, ours, shardings, name)
+    kept, traced = without_idle_states(step, traced)
+    results = kept.results(traced, gradients=gradients or optimizer is None)
+    program = _program(kept, traced, results, ours, shardings, name)
     note_modules(program.module, places.called)
     if plan is not None:
         program = under_plan(program, model, ours, plan, name)
-    found = annotated(program, ours, _of_every_part(step, _with_own_names(model, shardings)), name)
+    found = annotated(program, ours, _of_every_part(kept, _with_own_names(model, shardings)), name)
     if boundaries.plan is not None and ours is not None:
-        inputs = {slot.name for slot in step.slots if slot.kind == "input"}
+        inputs = {slot.name for slot in kept.slots if slot.kind == "input"}
         say_whole_inputs(found, boundaries.plan, ours, inputs, name)
     return found
 

@@ -114,7 +114,7 @@ class TrainingStep:
         torch = torch_module("torch")
         given = list(zip(self.slots, tensors, strict=True))
         # Copies, since the step changes them: then a change is a new tensor, not one of the arguments.
-        copies = {slot.name: tensor.detach().clone() for slot, tensor in given if slot.kind in _CHANGED}
+        copies = {slot.name: tensor.detach().clone() for slot, tensor in given if slot.is_changed}
         learned = dict(self.model.named_parameters())
         for name in self.updated:
             copies[name].requires_grad_()
@@ -131,7 +131,7 @@ class TrainingStep:
         return [
             loss.detach(),
             *(gradients.get(name) for name in self.updated),
-            *(copies[slot.name].detach() for slot in self.slots if slot.kind in _CHANGED),
+            *(copies[slot.name].detach() for slot in self.slots if slot.is_changed),
         ]
 
     def _of_parts(
@@ -258,7 +258,7 @@ class TrainingStep:
         found = [StepResult("loss", loss)]
         by_name = dict(zip(self.updated, rest, strict=False))
         for number, (slot, node) in enumerate(
-            zip((s for s in self.slots if s.kind in _CHANGED), rest[len(self.updated) :], strict=True)
+            zip((s for s in self.slots if s.is_changed), rest[len(self.updated) :], strict=True)
         ):
             if _source(node) is not traced.inputs[number]:
                 found.append(StepResult(step_names.after(slot.name), node, number))
@@ -342,10 +342,6 @@ def _with_accumulated(
         before, parameter.grad = parameter.grad, None
         found.append(gradient if before is None else before if gradient is None else before + gradient)
     return found
-
-
-_CHANGED = ("parameter", "buffer", "state")
-"""Kinds of slots that a step may change; they come first."""
 
 
 def _source(node: FxNode) -> FxNode:
