@@ -115,8 +115,8 @@ def constrained(
         inserting.gather(group)
         for label in parameters:
             if label in group.parameters:
-                rank = len(parameters[label].shape or ())
-                dimensions = plan.dimensions_of(label, rank)
+                shape = tuple(parameters[label].shape or ())
+                rank, dimensions = len(shape), plan.dimensions_of(label, shape)
                 inserting.scatter(group, label, {axis: d % rank for axis, d in dimensions.items()})
     inserting.drop_boundaries()
     verify_module(copy.module)

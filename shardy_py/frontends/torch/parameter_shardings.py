@@ -22,8 +22,8 @@ def parameter_sharding(plan: ParallelPlan, mesh: Mesh, value: Value) -> Sharding
     """
     own = (group for group in plan.groups if value.label in group.parameters)
     last = {axis for group in own for axis in group.plan.axes}
-    rank = len(value.shape or ())
-    dimensions = plan.dimensions_of(value.label, rank)
+    shape = tuple(value.shape or ())
+    rank, dimensions = len(shape), plan.dimensions_of(value.label, shape)
     for dimension in dimensions.values():
         if not -rank <= dimension < rank:
             raise ShardyError(
@@ -35,9 +35,9 @@ def parameter_sharding(plan: ParallelPlan, mesh: Mesh, value: Value) -> Sharding
 
 def _check_even(plan: ParallelPlan, mesh: Mesh, value: Value) -> None:
     """Raises `ShardyError` for a parameter that its axis does not divide, unless the plan allows it."""
-    shape = value.shape or ()
+    shape = tuple(value.shape or ())
     for each in plan.styled:
-        dimension = each.dimension_of(value.label) if not each.uneven else None
+        dimension = each.dimension_of(value.label, shape) if not each.uneven else None
         if dimension is None or (size := shape[dimension] or 0) % (parts := mesh.sizes[each.axis]) == 0:
             continue
         raise ShardyError.unexpected(

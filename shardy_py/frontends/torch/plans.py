@@ -28,6 +28,7 @@ from shardy_py.base.narrowing import is_any_sequence, is_mapping
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.torch.protocols import Exported, TorchModule
 from shardy_py.frontends.torch.styles import Style, name_of_class, style_of
+from shardy_py.frontends.torch.wrapped_tensors import InnerName, parameter_of
 
 
 @dataclass(frozen=True)
@@ -118,10 +119,19 @@ class StyledModule:
     name: str
     uneven: bool
 
-    def dimension_of(self, name: str) -> int | None:
-        """The dimension of a parameter that the style shards; None for another, or a replicated one."""
-        own = name.removeprefix(f"{self.module.path}.")
-        return self.style.parameters(own) if name in self.module.parameters else None
+    def dimension_of(self, name: str, shape: Sequence[int | None]) -> int | None:
+        """The dimension of a parameter that the style shards; None for another, or a replicated one.
+
+        Tensors in a parameter have its dimensions, some of size 1, as scales of rows.
+        """
+        found = next((each for each in self.module.parameters if each == name), None)
+        if found is None:
+            return None
+        own = name.removeprefix(f"{self.module.path}.").partition(".")[0]
+        dimension = self.style.parameters(own)
+        if dimension is None or not isinstance(found, InnerName):
+            return dimension
+        return dimension if -len(shape) <= dimension < len(shape) and shape[dimension] != 1 else None
 
 
 @dataclass(frozen=True)
@@ -165,17 +175,17 @@ class ParallelPlan:
         """The axes of styles."""
         return tuple(dict.fromkeys(each.axis for each in self.styled))
 
-    def dimensions_of(self, name: str, rank: int) -> dict[str, int]:
+    def dimensions_of(self, name: str, shape: Sequence[int | None]) -> dict[str, int]:
         """The dimension of a parameter that each axis shards, the most major axis of a dimension first.
 
         FSDP shards what tensor parallelism leaves on a device, so its axis is more minor.
         """
         found: dict[str, int] = {}
         for each in self.styled:
-            if (dimension := each.dimension_of(name)) is not None:
+            if (dimension := each.dimension_of(name, shape)) is not None:
                 found[each.axis] = dimension
         for group in self.groups:
-            if name in group.parameters and rank:
+            if name in group.parameters and shape:
                 patterns = group.plan.dimensions.items()
                 dimension = next((d for p, d in patterns if fnmatchcase(name, p)), 0)
                 found |= dict.fromkeys(group.plan.axes, dimension)
@@ -213,13 +223,13 @@ def _modules_of_exported(exported: Exported) -> dict[str, Module]:
             path = path.partition("@")[0]
             kinds[path] = kinds.get(path) or name_of_class(kind)
     names = [*exported.graph_signature.parameters]
-    for name in names:
+    for name in map(parameter_of, names):
         parts = name.split(".")
         for count in range(1, len(parts)):
             kinds.setdefault(".".join(parts[:count]), "")
     own: dict[str, list[str]] = {path: [] for path in kinds}
     for name in names:
-        own[name.rpartition(".")[0]].append(name)
+        own[parameter_of(name).rpartition(".")[0]].append(name)
     return {path: Module(path, kind, tuple(own[path])) for path, kind in kinds.items()}
 
 

@@ -27,6 +27,7 @@ from shardy_py.frontends.torch.placements import as_mesh, from_placements, to_pl
 from shardy_py.frontends.torch.plan_remarks import say_whole_inputs
 from shardy_py.frontends.torch.plans import ParallelPlan, modules_of, state_names
 from shardy_py.frontends.torch.protocols import TorchModule
+from shardy_py.frontends.torch.wrapped_tensors import unwrapped
 
 _WILD = frozenset("*?")
 
@@ -53,6 +54,7 @@ def from_exported(
     unknown names, and placements that a sharding cannot express.
     """
     ours = None if mesh is None else as_mesh(mesh)
+    exported = unwrapped(exported)
     program = program_of(exported, ours, name)
     for names in tied_names(exported):
         arguments = {value.label: value for value in program.values.arguments(name)}

@@ -37,6 +37,7 @@ from shardy_py.frontends.torch.several_optimizers import as_one
 from shardy_py.frontends.torch.step_extras import TrainerOptions
 from shardy_py.frontends.torch.trace import Places, TracedGraph, trace
 from shardy_py.frontends.torch.training_step import StepResult, TrainingStep
+from shardy_py.frontends.torch.wrapped_tensors import check_plain
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.mlir.value_table import RESULT_INFO
 from shardy_py.xla.prepare.populate_expanded_op_rules import populate_expanded_op_rules
@@ -93,6 +94,7 @@ def from_training(
     the elements of tensors, unknown names, and placements that a sharding cannot express.
     """
     check_model(model)
+    check_plain(model)
     options = TrainerOptions.of(model, max_norm, learning_rate, scaler, average, accumulate)
     step = TrainingStep.of(model, loss, as_one(optimizer), example_inputs, targets_of(targets), options)
     ours = None if mesh is None else as_mesh(mesh)
