@@ -112,7 +112,8 @@ def _tensors(model: Any, optimizer: Any) -> dict[str, Any]:
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             if isinstance(value, torch.Tensor):
-                found[f"{key} of {name}" if value.ndim else key] = value
+                is_shared = not value.ndim and (parameter.ndim or key == "step")
+                found[key if is_shared else f"{key} of {name}"] = value
     return found
 
 
