@@ -97,3 +97,17 @@ def test_whole_batches_are_said(kind: str, caplog: pytest.LogCaptureFixture) -> 
     converted(kind, plan=FullyShard("whole"), mesh=Mesh.of(dp=2, whole=1))
     assert "fully_shard" not in caplog.text
     assert said(TensorParallel("tp", {"block.w": parallel.ColwiseParallel()})) == ""
+
+
+def test_parameters_outside_of_modules_that_are_fully_sharded_are_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    model = nn.Sequential(nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 16))
+    options: dict[str, Any] = {"mesh": MESH, "shardings": {"input": P("dp")}}
+    plan = FullyShard("dp", ("1",))
+    Program.from_torch_training(model, lambda y: y.sum(), None, (X,), plan=plan, **options)
+    (record,) = [record for record in caplog.records if record.name == "shardy_py"]
+    message = record.getMessage()
+    assert 'fully_shard along "dp": torch does not reduce gradients of parameters outside of its ' in message
+    assert "(0.weight, 0.bias, 2.weight, ...)" in message
+    assert 'add the model itself, "", to the modules' in message

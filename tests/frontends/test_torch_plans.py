@@ -327,7 +327,14 @@ func.func @main(%w: tensor<8x8xf32> loc("up.weight"), %x: tensor<8x8xf32> loc("x
 
 @pytest.mark.parametrize(
     ("modules", "again", "gathers"),
-    [(("up",), None, 2), (("",), None, 1), (("",), True, 2), (("up",), False, 1)],
+    [
+        (("up", ""), None, 2),
+        (("",), None, 1),
+        (("",), True, 2),
+        (("up", ""), False, 1),
+        (("up",), None, 1),  # the outermost module of the plan is one, too
+        (("up",), True, 2),
+    ],
 )
 def test_a_training_step_gathers_for_both_passes_and_reduces_once(
     modules: Any, again: bool | None, gathers: int

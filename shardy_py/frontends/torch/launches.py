@@ -123,7 +123,7 @@ def _gathers_again(
         if each.kind != "all_gather" or not isinstance(name, str) or name.endswith(BACKWARD):
             continue
         path = _group_of(name)
-        again = [plan.gathers_again(path) for plan in plans if each.axes == frozenset(plan.axes)]
+        again = [plan.gathers_again(path, plans) for plan in plans if each.axes == frozenset(plan.axes)]
         if path in reduced and any(again):
             yield replace(each, key=name + BACKWARD), sent
 

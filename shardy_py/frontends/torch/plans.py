@@ -16,7 +16,7 @@ Not here: the styles (`styles.py`), the constraints in the program (`constraints
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Any, cast
@@ -58,8 +58,8 @@ class FullyShard:
     modules: those that `fully_shard` is called on, as patterns; a parameter belongs to the innermost of them,
         and what belongs to one is gathered together. "" is the whole model.
     replicate: a second axis along which parameters are replicated (HSDP); gradients are reduced along it.
-    reshard_after_forward: gathered again for the backward pass; None: all but what belongs to the whole
-        model, as in torch.
+    reshard_after_forward: gathered again for the backward pass; None: all but what belongs to the outermost
+        modules, as in torch.
     dimensions: by pattern of parameter names, the dimension to shard; else 0.
     """
 
@@ -92,9 +92,14 @@ class FullyShard:
         """The axes along which gradients are reduced: those of `axes`, and `replicate`."""
         return (*self.axes, *filter(None, (self.replicate,)))
 
-    def gathers_again(self, path: str) -> bool:
-        """True if the backward pass gathers the parameters of a module again."""
-        return bool(path) if self.reshard_after_forward is None else self.reshard_after_forward
+    def gathers_again(self, path: str, plans: Iterable[FullyShard]) -> bool:
+        """True if the backward pass gathers the parameters of a module again. plans: all of the model."""
+        is_inner = any(each.wraps(around) for around in _around(path) for each in plans)
+        return is_inner if self.reshard_after_forward is None else self.reshard_after_forward
+
+    def wraps(self, path: str) -> bool:
+        """True if a module is one of `modules`."""
+        return any(_matches(path, pattern) for pattern in self.modules)
 
 
 @dataclass(frozen=True)
@@ -136,16 +141,15 @@ class StyledModule:
 
 @dataclass(frozen=True)
 class ParameterGroup:
-    """Parameters that `fully_shard` gathers together: the path of their module, and their names."""
+    """Parameters that `fully_shard` gathers together: the path of their module, and their names.
+
+    gathers_again: the backward pass does so again.
+    """
 
     path: str
     plan: FullyShard
     parameters: tuple[str, ...]
-
-    @property
-    def gathers_again(self) -> bool:
-        """True if the backward pass gathers the parameters again."""
-        return self.plan.gathers_again(self.path)
+    gathers_again: bool
 
 
 @dataclass(frozen=True)
@@ -291,7 +295,11 @@ def _groups(plans: Sequence[FullyShard], modules: Mapping[str, Module]) -> tuple
         around = [path for path in paths if not path or f"{module.path}.".startswith(f"{path}.")]
         if around:
             by_path[max(around, key=len)] += module.parameters
-    return tuple(ParameterGroup(path, paths[path], tuple(names)) for path, names in by_path.items() if names)
+    return tuple(
+        ParameterGroup(path, paths[path], tuple(names), paths[path].gathers_again(path, plans))
+        for path, names in by_path.items()
+        if names
+    )
 
 
 def _check_conflicts(styled: Sequence[StyledModule], groups: Sequence[ParameterGroup]) -> None:
@@ -321,16 +329,21 @@ def _quoted(path: str) -> str:
     return f"module '{path}'" if path else "the whole model"
 
 
+def _matches(path: str, pattern: str) -> bool:
+    parts, patterns = path.split("."), pattern.split(".")
+    is_whole = bool(path) == bool(pattern)
+    return is_whole and len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+
+
+def _around(path: str) -> Iterator[str]:
+    """The paths of the modules around a module, the model first."""
+    parts = path.split(".") if path else []
+    return (".".join(parts[:count]) for count in range(len(parts)))
+
+
 def _matching(pattern: str, modules: Mapping[str, Module]) -> list[str]:
     """The paths that a pattern matches part by part. Raises `ShardyError` if there are none."""
-    parts = pattern.split(".")
-    found = [
-        path
-        for path in modules
-        if bool(path) == bool(pattern)
-        and len(path.split(".")) == len(parts)
-        and all(map(fnmatchcase, path.split("."), parts))
-    ]
+    found = [path for path in modules if _matches(path, pattern)]
     if not found:
         close = closest(pattern, modules, 3) or [path for path in modules if path][:8]
         raise ShardyError.unexpected(

@@ -29,7 +29,7 @@ from shardy_py.frontends.torch.module_arguments import numbered_arguments
 from shardy_py.frontends.torch.module_notes import note_modules
 from shardy_py.frontends.torch.nodes import check, node_type
 from shardy_py.frontends.torch.placements import as_mesh, torch_module
-from shardy_py.frontends.torch.plan_remarks import say_whole_inputs
+from shardy_py.frontends.torch.plan_remarks import say_unreduced, say_whole_inputs
 from shardy_py.frontends.torch.plans import ParallelPlan, modules_of
 from shardy_py.frontends.torch.programs import annotated, shardings_by_label, under_plan
 from shardy_py.frontends.torch.protocols import FxNode, TorchModule, TorchOptimizer
@@ -116,6 +116,7 @@ def from_training(
     if boundaries.plan is not None and ours is not None:
         inputs = {slot.name for slot in kept.slots if slot.kind == "input"}
         say_whole_inputs(found, boundaries.plan, ours, inputs, name)
+        say_unreduced(boundaries.plan, ours, kept.updated)
     return found
 
 
