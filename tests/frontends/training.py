@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,9 +83,12 @@ def compare(example: Example, make: Optimizer = adamw, **options: Any) -> Compar
     # The optimizer gets our gradients: Adam gives those that are 0 but for rounding any sign.
     for name, parameter in model.named_parameters():
         if parameter.grad is not None:
-            parameter.grad = torch.as_tensor(np.array(values[f"{name} gradient"])).to(parameter.dtype)
+            parameter.grad = torch.as_tensor(np.array(values[f"{name} gradient"], order="C")).to(
+                parameter.dtype
+            )
     optimizer.step()
-    after = {f"{name} after": value for name, value in _tensors(model, optimizer).items()}
+    labels = {value.label for value in program.values.arguments()}
+    after = {f"{name} after": value for name, value in _tensors(model, optimizer, labels).items()}
     assert {name for name in values if name.endswith(" after")} <= {*after}
     largest = max((float(g.abs().max()) for g in gradients.values()), default=1.0)
     return Compared(
@@ -106,14 +109,14 @@ def _kept(after: dict[str, Any], given: list[Any], program: Program) -> list[tup
     return [(name, tensor, before[name.removesuffix(" after")]) for name, tensor in after.items()]
 
 
-def _tensors(model: Any, optimizer: Any) -> dict[str, Any]:
-    """Parameters, buffers and states by the names that they have as arguments."""
+def _tensors(model: Any, optimizer: Any, labels: Collection[str]) -> dict[str, Any]:
+    """Parameters, buffers and states by the names that they have as arguments, whose labels are given."""
     found = {**dict(model.named_parameters()), **dict(model.named_buffers())}
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             if isinstance(value, torch.Tensor):
-                is_shared = not value.ndim and (parameter.ndim or key == "step")
-                found[key if is_shared else f"{key} of {name}"] = value
+                own = f"{key} of {name}"
+                found[own if value.ndim or own in labels else key] = value
     return found
 
 
@@ -121,8 +124,8 @@ def _arguments(program: Program, example: Example, model: Any, optimizer: Any) -
     pytree = torch.utils._pytree
     leaves = pytree.tree_leaves((example.inputs, example.targets))
     rest = iter([leaf for leaf in leaves if isinstance(leaf, torch.Tensor)])
-    known = {name: tensor.detach().clone() for name, tensor in _tensors(model, optimizer).items()}
     labels = [value.label for value in program.values.arguments()]
+    known = {name: tensor.detach().clone() for name, tensor in _tensors(model, optimizer, labels).items()}
     rates = {"lr": optimizer.param_groups[0]["lr"]}
     return [
         as_array(known[n]) if n in known else np.float32(rates[n]) if n in rates else as_array(next(rest))
