@@ -479,7 +479,7 @@ def test_invalid_steps(model: Any, loss: Any, make: Any, options: Any, message: 
 
 
 def test_a_plan_shards_parameters_gathers_them_and_keeps_states_with_them() -> None:
-    plan = FullyShard("dp", ["up", "down"])
+    plan = FullyShard("dp", ["up", "down", ""])
     shardings = {"x": P("dp"), "target": P("dp")}
     program = mlp_step(make=with_momentum, mesh=Mesh.of(dp=8), plan=plan, shardings=shardings)
     result = propagate(program)
