@@ -45,14 +45,19 @@ def check_model(model: Traced) -> None:
     if not isinstance(model, torch_module("torch").nn.Module):
         raise ShardyError.unexpected("", expected="a torch.nn.Module", got=type(model).__name__)
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
-        if (placements := getattr(tensor, "placements", None)) is not None:
-            raise ShardyError.unexpected(
-                name,
-                expected="a plain tensor",
-                got=f"{type(tensor).__name__} with placements {placements}",
-                remedy="pass the model before parallelize_module and fully_shard, and these as plan=",
-            )
+        check_whole(tensor, name)
         check_dense(tensor, name)
+
+
+def check_whole(tensor: Traced, name: str) -> None:
+    """Raises `ShardyError` for a DTensor, of which a device has a part."""
+    if (placements := getattr(tensor, "placements", None)) is not None:
+        raise ShardyError.unexpected(
+            name,
+            expected="a plain tensor",
+            got=f"{type(tensor).__name__} with placements {placements}",
+            remedy="pass the model before parallelize_module and fully_shard, and these as plan=",
+        )
 
 
 def state_slots(optimizer: PreparedOptimizer) -> list[StepArgument]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from shardy_py.api import ShardyError
+from shardy_py.frontends.torch.arguments import check_whole
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import TorchProgram
 from shardy_py.frontends.torch.traced import Traced
@@ -37,10 +38,12 @@ def parameter_of(name: str) -> str:
 def unwrapped(exported: TorchProgram) -> TorchProgram:
     """The program with the tensors in parameters and buffers in place of those, which torch unwraps.
 
-    Itself if there are none, or it is no exported program.
+    Itself if there are none, or it is no exported program. Raises `ShardyError` for DTensors.
     """
     kind = torch_module("torch.export").ExportedProgram
     states: Mapping[str, object] = exported.state_dict if isinstance(exported, kind) else {}
+    for name, tensor in states.items():
+        check_whole(tensor, name)
     names = {
         f"{_parametrized(name)}{number}": InnerName(name, path)
         for name, tensor in states.items()
@@ -77,7 +80,8 @@ def _parametrized(name: str) -> str:
 
 def _paths(tensor: Traced) -> Iterator[str]:
     """The paths of the tensors in a tensor, in torch's order; none for a plain one."""
-    if not torch_module("torch.utils._python_dispatch").is_traceable_wrapper_subclass(tensor):
+    is_wrapper = torch_module("torch.utils._python_dispatch").is_traceable_wrapper_subclass
+    if not is_wrapper(tensor) or tensor.is_nested:  # nested ones are refused as inputs
         return
     for name in tensor.__tensor_flatten__()[0]:
         inner = [*_paths(getattr(tensor, name))]
