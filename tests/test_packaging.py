@@ -89,8 +89,9 @@ def test_the_installed_wheel_works_elsewhere(built: Path, tmp_path: Path) -> Non
     venv.create(environment, with_pip=False, symlinks=True)
     (packages,) = environment.glob("lib/python*/site-packages")
     # Dependencies come from here, so that nothing is downloaded; the package itself only from the wheel.
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--disable-pip-version-check"]
-    install += ["--prefix", str(environment), "--ignore-installed", str(next(built.glob("*.whl")))]
+    flags = ("--quiet", "--no-deps", "--no-compile", "--disable-pip-version-check", "--ignore-installed")
+    wheel = str(next(built.glob("*.whl")))
+    install = [sys.executable, "-m", "pip", "install", *flags, "--prefix", str(environment), wheel]
     subprocess.run(install, check=True, timeout=60)
     (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()) + "\n")
     (tmp_path / "program.mlir").write_text(PROGRAM)
