@@ -6,6 +6,7 @@ locations (`location_syntax.py`), types (`type_reader.py`), attributes of dialec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from xdsl.dialects import builtin
@@ -14,20 +15,33 @@ from xdsl.ir.affine import AffineMap
 
 from shardy_py.mlir.text.affine import read_affine
 from shardy_py.mlir.text.attribute_writer import attribute_text
-from shardy_py.mlir.text.builtin_attributes import is_integer, string_attribute
+from shardy_py.mlir.text.builtin_attributes import is_integer, string_attribute, unescape
 from shardy_py.mlir.text.cursor import Cursor, is_integer_token
 from shardy_py.mlir.text.dense import literal_bytes
-from shardy_py.mlir.text.dialect_symbols import read_dialect_symbol
+from shardy_py.mlir.text.dialect_symbols import DEEP, read_dialect_symbol
 from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.mlir.text.literal_reader import (
     elements_literal_type,
     float_value,
+    known_integer,
     read_complex_number,
     read_dense,
     read_number,
 )
 from shardy_py.mlir.text.location_syntax import PendingLocation, read_location
 from shardy_py.mlir.text.type_reader import is_type_start, read_type_or_function
+
+_PLAIN_ENTRY = re.compile(
+    r"""([A-Za-z_][\w$.]*+)[ ]=[ ](?:
+    ([0-9]{1,9})[ ]:[ ](i32|i64)
+    | "((?>(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*))"
+    | (\#[A-Za-z_][\w$]*+\.[\w$.]++<"""
+    + DEEP
+    + r""">)
+    )(?=[,}])""",
+    re.VERBOSE | re.ASCII,
+)
+"""An entry of a dictionary whose value is a small number, a string, or a symbol of a dialect, as it is printed."""
 
 _UNIT = builtin.UnitAttr()
 _I1 = builtin.IntegerType(1)
@@ -68,6 +82,11 @@ def read_dictionary(cursor: Cursor) -> dict[str, Attribute]:
 
     def entry() -> None:
         start = cursor.offset
+        match = _PLAIN_ENTRY.match(cursor.text, start)
+        if match is not None and match[1] not in found and (known := _known(cursor, match)) is not None:
+            found[match[1]] = known
+            cursor.move_to(match.end())
+            return
         first = cursor.token[:1]
         if first == '"':
             name = cursor.string()
@@ -83,6 +102,17 @@ def read_dictionary(cursor: Cursor) -> dict[str, Attribute]:
 
     cursor.items(entry, "{", "}", " in attribute dictionary")
     return found
+
+
+def _known(cursor: Cursor, match: re.Match[str]) -> Attribute | None:
+    """The value of a plain entry; None if its text must be read."""
+    _, digits, type_, string, symbol = match.groups()
+    if digits is not None:
+        return known_integer(digits, type_)
+    if string is not None:
+        return string_attribute(unescape(string))
+    is_nested_deeper = cursor.depth >= cursor.deepest  # counted when the symbol is read
+    return None if cursor.syntax is None or is_nested_deeper else cursor.syntax.by_text.get(symbol)
 
 
 def _string(cursor: Cursor) -> Attribute:

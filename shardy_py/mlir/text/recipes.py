@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, PropertyDef
 
 from shardy_py.base.records import dataclass
+from shardy_py.mlir.ir import keeps_place
 
 
 @lru_cache(maxsize=4096)
@@ -89,6 +90,8 @@ class Recipe:
     location: the location, where the line spells it.
     remake: makes the regions, None if there are none.
     followers: the tokens, or their first characters, that may follow without belonging to the op.
+    part_count: the number of parts of the line, split by `VALUE`.
+    is_plain: whether the op has one result, no regions, and a location that can be made when asked for.
     """
 
     op_class: type[Operation]
@@ -102,6 +105,16 @@ class Recipe:
     location: Attribute | None
     remake: Callable[[Attribute | None], Sequence[Region]] | None
     followers: set[str] = field(default_factory=set[str])
+
+    part_count: int = field(init=False)
+    is_plain: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.part_count = 2 * (self.name_count + len(self.operand_types)) + 1
+        has_place = self.location is not None or keeps_place(self.op_class)
+        self.is_plain = (
+            self.name_count == 1 and len(self.result_types) == 1 and self.remake is None and has_place
+        )
 
 
 def follower(token: str) -> str:

@@ -1,0 +1,54 @@
+"""Locations of ops of a text that are made when first asked for: most programs are run without theirs.
+
+An op keeps the offset where it was read and a function from offsets to locations. Not here: texts, lines and
+columns (`mlir/text/source.py`).
+"""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.ir import Attribute, Operation
+
+Places = Callable[[int], Attribute]
+"""The location of each offset of a text."""
+
+
+class LocationOfPlace(staticmethod):  # pyright: ignore[reportMissingTypeArgument]
+    """The attribute `location` of a class of ops, for ops that have a place and no field of that name.
+
+    It is no property, since the field must take precedence; of the descriptors that let it, IRDL accepts
+    functions and static methods in a class.
+    """
+
+    def __get__(self, op: Any, op_class: type | None = None, /) -> Attribute:
+        """The location of the op's place, which it has as a field from then on."""
+        if op is None:
+            raise AttributeError("location")
+        op.location = location = self.__func__(op)
+        return location
+
+
+def _location_of_place(op: Any) -> Attribute:
+    return op._places(op._offset)
+
+
+LOCATION_OF_PLACE = LocationOfPlace(_location_of_place)
+
+
+def keeps_place(op_class: type[Operation]) -> bool:
+    """True if the location of an op of that class can be made when asked for."""
+    return any(vars(base).get("location") is LOCATION_OF_PLACE for base in op_class.__mro__)
+
+
+def make_room(op_class: type[Operation]) -> None:
+    """Lets all objects of a class hold a location or a place without a dictionary of their own.
+
+    CPython gives that to objects with fields that none of the first thirty of their class had.
+    """
+    first: Any = object.__new__(op_class)
+    first._operands = first._operand_uses = first.results = first._successors = first._successor_uses = None
+    first.properties = first.attributes = first.location = first.regions = first.parent = None
+    first._next_op = first._prev_op = first._places = first._offset = None
