@@ -17,7 +17,7 @@ from shardy_py.mlir.ir.op_index import current_index
 from shardy_py.mlir.text.cursor import TOKEN
 from shardy_py.mlir.text.location_aliases import LocationAliases
 from shardy_py.mlir.text.location_syntax import PendingLocation
-from shardy_py.mlir.text.recipes import LONGEST_LINE, VALUE, Recipe, follower, repeated_signature
+from shardy_py.mlir.text.recipes import LONGEST_LINE, VALUE, Recipe, Repeats, follower, repeated_signature
 from shardy_py.mlir.text.region_reader import RegionReader
 from shardy_py.mlir.text.source import Source
 from shardy_py.mlir.text.syntax import SyntaxTable
@@ -30,17 +30,19 @@ class LineReader(RegionReader, ABC):
     """Reads lines of known signatures.
 
     recipes: signatures of lines, by the dialect whose name may be left out.
+    repeats: the ops made from recipes, but for the first of each recipe in a block.
     later_locations: those behind the module, None until its first op is read.
     remake: makes the regions of the op read last, where its line describes them completely.
     """
 
-    __slots__ = ("later_locations", "recipes", "remake", "use_recipes")
+    __slots__ = ("later_locations", "recipes", "remake", "repeats", "use_recipes")
 
     def __init__(self, source: Source, syntax: SyntaxTable, *, allow_unregistered: bool = False) -> None:
         super().__init__(source, syntax)
         self.allow_unregistered = allow_unregistered
         self.recipes: dict[str, dict[str, Recipe]] = {}
         self.remake: Callable[[Attribute | None], Sequence[Region]] | None = None
+        self.repeats: Repeats = {}
         self.use_recipes = True
         self.later_locations: LocationAliases | None = None
 
@@ -117,18 +119,23 @@ class LineReader(RegionReader, ABC):
             return False
         if [*map(type_of, operands)] != recipe.operand_types:
             return False
-        values[name] = append_plain(
+        block = self.block
+        values[name] = made = append_plain(
             recipe.op_class,
             operands,
             recipe.result_types[0],
             recipe.properties.copy(),
             recipe.attributes.copy(),
             location,
-            self.block,
+            block,
             name,
             self.source.places,
             start + len(name) + recipe.name_shift,
         )
+        if recipe.block is block:
+            recipe.repeats.append(made.op)
+        else:
+            recipe.block, recipe.repeats = block, self.repeats.setdefault(id(block), [])
         self.offsets.append(start)
         return True
 

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, PropertyDef
 
 from shardy_py.base.records import dataclass
@@ -80,6 +80,10 @@ LONGEST_LINE = 4096
 """Longer lines are read token by token: cutting them up again for each op on them would cost too much."""
 
 
+Repeats = dict[int, list[Operation]]
+"""By identity of their block, ops that have the class, types, properties and attributes of one before them there, in order."""
+
+
 @dataclass(slots=True)
 class Recipe:
     """Template of the ops of a signature: all but operands, names of results, and place.
@@ -91,6 +95,7 @@ class Recipe:
     remake: makes the regions, None if there are none.
     followers: the tokens, or their first characters, that may follow without belonging to the op.
     part_count: the number of parts of the line, split by `VALUE`.
+    block: where the last plain op of the signature is; repeats: those of all signatures in this block.
     is_plain: whether the op has one result, no regions, and a location that can be made when asked for.
     """
 
@@ -106,6 +111,8 @@ class Recipe:
     remake: Callable[[Attribute | None], Sequence[Region]] | None
     followers: set[str] = field(default_factory=set[str])
 
+    block: Block | None = None
+    repeats: list[Operation] = field(default_factory=list[Operation])
     part_count: int = field(init=False)
     is_plain: bool = field(init=False)
 
