@@ -122,11 +122,16 @@ class TextCursor(ABC):
     ) -> list[T]:
         """A comma-separated list between brackets."""
         self.expect(opening, context)
-        found: list[T] = []
         if self.token != closing:
+            return self.items_left(read, closing, context)
+        self.advance()
+        return []
+
+    def items_left(self, read: Callable[[], T], closing: str, context: str = "") -> list[T]:
+        """The items up to a bracket, at least one."""
+        found = [read()]
+        while self.accept(","):
             found.append(read())
-            while self.accept(","):
-                found.append(read())
         if self.token != closing:
             self.unclosed(closing, context)
         self.advance()

@@ -5,7 +5,8 @@ calls. Ops built here equal those that xDSL builds: tests compare all fields, fo
 
 - reading: `operands_of`, `type_of`, `next_use`, `terminator_of`, `owning_op`, `blocks_of`, `written_name`
 - walking: `walk_pre_order`, `walk_post_order`; no recursion. `find_ops`, `ops_in`: lists, kept by `indexed`
-- building: `build_operation`, `append_plain`, `attach_operands`, `append_arguments`, `set_location`; nothing is verified.
+- building: `build_operation`, `append_plain`, `attach_operands`, `append_arguments`, `region_of`, `set_location`; nothing
+  is verified.
   Fields are set one by one, so that CPython stores them in the object: as a dictionary they take twice the
   memory and time
 - places: `LOCATION_OF_PLACE`, `keeps_place`, `make_room`: locations that are made when asked for
@@ -22,6 +23,7 @@ from shardy_py.mlir.ir.building import (
     append_plain,
     attach_operands,
     build_operation,
+    region_of,
     set_location,
 )
 from shardy_py.mlir.ir.changing import (
@@ -107,6 +109,7 @@ __all__ = [
     "place_at_start",
     "place_before",
     "printed_names",
+    "region_of",
     "renew_uses",
     "replace_operand",
     "replace_uses",

@@ -163,6 +163,15 @@ def set_location(holder: Operation | BlockArgument, location: Attribute | None) 
     located.location = location
 
 
+def region_of(block: Block) -> Region:
+    """A new region of that one block, which is in none."""
+    region = _new(Region)
+    region._first_block = region._last_block = block
+    region.parent = None
+    block.parent = region
+    return region
+
+
 def append_arguments(block: Block, arguments: Sequence[tuple[Attribute, Any]]) -> list[BlockArgument]:
     """New last arguments of `block`, with their types and locations."""
     first = len(block.args)

@@ -38,10 +38,10 @@ _PLAIN_ENTRY = re.compile(
     | (\#[A-Za-z_][\w$]*+\.[\w$.]++<"""
     + DEEP
     + r""">)
-    )(?=[,}])""",
+    )(?:,[ ]|(\}))""",
     re.VERBOSE | re.ASCII,
 )
-"""An entry of a dictionary whose value is a small number, a string, or a symbol of a dialect, as it is printed."""
+"""An entry whose value is a small number, a string, or a symbol of a dialect, as it is printed, and what follows."""
 
 _UNIT = builtin.UnitAttr()
 _I1 = builtin.IntegerType(1)
@@ -82,11 +82,6 @@ def read_dictionary(cursor: Cursor) -> dict[str, Attribute]:
 
     def entry() -> None:
         start = cursor.offset
-        match = _PLAIN_ENTRY.match(cursor.text, start)
-        if match is not None and match[1] not in found and (known := _known(cursor, match)) is not None:
-            found[match[1]] = known
-            cursor.move_to(match.end())
-            return
         first = cursor.token[:1]
         if first == '"':
             name = cursor.string()
@@ -100,19 +95,47 @@ def read_dictionary(cursor: Cursor) -> dict[str, Attribute]:
             cursor.error(f"duplicate key '{name}' in dictionary attribute", start)
         found[name] = read_attribute(cursor) if cursor.accept("=") else _UNIT
 
-    cursor.items(entry, "{", "}", " in attribute dictionary")
+    if cursor.at("{") and _read_plain_entries(cursor, found):
+        return found
+    if found:
+        cursor.items_left(entry, "}", " in attribute dictionary")
+    else:
+        cursor.items(entry, "{", "}", " in attribute dictionary")
     return found
 
 
-def _known(cursor: Cursor, match: re.Match[str]) -> Attribute | None:
-    """The value of a plain entry; None if its text must be read."""
-    _, digits, type_, string, symbol = match.groups()
-    if digits is not None:
-        return known_integer(digits, type_)
-    if string is not None:
-        return string_attribute(unescape(string))
-    is_nested_deeper = cursor.depth >= cursor.deepest  # counted when the symbol is read
-    return None if cursor.syntax is None or is_nested_deeper else cursor.syntax.by_text.get(symbol)
+def _read_plain_entries(cursor: Cursor, found: dict[str, Attribute]) -> bool:
+    """Reads entries behind the brace at the cursor while they are plain; returns whether all were.
+
+    If not, the cursor is on the first that is not; it stays on the brace if that is the first of all.
+    """
+    at = cursor.end
+    match = _PLAIN_ENTRY.match(cursor.text, at)
+    while match is not None:
+        name, digits, type_, string, symbol, closing = match.groups()
+        if digits is not None:
+            known = known_integer(digits, type_)
+        elif string is not None:
+            known = string_attribute(unescape(string))
+        else:
+            known = _known_symbol(cursor, symbol)
+        if known is None or name in found:
+            break
+        found[name] = known
+        at = match.end()
+        if closing:
+            cursor.move_to(at)
+            return True
+        match = _PLAIN_ENTRY.match(cursor.text, at)
+    if found:
+        cursor.move_to(at)
+    return False
+
+
+def _known_symbol(cursor: Cursor, text: str) -> Attribute | None:
+    """The attribute of a dialect that has been read from that text; None if the depth of the text may count."""
+    is_deepest = cursor.depth >= cursor.deepest
+    return None if is_deepest or cursor.syntax is None else cursor.syntax.by_text.get(text)
 
 
 def _string(cursor: Cursor) -> Attribute:

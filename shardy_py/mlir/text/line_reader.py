@@ -135,7 +135,7 @@ class LineReader(RegionReader, ABC):
         if recipe.block is block:
             recipe.repeats.append(made.op)
         else:
-            recipe.block, recipe.repeats = block, self.repeats.setdefault(id(block), [])
+            self._note_first(recipe)
         self.offsets.append(start)
         return True
 
@@ -176,7 +176,15 @@ class LineReader(RegionReader, ABC):
             self.remake = remake
             self.locate(op, location)
         self.define_results(op, [(n, c, start) for n, c in zip(names, recipe.result_counts, strict=True)])
+        if recipe.block is self.block:
+            recipe.repeats.append(op)
+        else:
+            self._note_first(recipe)
         return True
+
+    def _note_first(self, recipe: Recipe) -> None:
+        """Notes that further ops of the recipe in the current block are repetitions."""
+        recipe.block, recipe.repeats = self.block, self.repeats.setdefault(id(self.block), [])
 
     def define_results(self, op: Operation, names: list[tuple[str, int, int]]) -> None:
         """Binds names, each with its number of results and its offset, to the results of `op`."""

@@ -95,7 +95,7 @@ class Recipe:
     remake: makes the regions, None if there are none.
     followers: the tokens, or their first characters, that may follow without belonging to the op.
     part_count: the number of parts of the line, split by `VALUE`.
-    block: where the last plain op of the signature is; repeats: those of all signatures in this block.
+    block: where the last op of the signature is; repeats: those of all signatures in this block.
     is_plain: whether the op has one result, no regions, and a location that can be made when asked for.
     """
 

@@ -52,7 +52,7 @@ class OpKind:
     needs_terminator: whether the blocks in its regions must end with one; where not, their order is free.
     has_structure, has_uses: whether there is a verifier that must look at every such op.
     is_plain: whether nothing but its signature and regions matters.
-    is_bare: whether nothing but the signature matters of such an op without regions.
+    is_bare: whether nothing but its signature matters of a repeated op, whose regions its line describes.
     """
 
     is_terminator: bool
