@@ -7,16 +7,13 @@ escapes in print (`sharding/spelling.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from immutabledict import immutabledict
 from typing_extensions import TypeIs
 from xdsl.dialects.builtin import (
     ArrayAttr,
     ComplexType,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    DictionaryAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -42,13 +39,6 @@ def string_attribute(text: str) -> StringAttr:
         if len(text) <= LARGE_TEXT:
             found = _strings.setdefault(text, found)
     return found
-
-
-def dictionary_attribute(entries: Mapping[str, Attribute]) -> DictionaryAttr:
-    """The dictionary attribute, made without xDSL's checks."""
-    made = object.__new__(DictionaryAttr)
-    object.__setattr__(made, "data", immutabledict(entries))
-    return made
 
 
 def unescape(text: str) -> str:

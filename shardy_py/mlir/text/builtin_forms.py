@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Block, Region
 
 from shardy_py.mlir.text.assembly import ATTRIBUTES, FUNCTION_TYPE, Spelling, assembly, operand_list, spelled
 from shardy_py.mlir.text.attribute_writer import attribute_text, dictionary_entries, symbol_text
-from shardy_py.mlir.text.builtin_attributes import dictionary_attribute, string_attribute
+from shardy_py.mlir.text.builtin_attributes import string_attribute
 from shardy_py.mlir.text.cursor import Cursor
 from shardy_py.mlir.text.location_syntax import read_location
 from shardy_py.mlir.text.op_writer import OpWriter
@@ -80,7 +80,7 @@ def _read_func(reader: OpReader) -> OpParts:
         ("res_attrs", result_attributes),
     ):
         if any(dictionaries):
-            parts.properties[name] = ArrayAttr([dictionary_attribute(d) for d in dictionaries])
+            parts.properties[name] = ArrayAttr([DictionaryAttr(d) for d in dictionaries])
     if reader.at("{"):
         start = reader.offset
         region = reader.region(arguments, default_dialect="func")
