@@ -23,19 +23,15 @@ class LocationOfPlace(staticmethod):  # pyright: ignore[reportMissingTypeArgumen
     functions and static methods in a class.
     """
 
-    def __get__(self, op: Any, op_class: type | None = None, /) -> Attribute:
+    def __get__(self, op: Any, op_class: type | None = None, /) -> Any:
         """The location of the op's place, which it has as a field from then on."""
         if op is None:
             raise AttributeError("location")
-        op.location = location = self.__func__(op)
-        return location
+        op.location = op._places(op._offset)
+        return op.location
 
 
-def _location_of_place(op: Any) -> Attribute:
-    return op._places(op._offset)
-
-
-LOCATION_OF_PLACE = LocationOfPlace(_location_of_place)
+LOCATION_OF_PLACE = LocationOfPlace(lambda op: None)
 
 
 def keeps_place(op_class: type[Operation]) -> bool:

@@ -41,7 +41,7 @@ _PLAIN_ENTRY = re.compile(
     )(?:,[ ]|(\}))""",
     re.VERBOSE | re.ASCII,
 )
-"""An entry whose value is a small number, a string, or a symbol of a dialect, as it is printed, and what follows."""
+"""An entry, as it is printed, whose value is a small number, a string or a dialect's symbol; what follows."""
 
 _UNIT = builtin.UnitAttr()
 _I1 = builtin.IntegerType(1)
@@ -133,7 +133,7 @@ def _read_plain_entries(cursor: Cursor, found: dict[str, Attribute]) -> bool:
 
 
 def _known_symbol(cursor: Cursor, text: str) -> Attribute | None:
-    """The attribute of a dialect that has been read from that text; None if the depth of the text may count."""
+    """The attribute of a dialect that has been read from that text; None if its depth may be the largest."""
     is_deepest = cursor.depth >= cursor.deepest
     return None if is_deepest or cursor.syntax is None else cursor.syntax.by_text.get(text)
 

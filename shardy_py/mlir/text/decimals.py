@@ -12,8 +12,6 @@ A literal is rounded to its type once; before, to f64 first, and what is half wa
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.text.float_formats import FORMATS, FloatFormat
 
@@ -24,13 +22,15 @@ MOST_DIGITS = 12_000
 """More than a number half way between two of any format has: of what follows only counts whether it is 0."""
 LARGEST_POWER = 6_000
 """Powers of ten beyond those of any format."""
-_FAR = Decimal(10**12)
+_FAR = 10**12
 
 
 def decimal_bits(form: FloatFormat, text: str, *, negated: bool) -> int:
     """The bits of a literal such as `1.5e3` under a format."""
     if form is _F64 or not Behaviour.LITERALS_ARE_ROUNDED_ONCE.holds:
         return form.encode(-float(text) if negated else float(text))
+    from decimal import Decimal  # imported where a literal is not of an f64: few programs have one
+
     mantissa, _, power_text = text.lower().partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")

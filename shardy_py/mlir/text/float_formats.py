@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import struct
 from enum import Enum, auto
-from fractions import Fraction
 from functools import lru_cache
 
 from typing_extensions import override
@@ -138,6 +137,8 @@ class FloatFormat:
         """The nearest Python float; of a NaN the sign and the leading payload bits stay."""
         parts = self.decode(bits)
         if parts is not None:
+            from fractions import Fraction
+
             negative, significand, exponent = parts
             try:
                 value = float(Fraction(significand) * Fraction(2) ** exponent) if significand else 0.0
@@ -276,6 +277,8 @@ def hexadecimal(value: int) -> str:
 
 
 def _encode_text(form: FloatFormat, text: str) -> int:
+    from fractions import Fraction
+
     ratio = Fraction(text.lstrip("-"))
     return form.encode_ratio(text[0] == "-", ratio.numerator, ratio.denominator)
 

@@ -108,7 +108,7 @@ class LineReader(RegionReader, ABC):
         self, recipe: Recipe, parts: list[str], start: int, location: Attribute | PendingLocation | None
     ) -> bool:
         """Makes the op of a known signature; False where a name or type requires reading the line."""
-        if not recipe.is_plain or location.__class__ is PendingLocation:
+        if not recipe.is_plain or isinstance(location, PendingLocation):
             return self._repeat_any(recipe, parts, start, location)
         values, name = self.values, parts[1]
         if name in values or name in self.forward or len(parts) != recipe.part_count:

@@ -17,7 +17,6 @@ from shardy_py.mlir.text.cursor import MAX_NESTING
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.location_aliases import LocationAliases, aliases_at_end
 from shardy_py.mlir.text.location_syntax import LOCATIONS, PendingLocation
-from shardy_py.mlir.text.other_languages import explained
 from shardy_py.mlir.text.reader import OpReader
 from shardy_py.mlir.text.recipes import Repeats
 from shardy_py.mlir.text.resources import Resources, read_file_metadata, whole_module
@@ -104,6 +103,8 @@ def read_module(
         reader = ModuleReader(Source(text, file, first_line), syntax, allow_unregistered=allow_unregistered)
         return _module(reader), reader.repeats
     except ShardyError as error:
+        from shardy_py.mlir.text.other_languages import explained
+
         raise explained(error, text, file, first_line) from None
 
 

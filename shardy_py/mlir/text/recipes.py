@@ -81,7 +81,10 @@ LONGEST_LINE = 4096
 
 
 Repeats = dict[int, list[Operation]]
-"""By identity of their block, ops that have the class, types, properties and attributes of one before them there, in order."""
+"""By identity of a block, ops in it, in order, that equal one before them there in all but their operands.
+
+Their class, types, properties and attributes need no second look of a verifier.
+"""
 
 
 @dataclass(slots=True)

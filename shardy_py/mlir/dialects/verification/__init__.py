@@ -40,6 +40,6 @@ def verify_op(op: Operation) -> None:
 
 
 def verify_module(module: ModuleOp, repeats: Repeats | None = None) -> None:
-    """Raises a `ShardyError` with the first fault of each function, as MLIR reports them; see `find_faults`."""
+    """Raises a `ShardyError` with the first fault of each function, as MLIR reports them."""
     if faults := find_faults(module, repeats):
         raise ShardyError(*faults)
