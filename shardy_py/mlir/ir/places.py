@@ -16,6 +16,10 @@ Places = Callable[[int], Attribute]
 """The location of each offset of a text."""
 
 
+def _location(op: Any) -> Any:
+    return op._places(op._offset)
+
+
 class LocationOfPlace(staticmethod):  # pyright: ignore[reportMissingTypeArgument]
     """The attribute `location` of a class of ops, for ops that have a place and no field of that name.
 
@@ -27,11 +31,11 @@ class LocationOfPlace(staticmethod):  # pyright: ignore[reportMissingTypeArgumen
         """The location of the op's place, which it has as a field from then on."""
         if op is None:
             raise AttributeError("location")
-        op.location = op._places(op._offset)
-        return op.location
+        op.location = location = _location(op)
+        return location
 
 
-LOCATION_OF_PLACE = LocationOfPlace(lambda op: None)
+LOCATION_OF_PLACE = LocationOfPlace(_location)
 
 
 def keeps_place(op_class: type[Operation]) -> bool:
