@@ -90,12 +90,12 @@ def append_plain(
     location: None: the op's class has `LOCATION_OF_PLACE`, which makes it from `places` and `offset`.
     """
     op: Any = _new(op_class)
-    result: Any = _new(OpResult)
+    result = _new(OpResult)
     result._type = result_type
     result.op = op
     result.index = 0
     result.first_use = result._name = None
-    result.file_names = file_name
+    result.file_names = file_name  # pyright: ignore[reportAttributeAccessIssue]
     op.results = SSAValues((result,))
     if operands:
         op._operands = SSAValues(operands)

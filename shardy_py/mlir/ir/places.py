@@ -8,7 +8,7 @@ columns (`mlir/text/source.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Protocol
 
 from xdsl.ir import Attribute, Operation
 
@@ -16,7 +16,15 @@ Places = Callable[[int], Attribute]
 """The location of each offset of a text."""
 
 
-def _location(op: Any) -> Any:
+class _Placed(Protocol):
+    """An op with a place."""
+
+    _places: Places
+    _offset: int
+    location: Attribute
+
+
+def _location(op: _Placed) -> Attribute:
     return op._places(op._offset)
 
 
@@ -27,7 +35,7 @@ class LocationOfPlace(staticmethod):  # pyright: ignore[reportMissingTypeArgumen
     functions and static methods in a class.
     """
 
-    def __get__(self, op: Any, op_class: type | None = None, /) -> Any:
+    def __get__(self, op: _Placed | None, op_class: type | None = None, /) -> Attribute:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The location of the op's place, which it has as a field from then on."""
         if op is None:
             raise AttributeError("location")
@@ -48,7 +56,12 @@ def make_room(op_class: type[Operation]) -> None:
 
     CPython gives that to objects with fields that none of the first thirty of their class had.
     """
-    first: Any = object.__new__(op_class)
-    first._operands = first._operand_uses = first.results = first._successors = first._successor_uses = None
-    first.properties = first.attributes = first.location = first.regions = first.parent = None
-    first._next_op = first._prev_op = first._places = first._offset = None
+    first = object.__new__(op_class)
+    for name in _FIELDS:
+        setattr(first, name, None)
+
+
+_FIELDS = (
+    *("_operands", "_operand_uses", "results", "_successors", "_successor_uses", "properties", "attributes"),
+    *("location", "regions", "parent", "_next_op", "_prev_op", "_places", "_offset"),
+)
