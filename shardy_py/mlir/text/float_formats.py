@@ -137,11 +137,9 @@ class FloatFormat:
         """The nearest Python float; of a NaN the sign and the leading payload bits stay."""
         parts = self.decode(bits)
         if parts is not None:
-            from fractions import Fraction
-
             negative, significand, exponent = parts
             try:
-                value = float(Fraction(significand) * Fraction(2) ** exponent) if significand else 0.0
+                value = (significand << max(exponent, 0)) / (1 << max(-exponent, 0))
             except OverflowError:  # of a format that is wider than f64
                 value = math.inf
             return -value if negative else value
@@ -277,7 +275,7 @@ def hexadecimal(value: int) -> str:
 
 
 def _encode_text(form: FloatFormat, text: str) -> int:
-    from fractions import Fraction
+    from fractions import Fraction  # takes as long to load as a small program to read
 
     ratio = Fraction(text.lstrip("-"))
     return form.encode_ratio(text[0] == "-", ratio.numerator, ratio.denominator)
