@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, ParametrizedAttribute
 
 from shardy_py.base.session import SESSION, Identities
 
-LARGE_BYTES = 1 << 14
+LARGE_BYTES = 1 << 13
 """Attributes with more data have a number per object: the table would keep the data of all programs."""
 
 _BY_IDENTITY: Identities[int] = SESSION.identities("attribute numbers by identity")

@@ -73,7 +73,7 @@ def unregistered_class(name: str) -> type[Operation]:
     return UnregisteredOp.with_name(name)
 
 
-VALUE = re.compile(r"(%[\w$.-]+(?:#[0-9]+)?)", re.ASCII)
+VALUE = re.compile(r"(%[\w$.#-]+)", re.ASCII)
 """The name of a value, in a line to be split into names and signature."""
 
 LONGEST_LINE = 4096
