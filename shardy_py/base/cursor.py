@@ -27,6 +27,7 @@ from functools import cached_property
 from typing import ClassVar, NoReturn, TypeVar
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
+from shardy_py.base.patterns import on_use
 from shardy_py.base.records import dataclass
 
 MAX_INTEGER_DIGITS = 19
@@ -152,7 +153,7 @@ def token_expression(skipped: str, **kinds: str) -> re.Pattern[str]:
     alternatives = "|".join(f"(?P<{kind}>{tokens})" for kind, tokens in kinds.items())
     # Not `(?:...)*+`: Python 3.11.2 goes on behind what such a repetition began to match in vain.
     whole = rf"(?>(?:{skipped})*)(?:{alternatives}|(?P<end>\Z)|(?P<other>.))"
-    return re.compile(whole, re.VERBOSE | re.DOTALL)
+    return on_use(whole, re.VERBOSE | re.DOTALL)
 
 
 class TokenCursor(TextCursor):
