@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
 
     class on_use:
-        """What `re.compile` gives, with its methods as attributes once it is compiled."""
+        """An expression with the methods of a compiled one, as attributes once it is compiled."""
 
         def __init__(self, pattern: str, flags: int = 0) -> None:
             self._source = pattern, flags

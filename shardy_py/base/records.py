@@ -179,7 +179,7 @@ def _example(is_frozen: bool, kw_only: bool, has_slots: bool) -> type:
     """A class that the standard decorator makes with these parameters, which others take over."""
 
     class Example:
-        """Has a text of its own, so that none is made of the signature."""
+        """A class with a text of its own, so that none is made of the signature."""
 
         first: int
 
