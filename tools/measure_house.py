@@ -26,10 +26,10 @@ DESCRIBED = ("ops", "mlir", "hlo")
 
 OPT = """
 import contextlib, io
-from shardy_py.cli.commands import sdy_opt
+from shardy_py.cli.commands import run_here
 sys.argv = ["sdy-opt", "examples/mlp.mlir", "--as-written", "--sdy-propagation-pipeline"]
 with contextlib.redirect_stdout(io.StringIO()):
-    sdy_opt()
+    run_here("shardy_py.cli.opt")
 """
 JAX = """
 import jax, numpy

@@ -17,7 +17,6 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.mlir.dialects import parse_module, print_module
-from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.passes import pipelines
 from shardy_py.passes.partitioned import partition
 from shardy_py.passes.pipeline_options import PartitioningOptions
@@ -41,9 +40,7 @@ __all__ = [
 
 def read(text: str, file: str = "-") -> ModuleOp:
     """Parses and verifies a module; `file` is its name in diagnostics."""
-    module = parse_module(text, file)
-    verify_module(module)
-    return module
+    return parse_module(text, file, verified=True)
 
 
 def prepare(module: ModuleOp) -> ModuleOp:

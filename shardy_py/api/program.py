@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from logging import INFO
 from os import PathLike, fspath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
@@ -99,7 +98,7 @@ class Program(VerifiedModule):
         counts, release = None if trip_count is None else TripCounts.of(trip_count), _release(jax)
         asked: Any = {"as_compiled": as_compiled, "imported": imported, "release": release}
         read = read_module(text, file, trip_counts=counts, **asked)
-        remarks.say(text.remarks if isinstance(text, ProgramSource) else (), file, INFO)
+        remarks.say(text.remarks if isinstance(text, ProgramSource) else (), file, remarks.INFO)
         say(read, file)
         return Program(read.module, default_roots(file), read.taken)
 

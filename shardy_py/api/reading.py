@@ -6,8 +6,6 @@ Not here: files (`base/inputs/files.py`), the rule (`xla/prepare/taken.py`), the
 
 from __future__ import annotations
 
-import logging
-
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.api import remarks
@@ -18,7 +16,6 @@ from shardy_py.base.inputs.files import SUFFIXES, ProgramSource, source_of
 from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release
 from shardy_py.base.session import without_collection
-from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.programs import parse_program
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
 from shardy_py.xla.gspmd.understanding import understand
@@ -67,8 +64,7 @@ def read_module(
         got, remedy = f"the name of a file, {text!r}", "Program.load reads files"
         raise ShardyError.unexpected("", expected="the text of a program", got=got, remedy=remedy)
     with without_collection(begins_program=True), releases.of(release or releases.current()):
-        module = parse_program(content, file)
-        verify_module(module)
+        module = parse_program(content, file, verified=True)
         if trip_counts is not None:
             set_trip_counts(module, trip_counts)
         return taken_module(module, as_compiled=as_compiled, imported=imported, has_steps=has_steps)
@@ -89,4 +85,4 @@ def say(read: Read, file: str) -> None:
     """Logs the remarks on a module; how it is taken as a warning, which is shown by default, if by JAX."""
     remarks.say(read.remarks, file)
     if remark := read.taken.remark():
-        remarks.say((remark,), file, logging.WARNING if read.taken.is_by_jax else logging.INFO)
+        remarks.say((remark,), file, remarks.WARNING if read.taken.is_by_jax else remarks.INFO)

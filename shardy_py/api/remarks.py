@@ -5,15 +5,17 @@ Not here: warnings of passes, which results have.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 
 from shardy_py.base.terminal import without_controls
 
-_LOGGER = logging.getLogger("shardy_py")
+INFO, WARNING = 20, 30
+"""The levels of these names in `logging`, which is imported when there is a remark."""
 
 
-def say(remarks: Iterable[str], file: str, level: int = logging.WARNING) -> None:
+def say(remarks: Iterable[str], file: str, level: int = WARNING) -> None:
     """Logs remarks on a program; by default as warnings, which are shown by default."""
     for remark in remarks:
-        _LOGGER.log(level, "%s", without_controls(f"{file}: remark: {remark}"))
+        from logging import getLogger
+
+        getLogger("shardy_py").log(level, "%s", without_controls(f"{file}: remark: {remark}"))

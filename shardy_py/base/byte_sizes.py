@@ -15,10 +15,10 @@ Not here: how bytes are printed (`report/tables.py`), the bytes of tensors (`har
 
 from __future__ import annotations
 
-import re
 from operator import index
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.patterns import on_use
 
 _PREFIXES = "KMGTP"
 _FACTORS = (
@@ -28,7 +28,7 @@ _FACTORS = (
     | {f"{prefix}B": 1000 ** (n + 1) for n, prefix in enumerate(_PREFIXES)}
 )
 """Bytes of a unit, whose name is in upper case."""
-_AMOUNT = re.compile(r"([0-9][0-9_]{0,30}(?:\.[0-9]{1,30})?(?:[eE]\+?[0-9]{1,2})?) ?([A-Za-z]{0,3}|%)")
+_AMOUNT = on_use(r"([0-9][0-9_]{0,30}(?:\.[0-9]{1,30})?(?:[eE]\+?[0-9]{1,2})?) ?([A-Za-z]{0,3}|%)")
 _MOST = (1 << 63) - 1
 
 

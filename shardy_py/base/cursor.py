@@ -27,6 +27,7 @@ from functools import cached_property
 from typing import ClassVar, NoReturn, TypeVar
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
+from shardy_py.base.patterns import on_use
 from shardy_py.base.records import dataclass
 
 MAX_INTEGER_DIGITS = 19
@@ -122,11 +123,16 @@ class TextCursor(ABC):
     ) -> list[T]:
         """A comma-separated list between brackets."""
         self.expect(opening, context)
-        found: list[T] = []
         if self.token != closing:
+            return self.items_left(read, closing, context)
+        self.advance()
+        return []
+
+    def items_left(self, read: Callable[[], T], closing: str, context: str = "") -> list[T]:
+        """The items up to a bracket, at least one."""
+        found = [read()]
+        while self.accept(","):
             found.append(read())
-            while self.accept(","):
-                found.append(read())
         if self.token != closing:
             self.unclosed(closing, context)
         self.advance()
@@ -147,7 +153,7 @@ def token_expression(skipped: str, **kinds: str) -> re.Pattern[str]:
     alternatives = "|".join(f"(?P<{kind}>{tokens})" for kind, tokens in kinds.items())
     # Not `(?:...)*+`: Python 3.11.2 goes on behind what such a repetition began to match in vain.
     whole = rf"(?>(?:{skipped})*)(?:{alternatives}|(?P<end>\Z)|(?P<other>.))"
-    return re.compile(whole, re.VERBOSE | re.DOTALL)
+    return on_use(whole, re.VERBOSE | re.DOTALL)
 
 
 class TokenCursor(TextCursor):

@@ -6,16 +6,15 @@ Files hold an `HloModuleProto`, an `HloProto` with one, or a snapshot (`HloSnaps
 
 from __future__ import annotations
 
-import re
-
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.patterns import on_use
 from shardy_py.base.wire import fields_of
 
 _COMPUTATIONS, _INSTRUCTIONS, _OPCODE = 3, 2, 2
 """The numbers of fields: of a module, of a computation, of an instruction."""
 _WRAPPERS = 3
 """A module, an `HloProto` around it, a snapshot around that."""
-_WORD = re.compile(rb"[a-z][a-z0-9\-]{1,60}\Z")
+_WORD = on_use(rb"[a-z][a-z0-9\-]{1,60}\Z")
 
 
 def module_in(data: bytes) -> bytes | None:

@@ -97,25 +97,35 @@ class InitializerOnUse(MethodOnUse):
 
     def _fill(self, instance: object, /, *given: object, **named: object) -> None:
         known = self.known = self.known or _Known(self.owner)
+        set_ = object.__setattr__ if self.owner.__dataclass_params__.frozen else setattr  # pyright: ignore
+        if len(given) == known.all_positional and not named:
+            for name, value in zip(known.positional, given, strict=True):
+                set_(instance, name, value)
+            if known.has_more:
+                getattr(instance, "__post_init__")()  # noqa: B009 - a type checker refuses it
+            return
         values = dict(zip(known.positional, given, strict=False)) | named
         is_each_once = len(values) == len(given) + len(named)
         if not is_each_once or not known.required <= values.keys() <= known.names:
             super().__get__(instance, self.owner)(*given, **named)  # pyright: ignore
             return
-        set_ = object.__setattr__ if self.owner.__dataclass_params__.frozen else setattr  # pyright: ignore
         for name, default, factory in known.fields:
             if name in values:
                 set_(instance, name, values[name])
             elif factory is not None or default is not MISSING:
                 set_(instance, name, default if factory is None else factory())
-        if hasattr(instance, "__post_init__"):
+        if known.has_more:
             getattr(instance, "__post_init__")()  # noqa: B009 - a type checker refuses it
 
 
 class _Known:
-    """The fields that an initializer takes: by position, required and all; defaults and factories."""
+    """The fields that an initializer takes: by position, required and all; defaults and factories.
 
-    __slots__ = ("fields", "names", "positional", "required")
+    all_positional: the number of the fields, -1 if some are not given by position.
+    has_more: whether there is a `__post_init__`.
+    """
+
+    __slots__ = ("all_positional", "fields", "has_more", "names", "positional", "required")
 
     def __init__(self, owner: type) -> None:
         taken = [each for each in _fields(owner) if each.init]
@@ -127,6 +137,8 @@ class _Known:
         ]
         optional = {name for name, default, make in self.fields if make or default is not MISSING}
         self.required = self.names - optional
+        self.all_positional = len(self.fields) if len(self.positional) == len(self.fields) else -1
+        self.has_more = hasattr(owner, "__post_init__")
 
 
 def _made(
@@ -167,6 +179,8 @@ def _example(is_frozen: bool, kw_only: bool, has_slots: bool) -> type:
     """A class that the standard decorator makes with these parameters, which others take over."""
 
     class Example:
+        """A class with a text of its own, so that none is made of the signature."""
+
         first: int
 
     return _decorator(is_frozen, kw_only, has_slots)(Example)

@@ -19,10 +19,11 @@ from io import StringIO
 from typing import ClassVar
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.patterns import on_use
 from shardy_py.base.terminal import without_controls
 
-_FORMULA = re.compile(r"\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|[\t\r\n]")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_FORMULA = on_use(r"\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|[\t\r\n]")
+_NUMBER = on_use(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 Plain = str | int | float | bool | None
 Row = dict[str, Plain]
 Rows = list[Row]

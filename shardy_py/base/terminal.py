@@ -7,18 +7,16 @@ r"""Text for a terminal: names and places come from the input, and must not cont
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from typing import TextIO
 
 from shardy_py.base.narrowing import is_mapping, is_sequence
+from shardy_py.base.patterns import on_use
 
 _ASCII_CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
-_CONTROLS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_CONTROLS = on_use("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = on_use("[\ud800-\udfff]")
 _STYLES = {"error": "1;31", "warning": "1;33", "note": "1;36", "strong": "1", "faint": "2"}
 
 

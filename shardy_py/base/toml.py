@@ -14,15 +14,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 from shardy_py.base.errors import Position, ShardyError
+from shardy_py.base.patterns import on_use
 from shardy_py.base.records import dataclass
 
 TomlPath = tuple[str | int, ...]
 """The names of tables and of a key in them, and the numbers of elements of arrays."""
 
-_SPACE = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
-_BLANK = re.compile(r"[ \t]*+")
-_KEY = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*+'|[\w-]++")
-_VALUE = re.compile(
+_SPACE = on_use(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
+_BLANK = on_use(r"[ \t]*+")
+_KEY = on_use(r"\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*+'|[\w-]++")
+_VALUE = on_use(
     r'"""(?:[^\\]|\\.)*?"{3,5}(?!")'
     r"|'''.*?'{3,5}(?!')"
     r"|\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*+'|[^,\]}\n#]++",

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from itertools import takewhile
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from shardy_py.base.errors import Diagnostic, ShardyError, suggestion
@@ -128,6 +127,8 @@ class _HelpFormatter(argparse.HelpFormatter):
     """Help of at most 100 columns."""
 
     def __init__(self, prog: str, **keywords: Any) -> None:
+        from shutil import get_terminal_size  # takes as long to load as all arguments to read
+
         keywords["width"] = min(MOST_COLUMNS, get_terminal_size().columns - 2)
         super().__init__(prog, max_help_position=30, **keywords)
 

@@ -33,7 +33,6 @@ from shardy_py.cli.shell import texts_of
 from shardy_py.cli.understood import say_unread, understood, write_remarks
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects import print_module
-from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.programs import parse_program
 from shardy_py.mlir.text.source import render_all
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
@@ -175,8 +174,9 @@ class _Driver:
         begin("reading")
         with self.time("Parser"):
             lenient, line = self.command.allow_unregistered, chunk.first_line
-            module = parse_program(chunk.content, self.file, allow_unregistered=lenient, first_line=line)
-            verify_module(module)
+            module = parse_program(
+                chunk.content, self.file, allow_unregistered=lenient, first_line=line, verified=True
+            )
             set_trip_counts(module, TripCounts.parse(self.command.trip_counts))
         reported, taken = self.prepare(module)
         evidence = self.transform(module, taken, begin)

@@ -109,11 +109,9 @@ def _functions(content: str | bytes, file: str) -> tuple[dict[str, Function], st
         module = hlo_module(content, file)
         return hlo_functions(module), module.entry
     from shardy_py.hlo.analysis import mlir_functions
-    from shardy_py.mlir.dialects.verification import verify_module
     from shardy_py.mlir.programs import parse_program
 
-    program = parse_program(content, file)
-    verify_module(program)
+    program = parse_program(content, file, verified=True)
     with located(WholeFile(file) if isinstance(content, bytes) else Position(file, 1, 1)):
         functions = mlir_functions(program)
     main = "main" if "main" in functions else next(iter(functions))

@@ -111,12 +111,10 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace, files: Files) -> None:
     from shardy_py.api import Program
     from shardy_py.api.execution import arrays_of, random_inputs, run_arrays
-    from shardy_py.mlir.dialects.verification import verify_module
     from shardy_py.mlir.programs import parse_program
     from shardy_py.xla.prepare.taken import how_taken, run_steps
 
-    module = parse_program(chunk.content, file, first_line=chunk.first_line)
-    verify_module(module)
+    module = parse_program(chunk.content, file, first_line=chunk.first_line, verified=True)
     taken = how_taken(module, options.as_compiled)
     understood(module, file)
     run_steps(module, taken)

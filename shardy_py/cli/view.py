@@ -181,7 +181,6 @@ def _show(
 
 
 def _show_program(options: argparse.Namespace, files: Files) -> int:
-    from shardy_py.mlir.dialects.verification import verify_module
     from shardy_py.mlir.programs import parse_program
     from shardy_py.mlir.value_table import ValueTable
     from shardy_py.report import local_shapes_data, local_shapes_text, local_values
@@ -189,8 +188,7 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.xla.prepare.taken import how_taken, run_steps
 
     source = files.read(options.program, options.input_format)
-    module = parse_program(source.content, source.file)
-    verify_module(module)
+    module = parse_program(source.content, source.file, verified=True)
     taken = how_taken(module, options.as_compiled)
     understood(module, source.file)
     run_steps(module, taken)

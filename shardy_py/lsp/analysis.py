@@ -24,7 +24,6 @@ from shardy_py.check import CheckSettings, Finding, findings_in, without_meant
 from shardy_py.lsp.facts import Key, ValueFact, definition_of, facts_of, name_by_definition
 from shardy_py.lsp.names import NameIndex, names_in
 from shardy_py.lsp.places import LineTable
-from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.programs import parse_program
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
@@ -95,8 +94,7 @@ def checked(found: Analysis, file: str, settings: CheckSettings) -> Analysis:
 
 
 def _propagated(text: str, file: str, settings: CheckSettings) -> Result:
-    module = parse_program(text, file, allow_unregistered=True)
-    verify_module(module)
+    module = parse_program(text, file, allow_unregistered=True, verified=True)
     name_by_definition(module)
     set_trip_counts(module, TripCounts.parse(settings.trip_counts))
     read = taken_module(module, as_compiled=settings.as_compiled, has_steps=settings.propagate)

@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, ParametrizedAttribute
 
 from shardy_py.base.session import SESSION, Identities
 
-LARGE_BYTES = 1 << 14
+LARGE_BYTES = 1 << 13
 """Attributes with more data have a number per object: the table would keep the data of all programs."""
 
 _BY_IDENTITY: Identities[int] = SESSION.identities("attribute numbers by identity")
@@ -56,10 +56,12 @@ def data_bytes(attribute: Attribute, *, limit: float = inf) -> int:
     while pending and size <= limit:
         part = pending.pop()
         data: Any = part.parameters if _has_parameters(part.__class__) else getattr(part, "data", ())
+        if data.__class__ is int:  # most leaves are; an ABC takes much longer to tell
+            continue
         if isinstance(data, str | bytes):
             size += len(data)
-        elif isinstance(data, tuple | Mapping):
-            parts = cast("Collection[Any]", data.values() if isinstance(data, Mapping) else data)
+        elif data.__class__ is tuple or isinstance(data, tuple | Mapping):
+            parts = cast("Collection[Any]", data if isinstance(data, tuple) else data.values())
             size += 8 * len(parts)
             pending += parts
     return size

@@ -43,6 +43,9 @@ def run_passes(
     """
 
     def observed(call: PassCall | None, work: Callable[[], object]) -> None:
+        if not observers:
+            work()
+            return
         with ExitStack() as stack:
             for observer in observers:
                 stack.enter_context(observer(call, module))

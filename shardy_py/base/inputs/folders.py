@@ -17,24 +17,24 @@ Not here: what the file holds (`formats.py`).
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.patterns import on_use
 from shardy_py.base.records import dataclass
 
 _MOST_FILES = 200_000
 _MOST_SHOWN = 4
-_MODULE = re.compile(
+_MODULE = on_use(
     r"(?:\d+\.)?(module_(\d+)\.(.+?))\.(before_optimizations|(?:sm_\d+\.\w+_)?[^.]*after_optimizations|\d{4}\..+?"
     r"|execution_\d{4})\Z"
 )
-_MODULE_FOLDER = re.compile(r"module_(\d+)\.(.+)\Z")
+_MODULE_FOLDER = on_use(r"module_(\d+)\.(.+)\Z")
 _GIVEN = "module.mlir"
 """The program as it was given to XLA, in a folder of its module."""
-_STAGE = re.compile(r"(\d+)\.(.+)\.mlir\Z")
+_STAGE = on_use(r"(\d+)\.(.+)\.mlir\Z")
 _SUFFIXES = (".txt", ".hlo", ".hlo.pb", ".hlo_unoptimized_snapshot.pb", ".hlo_snapshot.pb", ".pb", ".pbtxt")
 _GZIP = ".gz"
 _PROGRAMS = (".mlir", ".mlirbc", ".hlo", ".hlo.pb", ".pb", ".pbtxt", ".pt2", ".gz")

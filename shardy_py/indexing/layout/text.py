@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from shardy_py.base.cursor import TokenCursor, token_expression
+from shardy_py.base.patterns import on_use
 from shardy_py.base.session import LARGE_TEXT, SESSION
 from shardy_py.indexing.layout import values
 from shardy_py.indexing.layout.tile_level import COMBINE
@@ -27,7 +28,7 @@ _CLOSING = frozenset(_OPENING.values())
 
 
 _STRING = r""" "(?:[^"\\]++|\\.)*+(?:"|\\?\Z) | '(?:[^'\\]++|\\.)*+(?:'|\\?\Z) """
-_NO_BRACKETS = re.compile(
+_NO_BRACKETS = on_use(
     rf"""(?: [^()\[\]{{}}"'/]++ | {_STRING} | //[^\n]*+ | /\*.*?(?:\*/|\Z) | / )*+""", re.VERBOSE | re.DOTALL
 )
 """The text up to the next bracket: literals have millions of tokens."""
@@ -144,7 +145,7 @@ def read_shape(cursor: HloCursor) -> values.Shape:
     return shape
 
 
-_PLAIN = re.compile(r"[a-z]\w*\[[\d,<=?]*\](?:\{[\d:][\w,:()*#]*\}|(?!\s*[{/]))", re.ASCII)
+_PLAIN = on_use(r"[a-z]\w*\[[\d,<=?]*\](?:\{[\d:][\w,:()*#]*\}|(?!\s*[{/]))", re.ASCII)
 """An array whose text ends where the match ends, whatever follows."""
 _ARRAYS: dict[str, values.ArrayShape | values.OtherShape] = SESSION.table("shapes by text")
 """A program has few shapes, each many times."""

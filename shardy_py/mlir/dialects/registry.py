@@ -14,8 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect, Operation
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.mlir.text import SyntaxTable, syntax_table
-from shardy_py.mlir.text import parse_module as _parse
+from shardy_py.mlir.text import SyntaxTable, read_module, syntax_table
 from shardy_py.mlir.text import print_module as _print
 from shardy_py.mlir.text.attribute_writer import use_syntax
 from shardy_py.mlir.text.builtin_forms import BUILTIN, FUNC
@@ -120,14 +119,27 @@ def register_dialect(dialect: Dialect) -> None:
 
 
 def parse_module(
-    text: str, file: str = "-", *, allow_unregistered: bool = False, first_line: int = 1
+    text: str,
+    file: str = "-",
+    *,
+    allow_unregistered: bool = False,
+    first_line: int = 1,
+    verified: bool = False,
 ) -> ModuleOp:
     """The module that `text` spells. Raises `ShardyError` with the place of the first mistake.
 
     allow_unregistered: keeps ops of unregistered dialects, in generic form, `RUNTIME_DIALECTS` among these.
+    verified: also raises the faults that `verify_module` finds.
     """
     syntax = syntax_table().without(RUNTIME_DIALECTS) if allow_unregistered else syntax_table()
-    return _parse(text, file, syntax=syntax, allow_unregistered=allow_unregistered, first_line=first_line)
+    module, repeats = read_module(
+        text, file, syntax=syntax, allow_unregistered=allow_unregistered, first_line=first_line
+    )
+    if verified:
+        from shardy_py.mlir.dialects.verification import verify_module
+
+        verify_module(module, repeats)
+    return module
 
 
 def print_module(module: Operation, *, generic: bool = False, debuginfo: bool = False) -> str:

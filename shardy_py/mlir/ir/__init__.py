@@ -5,9 +5,10 @@ calls. Ops built here equal those that xDSL builds: tests compare all fields, fo
 
 - reading: `operands_of`, `type_of`, `next_use`, `terminator_of`, `owning_op`, `blocks_of`, `written_name`
 - walking: `walk_pre_order`, `walk_post_order`; no recursion. `find_ops`, `ops_in`: lists, kept by `indexed`
-- building: `build_operation`, `attach_operands`, `append_arguments`, `set_location`; nothing is verified.
-  Fields are set one by one, so that CPython stores them in the object: as a dictionary they take twice the
-  memory and time
+- building: `build_operation`, `append_plain`, `attach_operands`, `append_arguments`, `region_of`,
+  `set_location`; nothing is verified. Fields are set one by one, so that CPython stores them in the object:
+  as a dictionary they take twice the memory and time
+- places: `LOCATION_OF_PLACE`, `keeps_place`, `make_room`: locations that are made when asked for
 - names: `file_names`, `keep_file_name`, `copy_file_names`, `add_file_names`
 - changing: `set_type`, `set_uses`, `renew_uses`, `replace_uses`, `place_before`, `take_out`, `erase`
 
@@ -16,7 +17,14 @@ walk reads the next operation before it yields, so the caller may erase or move 
 other.
 """
 
-from shardy_py.mlir.ir.building import append_arguments, attach_operands, build_operation, set_location
+from shardy_py.mlir.ir.building import (
+    append_arguments,
+    append_plain,
+    attach_operands,
+    build_operation,
+    region_of,
+    set_location,
+)
 from shardy_py.mlir.ir.changing import (
     OperandChanges,
     convert,
@@ -40,6 +48,7 @@ from shardy_py.mlir.ir.changing import (
 )
 from shardy_py.mlir.ir.file_names import add_file_names, copy_file_names, file_names, keep_file_name
 from shardy_py.mlir.ir.op_index import OpIndex, indexed
+from shardy_py.mlir.ir.places import LOCATION_OF_PLACE, keeps_place, make_room
 from shardy_py.mlir.ir.reading import (
     blocks_of,
     next_op,
@@ -63,10 +72,12 @@ from shardy_py.mlir.ir.walking import (
 )
 
 __all__ = [
+    "LOCATION_OF_PLACE",
     "OpIndex",
     "OperandChanges",
     "add_file_names",
     "append_arguments",
+    "append_plain",
     "attach_operands",
     "blocks_of",
     "build_operation",
@@ -81,6 +92,8 @@ __all__ = [
     "indexed",
     "inline_region",
     "keep_file_name",
+    "keeps_place",
+    "make_room",
     "next_op",
     "next_use",
     "op_names",
@@ -95,6 +108,7 @@ __all__ = [
     "place_at_start",
     "place_before",
     "printed_names",
+    "region_of",
     "renew_uses",
     "replace_operand",
     "replace_uses",

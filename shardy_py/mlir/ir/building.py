@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from xdsl.ir.core import SSAValues
 
 from shardy_py.mlir.ir.op_index import current_index
+from shardy_py.mlir.ir.places import Places
 
 _new = object.__new__
 _NO_RESULTS = SSAValues[OpResult]()
@@ -70,6 +71,69 @@ def build_operation(
     return op
 
 
+def append_plain(
+    op_class: type[Operation],
+    operands: Sequence[SSAValue],
+    result_type: Attribute,
+    properties: dict[str, Attribute],
+    attributes: dict[str, Attribute],
+    location: Attribute | None,
+    block: Block,
+    file_name: str,
+    places: Places,
+    offset: int,
+) -> OpResult:
+    """The result of an operation with one and no regions, made by the rules of `build_operation`.
+
+    Most ops of a text are such ops; there must be no index of ops (`current_index`).
+
+    location: None: the op's class has `LOCATION_OF_PLACE`, which makes it from `places` and `offset`.
+    """
+    op: Any = _new(op_class)
+    result = _new(OpResult)
+    result._type = result_type
+    result.op = op
+    result.index = 0
+    result.first_use = result._name = None
+    result.file_names = file_name  # pyright: ignore[reportAttributeAccessIssue]
+    op.results = SSAValues((result,))
+    if operands:
+        op._operands = SSAValues(operands)
+        uses: list[Use] = []
+        for value in operands:
+            use = _new(Use)
+            first = value.first_use
+            use._operation = op
+            use._index = len(uses)
+            use._prev_use = None
+            use._next_use = first
+            if first is not None:
+                first._prev_use = use
+            value.first_use = use
+            uses.append(use)
+        op._operand_uses = tuple(uses)
+    else:
+        op._operands = _NO_OPERANDS
+        op._operand_uses = ()
+    op._successors = op._successor_uses = op.regions = ()
+    op.properties = properties
+    op.attributes = attributes
+    if location is None:
+        op._places = places
+        op._offset = offset
+    else:
+        op.location = location
+    op.parent = block
+    op._next_op = None
+    op._prev_op = last = block._last_op
+    if last is None:
+        block._first_op = op
+    else:
+        last._next_op = op
+    block._last_op = op
+    return result
+
+
 def attach_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
     """Give an op that was built without operands its operands."""
     op._operands = SSAValues(operands)
@@ -97,6 +161,15 @@ def set_location(holder: Operation | BlockArgument, location: Attribute | None) 
     """Gives an op or argument a location; xDSL's declared ones lack those of several lines."""
     located: Any = holder
     located.location = location
+
+
+def region_of(block: Block) -> Region:
+    """A new region of that one block, which is in none."""
+    region = _new(Region)
+    region._first_block = region._last_block = block
+    region.parent = None
+    block.parent = region
+    return region
 
 
 def append_arguments(block: Block, arguments: Sequence[tuple[Attribute, Any]]) -> list[BlockArgument]:

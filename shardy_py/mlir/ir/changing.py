@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import SSAValues
 
+from shardy_py.mlir.ir.building import set_location
 from shardy_py.mlir.ir.file_names import add_file_names
 from shardy_py.mlir.ir.op_index import current_index
+from shardy_py.mlir.ir.places import keeps_place
 from shardy_py.mlir.ir.reading import terminator_of
 from shardy_py.mlir.ir.walking import walked
 
@@ -94,6 +96,8 @@ def convert(op: Operation, op_class: type[Operation]) -> None:
 
     Its uses are in reverse then, as if another op had replaced it.
     """
+    if not keeps_place(op_class):
+        set_location(op, op.location)
     op.__class__ = op_class
     for result in op.results:
         use = result.first_use

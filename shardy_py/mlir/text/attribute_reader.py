@@ -6,6 +6,7 @@ locations (`location_syntax.py`), types (`type_reader.py`), attributes of dialec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from xdsl.dialects import builtin
@@ -14,20 +15,33 @@ from xdsl.ir.affine import AffineMap
 
 from shardy_py.mlir.text.affine import read_affine
 from shardy_py.mlir.text.attribute_writer import attribute_text
-from shardy_py.mlir.text.builtin_attributes import is_integer, string_attribute
+from shardy_py.mlir.text.builtin_attributes import is_integer, string_attribute, unescape
 from shardy_py.mlir.text.cursor import Cursor, is_integer_token
 from shardy_py.mlir.text.dense import literal_bytes
-from shardy_py.mlir.text.dialect_symbols import read_dialect_symbol
+from shardy_py.mlir.text.dialect_symbols import DEEP, read_dialect_symbol
 from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.mlir.text.literal_reader import (
     elements_literal_type,
     float_value,
+    known_integer,
     read_complex_number,
     read_dense,
     read_number,
 )
 from shardy_py.mlir.text.location_syntax import PendingLocation, read_location
 from shardy_py.mlir.text.type_reader import is_type_start, read_type_or_function
+
+_PLAIN_ENTRY = re.compile(
+    r"""([A-Za-z_][\w$.]*+)[ ]=[ ](?:
+    ([0-9]{1,9})[ ]:[ ](i32|i64)
+    | "((?>(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*))"
+    | (\#[A-Za-z_][\w$]*+\.[\w$.]++<"""
+    + DEEP
+    + r""">)
+    )(?:,[ ]|(\}))""",
+    re.VERBOSE | re.ASCII,
+)
+"""An entry, as it is printed, whose value is a small number, a string or a dialect's symbol; what follows."""
 
 _UNIT = builtin.UnitAttr()
 _I1 = builtin.IntegerType(1)
@@ -81,8 +95,47 @@ def read_dictionary(cursor: Cursor) -> dict[str, Attribute]:
             cursor.error(f"duplicate key '{name}' in dictionary attribute", start)
         found[name] = read_attribute(cursor) if cursor.accept("=") else _UNIT
 
-    cursor.items(entry, "{", "}", " in attribute dictionary")
+    if cursor.at("{") and _read_plain_entries(cursor, found):
+        return found
+    if found:
+        cursor.items_left(entry, "}", " in attribute dictionary")
+    else:
+        cursor.items(entry, "{", "}", " in attribute dictionary")
     return found
+
+
+def _read_plain_entries(cursor: Cursor, found: dict[str, Attribute]) -> bool:
+    """Reads entries behind the brace at the cursor while they are plain; returns whether all were.
+
+    If not, the cursor is on the first that is not; it stays on the brace if that is the first of all.
+    """
+    at = cursor.end
+    match = _PLAIN_ENTRY.match(cursor.text, at)
+    while match is not None:
+        name, digits, type_, string, symbol, closing = match.groups()
+        if digits is not None:
+            known = known_integer(digits, type_)
+        elif string is not None:
+            known = string_attribute(unescape(string))
+        else:
+            known = _known_symbol(cursor, symbol)
+        if known is None or name in found:
+            break
+        found[name] = known
+        at = match.end()
+        if closing:
+            cursor.move_to(at)
+            return True
+        match = _PLAIN_ENTRY.match(cursor.text, at)
+    if found:
+        cursor.move_to(at)
+    return False
+
+
+def _known_symbol(cursor: Cursor, text: str) -> Attribute | None:
+    """The attribute of a dialect that has been read from that text; None if its depth may be the largest."""
+    is_deepest = cursor.depth >= cursor.deepest
+    return None if is_deepest or cursor.syntax is None else cursor.syntax.by_text.get(text)
 
 
 def _string(cursor: Cursor) -> Attribute:

@@ -34,7 +34,8 @@ def string_attribute(text: str) -> StringAttr:
     """The string attribute, one object for one text unless it is long."""
     found = _strings.get(text)
     if found is None:
-        found = StringAttr(text)
+        found = object.__new__(StringAttr)  # without xDSL's checks: every argument may have one
+        object.__setattr__(found, "data", text)
         if len(text) <= LARGE_TEXT:
             found = _strings.setdefault(text, found)
     return found

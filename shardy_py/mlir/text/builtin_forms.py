@@ -11,21 +11,25 @@ module {
 
 from __future__ import annotations
 
+import re
+
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region
 
 from shardy_py.mlir.text.assembly import ATTRIBUTES, FUNCTION_TYPE, Spelling, assembly, operand_list, spelled
-from shardy_py.mlir.text.attribute_reader import string_attribute
 from shardy_py.mlir.text.attribute_writer import attribute_text, dictionary_entries, symbol_text
+from shardy_py.mlir.text.builtin_attributes import string_attribute
 from shardy_py.mlir.text.cursor import Cursor
 from shardy_py.mlir.text.location_syntax import read_location
 from shardy_py.mlir.text.op_writer import OpWriter
 from shardy_py.mlir.text.reader import OpReader, RegionArgument
 from shardy_py.mlir.text.syntax import AssemblyForm, DialectSyntax, OpParts, OpSyntax
-from shardy_py.mlir.text.type_reader import read_type_or_function
+from shardy_py.mlir.text.type_reader import known_tensor, read_type_or_function
 
 _VISIBILITIES = ("public", "private", "nested")
+_PLAIN_ARGUMENT = re.compile(r"(%(?:[0-9]++|[A-Za-z_$.-][\w$.-]*+)): (tensor<[^<>\"]*+>)", re.ASCII)
+"""The name and type of an argument, as they are printed."""
 
 
 def _read_module(reader: OpReader) -> OpParts:
@@ -99,10 +103,17 @@ def _read_arguments(reader: OpReader) -> list[RegionArgument]:
             reader.form_error(
                 "expected SSA identifier" if found[0].name else "expected type instead of SSA identifier"
             )
+        type_ = None
         if is_named:
-            name = reader.advance()
-            reader.expect(":")
-        type_ = read_type_or_function(reader)
+            match = _PLAIN_ARGUMENT.match(reader.text, offset)
+            type_ = match and known_tensor(match[2])
+            if match is not None and type_ is not None:
+                name = match[1]
+                reader.move_to(match.end())
+            else:
+                name = reader.advance()
+                reader.expect(":")
+        type_ = type_ or read_type_or_function(reader)
         attributes = reader.attribute_dictionary() if reader.at("{") else {}
         location = read_location(reader) if reader.at("loc") else None
         found.append(RegionArgument(name, type_, offset, attributes, location))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
 
 from shardy_py.base.cursor import TextCursor
 from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.patterns import on_use
 from shardy_py.mlir.text.builtin_attributes import unescape
 from shardy_py.mlir.text.source import Source
 
@@ -39,9 +40,9 @@ TOKEN = re.compile(
 )
 """A token, with the white space and comments before it."""
 
-_SPACE = re.compile(r"(?>(?:[ \t\r\n\0]+|//[^\n\r]*)*)")
-_STRING_BODY = re.compile(r'(?>(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*)')
-_INTEGERS = re.compile(r"\[(\s*+-?[0-9]{1,18}\s*+(?>(?:,\s*+-?[0-9]{1,18}\s*+)*))\]", re.ASCII)
+_SPACE = on_use(r"(?>(?:[ \t\r\n\0]+|//[^\n\r]*)*)")
+_STRING_BODY = on_use(r'(?>(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*)')
+_INTEGERS = on_use(r"\[(\s*+-?[0-9]{1,18}\s*+(?>(?:,\s*+-?[0-9]{1,18}\s*+)*))\]", re.ASCII)
 _INVALID_STARTS = {
     "@": (1, "@ identifier expected to start with letter or '_'"),
     "#": (0, "invalid attribute name"),

@@ -12,8 +12,6 @@ A literal is rounded to its type once; before, to f64 first, and what is half wa
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.text.float_formats import FORMATS, FloatFormat
 
@@ -24,7 +22,10 @@ MOST_DIGITS = 12_000
 """More than a number half way between two of any format has: of what follows only counts whether it is 0."""
 LARGEST_POWER = 6_000
 """Powers of ten beyond those of any format."""
-_FAR = Decimal(10**12)
+_FAR = 12
+"""Digits of the exponents that are told apart: more than those of any literal that does not round to 0."""
+_MOST_CONVERTED = 4_000
+"""Digits that Python converts at once."""
 
 
 def decimal_bits(form: FloatFormat, text: str, *, negated: bool) -> int:
@@ -36,12 +37,27 @@ def decimal_bits(form: FloatFormat, text: str, *, negated: bool) -> int:
     digits = (whole + fraction).lstrip("0")
     if not digits:
         return form.encode_ratio(negated, 0, 1)
-    power = int(max(-_FAR, min(Decimal(power_text or "0"), _FAR))) - len(fraction)
+    power = _power(power_text) - len(fraction)
     if len(digits) > MOST_DIGITS:
         power += len(digits) - MOST_DIGITS - 1
         digits = digits[:MOST_DIGITS] + ("1" if digits[MOST_DIGITS:].strip("0") else "0")
     first = power + len(digits)
     if abs(first) > LARGEST_POWER:
         power += (LARGEST_POWER if first > 0 else -LARGEST_POWER) - first
-    number = int(Decimal(digits))
+    number = _integer(digits)
     return form.encode_ratio(negated, number * 10 ** max(power, 0), 10 ** max(-power, 0))
+
+
+def _power(text: str) -> int:
+    """The exponent, with a sign or empty, at most one of `_FAR` digits and one more."""
+    digits = text.lstrip("+-").lstrip("0")
+    size = int(digits or "0") if len(digits) <= _FAR else 10**_FAR
+    return -size if text[:1] == "-" else size
+
+
+def _integer(digits: str) -> int:
+    if len(digits) <= _MOST_CONVERTED:
+        return int(digits)
+    from decimal import Decimal  # takes as long to load as a small program to read
+
+    return int(Decimal(digits))

@@ -21,8 +21,9 @@ from shardy_py.mlir.text.syntax import DialectSyntax
 Kind = Literal["attributes", "types"]
 
 _FLAT = r'[^<>"/]*+(?>(?:"[^"\\\n]*+"[^<>"/]*+)*)'
-_DEEP = rf"{_FLAT}(?>(?:<{_FLAT}(?>(?:<{_FLAT}>{_FLAT})*)>{_FLAT})*)"
-_CANDIDATE = re.compile(rf"[#!][\w$.]++<{_DEEP}>")
+DEEP = rf"{_FLAT}(?>(?:<{_FLAT}(?>(?:<{_FLAT}>{_FLAT})*)>{_FLAT})*)"
+"""Text between the brackets of a symbol, brackets two deep; without `/`, which begins comments."""
+_CANDIDATE = re.compile(rf"[#!][\w$.]++<{DEEP}>")
 """The likely extent of a dialect attribute, brackets three deep: the key of the memo."""
 
 _PUNCTUATION = re.compile(r'->|[<>(){}\[\]"\0]')

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import struct
 from enum import Enum, auto
-from fractions import Fraction
 from functools import lru_cache
 
 from typing_extensions import override
@@ -140,7 +139,7 @@ class FloatFormat:
         if parts is not None:
             negative, significand, exponent = parts
             try:
-                value = float(Fraction(significand) * Fraction(2) ** exponent) if significand else 0.0
+                value = (significand << max(exponent, 0)) / (1 << max(-exponent, 0))
             except OverflowError:  # of a format that is wider than f64
                 value = math.inf
             return -value if negative else value
@@ -276,6 +275,8 @@ def hexadecimal(value: int) -> str:
 
 
 def _encode_text(form: FloatFormat, text: str) -> int:
+    from fractions import Fraction  # takes as long to load as a small program to read
+
     ratio = Fraction(text.lstrip("-"))
     return form.encode_ratio(text[0] == "-", ratio.numerator, ratio.denominator)
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from abc import ABC
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from xdsl.ir import Attribute, BlockArgument, Operation, Region
 
-from shardy_py.mlir.ir import build_operation, keep_file_name, set_location, type_of
+from shardy_py.mlir.ir import append_plain, build_operation, keep_file_name, set_location, type_of
+from shardy_py.mlir.ir.op_index import current_index
 from shardy_py.mlir.text.cursor import TOKEN
 from shardy_py.mlir.text.location_aliases import LocationAliases
 from shardy_py.mlir.text.location_syntax import PendingLocation
-from shardy_py.mlir.text.recipes import LONGEST_LINE, VALUE, Recipe, follower, repeated_signature
+from shardy_py.mlir.text.recipes import LONGEST_LINE, VALUE, Recipe, Repeats, follower, repeated_signature
 from shardy_py.mlir.text.region_reader import RegionReader
 from shardy_py.mlir.text.source import Source
 from shardy_py.mlir.text.syntax import SyntaxTable
@@ -30,17 +30,19 @@ class LineReader(RegionReader, ABC):
     """Reads lines of known signatures.
 
     recipes: signatures of lines, by the dialect whose name may be left out.
+    repeats: the ops made from recipes, but for the first of each recipe in a block.
     later_locations: those behind the module, None until its first op is read.
     remake: makes the regions of the op read last, where its line describes them completely.
     """
 
-    __slots__ = ("later_locations", "recipes", "remake", "use_recipes")
+    __slots__ = ("later_locations", "recipes", "remake", "repeats", "use_recipes")
 
     def __init__(self, source: Source, syntax: SyntaxTable, *, allow_unregistered: bool = False) -> None:
         super().__init__(source, syntax)
         self.allow_unregistered = allow_unregistered
         self.recipes: dict[str, dict[str, Recipe]] = {}
         self.remake: Callable[[Attribute | None], Sequence[Region]] | None = None
+        self.repeats: Repeats = {}
         self.use_recipes = True
         self.later_locations: LocationAliases | None = None
 
@@ -53,12 +55,11 @@ class LineReader(RegionReader, ABC):
 
         Returns whether there was one.
         """
-        text, recipes, starts = self.text, self.known_recipes(), self.source.line_starts
+        text, recipes = self.text, self.known_recipes()
         find, split, continues = text.find, VALUE.split, text.startswith
-        start = self.offset
-        line = bisect_right(starts, start)
-        margin = _margin(text, starts[line - 1], start)
-        previous_end = -1
+        repeat = self._repeat if current_index() is None else self._repeat_any
+        start, previous_end = self.offset, -1
+        margin = _margin(text, start)
         while self.use_recipes and (end := find("\n", start, start + LONGEST_LINE)) >= 0:
             written, alias, at = text[start:end], None, 0
             if written[-1] == ")":
@@ -78,18 +79,11 @@ class LineReader(RegionReader, ABC):
                 if following < 0:
                     break
             location = recipe.location if alias is None else self._aliased(alias, start + at)
-            if location is None:
-                count = recipe.name_count
-                lead = len(parts[1]) if count == 1 else sum(map(len, parts[: 2 * count]))
-                location = self.source.location(line, start + lead + recipe.name_shift)
-            if not self._repeat(recipe, parts, start, location):
+            if not repeat(recipe, parts, start, location):
                 break
             start, previous_end = following, end
-            if is_alike:
-                line += 1
-            else:
-                line = bisect_right(starts, start)
-                margin = _margin(text, starts[line - 1], start)
+            if not is_alike:
+                margin = _margin(text, start)
         if previous_end < 0:
             return False
         self.move_to(start)
@@ -111,11 +105,46 @@ class LineReader(RegionReader, ABC):
         return found or PendingLocation(alias, offset)
 
     def _repeat(
-        self, recipe: Recipe, parts: list[str], start: int, location: Attribute | PendingLocation
+        self, recipe: Recipe, parts: list[str], start: int, location: Attribute | PendingLocation | None
     ) -> bool:
         """Makes the op of a known signature; False where a name or type requires reading the line."""
+        if not recipe.is_plain or isinstance(location, PendingLocation):
+            return self._repeat_any(recipe, parts, start, location)
+        values, name = self.values, parts[1]
+        if name in values or name in self.forward or len(parts) != recipe.part_count:
+            return False
+        try:
+            operands = [*map(values.__getitem__, parts[3::2])]
+        except KeyError:
+            return False
+        if [*map(type_of, operands)] != recipe.operand_types:
+            return False
+        block = self.block
+        values[name] = made = append_plain(
+            recipe.op_class,
+            operands,
+            recipe.result_types[0],
+            recipe.properties.copy(),
+            recipe.attributes.copy(),
+            location,
+            block,
+            name,
+            self.source.places,
+            start + len(name) + recipe.name_shift,
+        )
+        if recipe.block is block:
+            recipe.repeats.append(made.op)
+        else:
+            self._note_first(recipe)
+        self.offsets.append(start)
+        return True
+
+    def _repeat_any(
+        self, recipe: Recipe, parts: list[str], start: int, location: Attribute | PendingLocation | None
+    ) -> bool:
+        """`_repeat` for ops with regions, any number of results, and locations that are not known yet."""
         count, values = recipe.name_count, self.values
-        if len(parts) != 2 * (count + len(recipe.operand_types)) + 1:
+        if len(parts) != recipe.part_count:
             return False  # a `%` without a name looks like one in the signature
         try:
             operands = [values[name] for name in parts[1 + 2 * count :: 2]]
@@ -128,6 +157,9 @@ class LineReader(RegionReader, ABC):
             self.forward and not self.forward.keys().isdisjoint(names)
         ):
             return False
+        if location is None:
+            place = start + sum(map(len, parts[: 2 * count])) + recipe.name_shift
+            location = self.source.places(place)
         remake = recipe.remake
         known = None if isinstance(location, PendingLocation) else location
         op = build_operation(
@@ -143,14 +175,16 @@ class LineReader(RegionReader, ABC):
         if known is None:
             self.remake = remake
             self.locate(op, location)
-        if count == 1 and len(op.results) == 1:
-            (result,), name = op.results, names[0]
-            values[name] = result
-            keep_file_name(result, name)
-            self.defined.append((name, start))
-        elif count:
-            self.define_results(op, [(n, c, start) for n, c in zip(names, recipe.result_counts, strict=True)])
+        self.define_results(op, [(n, c, start) for n, c in zip(names, recipe.result_counts, strict=True)])
+        if recipe.block is self.block:
+            recipe.repeats.append(op)
+        else:
+            self._note_first(recipe)
         return True
+
+    def _note_first(self, recipe: Recipe) -> None:
+        """Notes that further ops of the recipe in the current block are repetitions."""
+        recipe.block, recipe.repeats = self.block, self.repeats.setdefault(id(self.block), [])
 
     def define_results(self, op: Operation, names: list[tuple[str, int, int]]) -> None:
         """Binds names, each with its number of results and its offset, to the results of `op`."""
@@ -182,12 +216,12 @@ class LineReader(RegionReader, ABC):
 _NO_MARGIN = "\n\n"
 
 
-def _margin(text: str, line_start: int, start: int) -> str:
+def _margin(text: str, start: int) -> str:
     """The line break and white space before a line that begins as far right as the one with `start`.
 
     One that no such line has if other text comes before `start` in its line.
     """
-    indent = text[line_start:start]
+    indent = text[text.rfind("\n", 0, start) + 1 : start]
     return _NO_MARGIN if indent.strip(" ") else "\n" + indent
 
 

@@ -35,7 +35,8 @@ from shardy_py.mlir.text.cursor import MAX_DIGITS, Cursor, integer_value, is_int
 from shardy_py.mlir.text.decimals import decimal_bits
 from shardy_py.mlir.text.dense import element_size, literal_bytes, load_integer, make_dense, store_integer
 from shardy_py.mlir.text.float_formats import FORMATS, FloatFormat
-from shardy_py.mlir.text.type_reader import float_type
+from shardy_py.mlir.text.source import numeral
+from shardy_py.mlir.text.type_reader import float_type, integer_type
 
 OUT_OF_RANGE = "integer constant out of range for attribute"
 NO_FLOAT = "unexpected decimal integer literal for a floating point value"
@@ -76,6 +77,19 @@ def read_number(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
     if len(token) < _MEMO_LENGTH:
         return _numbers.setdefault(key, (made, type_))[0]
     return made
+
+
+def known_integer(digits: str, type_name: str) -> Attribute:
+    """The attribute of at most nine decimal digits and of `i32` or `i64`, which hold these."""
+    type_ = integer_type(type_name)
+    key = (digits, False, id(type_), current())
+    hit = _numbers.get(key)
+    if hit is None:
+        made = object.__new__(IntegerAttr)  # without xDSL's checks: every argument may have one
+        object.__setattr__(made, "value", numeral(int(digits)))
+        object.__setattr__(made, "type", type_)
+        hit = _numbers.setdefault(key, (made, type_))
+    return hit[0]
 
 
 def _integer(

@@ -17,8 +17,8 @@ from shardy_py.mlir.text.cursor import MAX_NESTING
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.location_aliases import LocationAliases, aliases_at_end
 from shardy_py.mlir.text.location_syntax import LOCATIONS, PendingLocation
-from shardy_py.mlir.text.other_languages import explained
 from shardy_py.mlir.text.reader import OpReader
+from shardy_py.mlir.text.recipes import Repeats
 from shardy_py.mlir.text.resources import Resources, read_file_metadata, whole_module
 from shardy_py.mlir.text.source import Source
 from shardy_py.mlir.text.syntax import SyntaxTable
@@ -90,11 +90,21 @@ def parse_module(
     text: str, file: str = "-", *, syntax: SyntaxTable, allow_unregistered: bool = False, first_line: int = 1
 ) -> ModuleOp:
     """The module that `text` spells. Raises `ShardyError` with the place of the first mistake."""
+    return read_module(
+        text, file, syntax=syntax, allow_unregistered=allow_unregistered, first_line=first_line
+    )[0]
+
+
+def read_module(
+    text: str, file: str, *, syntax: SyntaxTable, allow_unregistered: bool, first_line: int
+) -> tuple[ModuleOp, Repeats]:
+    """The module of `parse_module`, and those of its ops that a verifier need not look at again."""
     try:
-        return _module(
-            ModuleReader(Source(text, file, first_line), syntax, allow_unregistered=allow_unregistered)
-        )
+        reader = ModuleReader(Source(text, file, first_line), syntax, allow_unregistered=allow_unregistered)
+        return _module(reader), reader.repeats
     except ShardyError as error:
+        from shardy_py.mlir.text.other_languages import explained
+
         raise explained(error, text, file, first_line) from None
 
 

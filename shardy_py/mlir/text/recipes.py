@@ -17,10 +17,11 @@ from functools import lru_cache
 
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, PropertyDef
 
 from shardy_py.base.records import dataclass
+from shardy_py.mlir.ir import keeps_place
 
 
 @lru_cache(maxsize=4096)
@@ -72,11 +73,18 @@ def unregistered_class(name: str) -> type[Operation]:
     return UnregisteredOp.with_name(name)
 
 
-VALUE = re.compile(r"(%[\w$.-]+(?:#[0-9]+)?)", re.ASCII)
+VALUE = re.compile(r"(%[\w$.#-]+)", re.ASCII)
 """The name of a value, in a line to be split into names and signature."""
 
 LONGEST_LINE = 4096
 """Longer lines are read token by token: cutting them up again for each op on them would cost too much."""
+
+
+Repeats = dict[int, list[Operation]]
+"""By identity of a block, ops in it, in order, that equal one before them there in all but their operands.
+
+Their class, types, properties and attributes need no second look of a verifier.
+"""
 
 
 @dataclass(slots=True)
@@ -89,6 +97,9 @@ class Recipe:
     location: the location, where the line spells it.
     remake: makes the regions, None if there are none.
     followers: the tokens, or their first characters, that may follow without belonging to the op.
+    part_count: the number of parts of the line, split by `VALUE`.
+    block: where the last op of the signature is; repeats: those of all signatures in this block.
+    is_plain: whether the op has one result, no regions, and a location that can be made when asked for.
     """
 
     op_class: type[Operation]
@@ -102,6 +113,18 @@ class Recipe:
     location: Attribute | None
     remake: Callable[[Attribute | None], Sequence[Region]] | None
     followers: set[str] = field(default_factory=set[str])
+
+    block: Block | None = None
+    repeats: list[Operation] = field(default_factory=list[Operation])
+    part_count: int = field(init=False)
+    is_plain: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.part_count = 2 * (self.name_count + len(self.operand_types)) + 1
+        has_place = self.location is not None or keeps_place(self.op_class)
+        self.is_plain = (
+            self.name_count == 1 and len(self.result_types) == 1 and self.remake is None and has_place
+        )
 
 
 def follower(token: str) -> str:

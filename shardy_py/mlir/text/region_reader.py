@@ -44,34 +44,34 @@ class ValueReader(Cursor):
     """Reads operands and maps names to values.
 
     values: the values of the names in scope; `%a` and `%a#0` are both there.
-    defined: the names of the innermost region with the offsets of their definitions.
+    offsets: where the names of `values` are defined, in the same order.
+    scopes: the number of names that are visible outside of each region around the cursor.
     forward: values that are used but not defined yet.
     operand_names: the operands read since the current operation began.
     block: where operations go.
     """
 
-    __slots__ = ("block", "defined", "forward", "operand_names", "outer_defined", "values")
+    __slots__ = ("block", "forward", "offsets", "operand_names", "scopes", "values")
 
     def __init__(self, source: Source, syntax: SyntaxTable) -> None:
         super().__init__(source, syntax)
         self.values: dict[str, SSAValue] = {}
-        self.defined: list[tuple[str, int]] = []
-        self.outer_defined: list[list[tuple[str, int]]] = []
+        self.offsets: list[int] = []
+        self.scopes: list[int] = []
         self.forward: dict[str, ForwardValue] = {}
         self.operand_names: list[tuple[str, int]] = []
         self.block = Block()
 
     def enter_scope(self) -> None:
         """Begins a region: names defined from here on end with it."""
-        self.outer_defined.append(self.defined)
-        self.defined = []
+        self.scopes.append(len(self.offsets))
 
     def leave_scope(self) -> None:
         """Ends a region and the names defined in it."""
-        values = self.values
-        for name, _ in self.defined:
-            del values[name]
-        self.defined = self.outer_defined.pop()
+        outer, forget = self.scopes.pop(), self.values.popitem
+        for _ in range(len(self.offsets) - outer):
+            forget()
+        del self.offsets[outer:]
 
     def check_all_defined(self) -> None:
         """Fails on names that were used but never defined, each a message of its own."""
@@ -88,7 +88,7 @@ class ValueReader(Cursor):
             place = self.place_of(name)
             self.error(f"redefinition of SSA value '{name}'", offset, ("previously defined here", place))
         self.values[name] = value
-        self.defined.append((name, offset))
+        self.offsets.append(offset)
         if self.forward:
             for alternative in (name, name + "#0"):
                 forward = self.forward.pop(alternative, None)
@@ -108,12 +108,8 @@ class ValueReader(Cursor):
 
     def place_of(self, name: str) -> int:
         """The offset of the definition of a name in scope."""
-        base = name.partition("#")[0]
-        for scope in (self.defined, *reversed(self.outer_defined)):
-            for other, offset in scope:
-                if other in (name, base):
-                    return offset
-        return 0
+        names = name, name.partition("#")[0]
+        return next((at for other, at in zip(self.values, self.offsets, strict=True) if other in names), 0)
 
     # Uses
 

@@ -13,8 +13,8 @@ x.mlir:2:3: error: expected operation name in quotes
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, IntAttr, NameLoc, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
@@ -67,19 +67,26 @@ class Source(NumberedText):
         """The name of the file as an attribute."""
         return StringAttr(self.file)
 
-    def location(self, line: int, offset: int) -> FileLineColLoc:
-        """The location attribute of an offset in a line, counted from 1."""
-        location = _new(FileLineColLoc)  # without xDSL's checks: every op has one
-        # One by one: a dictionary of its own would double the bytes of each.
-        _set(location, "filename", self.file_attribute)
-        _set(location, "line", numeral(line - 1 + self.first_line))
-        _set(location, "column", numeral(offset - self.line_starts[line - 1] + 1))
-        return location
+    @cached_property
+    def places(self) -> Callable[[int], FileLineColLoc]:
+        """The location attribute of each offset; this function does not hold the text."""
+        return partial(_file_location, self.file_attribute, self.line_starts, self.first_line)
+
+
+def _file_location(file: StringAttr, line_starts: list[int], first_line: int, offset: int) -> FileLineColLoc:
+    """The location attribute of an offset, made without xDSL's checks."""
+    line = bisect_right(line_starts, offset)
+    location = _new(FileLineColLoc)
+    # One by one: a dictionary of its own would double the bytes of each.
+    _set(location, "filename", file)
+    _set(location, "line", numeral(line - 1 + first_line))
+    _set(location, "column", numeral(offset - line_starts[line - 1] + 1))
+    return location
 
 
 def source_location(source: Source, offset: int) -> FileLineColLoc:
     """The location attribute of `offset` in `source`."""
-    return source.location(bisect_right(source.line_starts, offset), offset)
+    return source.places(offset)
 
 
 def call_site(callee: Attribute, caller: Attribute) -> CallSiteLoc:

@@ -30,7 +30,8 @@ class OpParts:
 
     place: the offset that is the op's location; None: that of its name.
     remake: makes new regions, each op at the given location, if the op's own line describes them completely;
-        further ops of that signature then need no reading. None: the regions have text of their own.
+        further ops of that signature then need no reading, and no verifier looks at the ops in them for more
+        than their signature. None: the regions have text of their own.
     """
 
     operands: Sequence[SSAValue] = ()

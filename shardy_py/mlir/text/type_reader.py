@@ -111,6 +111,11 @@ def _memoised_tensor(cursor: Cursor) -> Attribute:
     return made
 
 
+def known_tensor(text: str) -> Attribute | None:
+    """The tensor type of that text, if it has been read before."""
+    return _by_text.get(text)
+
+
 def read_type_or_function(cursor: Cursor) -> Attribute:
     """A type or a function type `(a, b) -> c`."""
     return cursor.nested(lambda: read_function_type(cursor)) if cursor.at("(") else read_type(cursor)

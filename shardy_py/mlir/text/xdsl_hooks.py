@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.base.annotations import fits, shown, spelled
 from shardy_py.base.errors import InternalError
+from shardy_py.mlir.ir import LOCATION_OF_PLACE, make_room
 from shardy_py.mlir.text.syntax import AttributeSyntax, syntax_table
 from shardy_py.mlir.typed import of_kind
 
@@ -30,6 +31,9 @@ OpT = TypeVar("OpT", bound=IRDLOperation)
 
 class DialectOp(IRDLOperation):
     """An op that prints in generic form only."""
+
+    if not TYPE_CHECKING:
+        location = LOCATION_OF_PLACE
 
 
 class PrettyOp(DialectOp):
@@ -55,6 +59,7 @@ def define_op(op_class: type[OpT]) -> type[OpT]:
     The verifiers of the dialects have MLIR's messages; those of IRDL would hide them.
     """
     defined = irdl_op_definition(op_class)
+    make_room(defined)
     declared = defined.verify_
 
     def verify_(self: OpT) -> None:

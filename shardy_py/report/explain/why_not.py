@@ -18,6 +18,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError, warn
+from shardy_py.base.patterns import on_use
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.holders import Holder
 from shardy_py.mlir.ir import owning_op
@@ -34,8 +35,8 @@ from shardy_py.report.explain.states import overlapping
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.spelling import string_literal, unknown_axis
 
-_QUESTION = re.compile(r'(.+),\s*(\d{1,9})\s*,(\s*"(?:[^"\\]|\\.)+".*|[^,]+)', re.DOTALL | re.ASCII)
-_AXIS = re.compile(r'(?:"((?:[^"\\]|\\.)+)"|([^":][^:]*))(?::\((\d{1,9})\)(\d{1,9}))?', re.DOTALL | re.ASCII)
+_QUESTION = on_use(r'(.+),\s*(\d{1,9})\s*,(\s*"(?:[^"\\]|\\.)+".*|[^,]+)', re.DOTALL | re.ASCII)
+_AXIS = on_use(r'(?:"((?:[^"\\]|\\.)+)"|([^":][^:]*))(?::\((\d{1,9})\)(\d{1,9}))?', re.DOTALL | re.ASCII)
 _STOPS_SHOWN = 4
 
 _WEAK = frozenset({"no factor", "dead"})

@@ -8,14 +8,15 @@ Not here: which collectives or findings are grouped (`causes.py`, `check/groupin
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 
-_NUMBER = re.compile(r"\d+")
-_INDEX = re.compile(r"(?<=\[)\d+(?=\])|(?<=\.)\d+(?=\.\w+\.)")
+from shardy_py.base.patterns import on_use
+
+_NUMBER = on_use(r"\d+")
+_INDEX = on_use(r"(?<=\[)\d+(?=\])|(?<=\.)\d+(?=\.\w+\.)")
 """The number of a layer: `[3]` of JAX; of torch one with a module behind it, as in `layers.3.up.weight`."""
-_TRANSFORM = re.compile(r"^(jit|jvp|transpose|vmap|pmap|checkpoint|remat|custom_jvp|custom_vjp)\((.*)\)$")
+_TRANSFORM = on_use(r"^(jit|jvp|transpose|vmap|pmap|checkpoint|remat|custom_jvp|custom_vjp)\((.*)\)$")
 """A part of a name stack that says how JAX transforms what is inside."""
 _MACHINERY = frozenset(
     ("", "checkpoint", "rematted_computation", "while", "body", "cond", "closed_call", "pjit", "remat")

@@ -12,11 +12,12 @@ from base64 import b64encode
 from functools import lru_cache
 from hashlib import sha256
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 
 from shardy_py.base.json_values import JsonObject
 from shardy_py.report.notebook import PALETTE
 
+_PAGE = Path(__file__).with_name("page")
 _SCRIPTS = (
     "data.js",
     "layout.js",
@@ -63,7 +64,7 @@ def _script() -> str:
 
 @lru_cache(maxsize=16)
 def _asset(name: str) -> str:
-    return (files("shardy_py.viewer.explorer") / "page" / name).read_text("utf-8")
+    return (_PAGE / name).read_text("utf-8")
 
 
 def _hash(text: str) -> str:

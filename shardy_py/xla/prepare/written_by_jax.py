@@ -6,12 +6,12 @@ Not here: what follows from it (`taken.py`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
+from shardy_py.base.patterns import on_use
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import MeshOp
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp
@@ -29,9 +29,9 @@ _LABELS = ("jax.result_info", "tf.aliasing_output")
 """The importer of PyTorch writes these, too."""
 _OF_PJRT = ("mhlo.memory_kind", "mhlo.layout_mode")
 _OF_XLA = ("mhlo.sharding", "mhlo.frontend_attributes")
-_NAMES = re.compile(r"(jit|pmap)_")
-_NAME_STACK = re.compile(r"(jit|pjit|pmap)\(")
-_CALLED = re.compile(
+_NAMES = on_use(r"(jit|pmap)_")
+_NAME_STACK = on_use(r"(jit|pjit|pmap)\(")
+_CALLED = on_use(
     r"(Sharding|SPMD(FullToShard|ShardToFull)Shape|CustomSPMDPartitioning|annotate_device_placement"
     r"|shape_assertion|xla\.sdy\..*|xla_(ffi_)?(partitioned_)?python_.*)\Z"
 )

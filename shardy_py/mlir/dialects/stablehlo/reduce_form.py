@@ -11,6 +11,7 @@ Not here: reduce_window, which prints generically.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute, Block, Operation, Region
@@ -19,7 +20,7 @@ from shardy_py.base.errors import InternalError
 from shardy_py.mlir.dialects.definition import HLO_COMMUTATIVE
 from shardy_py.mlir.dialects.encoding import integers
 from shardy_py.mlir.dialects.stablehlo.rows.elementwise import ELEMENTWISE
-from shardy_py.mlir.ir import append_arguments, build_operation
+from shardy_py.mlir.ir import append_arguments, build_operation, region_of
 from shardy_py.mlir.text.assembly import expect_words
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.location_syntax import read_location
@@ -57,8 +58,7 @@ def _read(reader: OpReader) -> OpParts:
     if applied is None:
         parts.regions = [_read_reducer(reader)]
     else:
-        input_type = type_.inputs.data[0]
-        parts.remake = lambda location: [_short_region(applied, input_type, location)]
+        parts.remake = _short_regions(applied, type_.inputs.data[0])
         parts.regions = parts.remake(source_location(reader.source, start))
     return parts
 
@@ -101,14 +101,21 @@ def _op_class(name: str) -> type[Operation]:
     return syntax.op_class
 
 
-def _short_region(op_class: type[Operation], input_type: Attribute, location: Attribute | None) -> Region:
-    """The region of a short form."""
+def _short_regions(
+    op_class: type[Operation], input_type: Attribute
+) -> Callable[[Attribute | None], Sequence[Region]]:
+    """Makes the region of a short form, with all its ops at a location."""
     scalar = ranked_tensor((), getattr(input_type, "element_type", input_type))
-    block = Block()
-    arguments = append_arguments(block, [(scalar, location)] * 2)
-    combiner = build_operation(op_class, arguments, (scalar,), {}, {}, location, block)
-    build_operation(_op_class("stablehlo.return"), list(combiner.results), (), {}, {}, location, block)
-    return Region(block)
+    end = _op_class("stablehlo.return")
+
+    def made(location: Attribute | None) -> Sequence[Region]:
+        block = Block()
+        arguments = append_arguments(block, [(scalar, location)] * 2)
+        combiner = build_operation(op_class, arguments, (scalar,), {}, {}, location, block)
+        build_operation(end, combiner.results, (), {}, {}, location, block)
+        return (region_of(block),)
+
+    return made
 
 
 def _read_reducer(reader: OpReader) -> Region:

@@ -18,24 +18,28 @@ from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.mlir.dialects.faults import Fault, diagnostic
 from shardy_py.mlir.dialects.verification.driver import Verifier
 from shardy_py.mlir.dialects.verification.rules import rules
+from shardy_py.mlir.text.recipes import Repeats
 
 __all__ = ["find_faults", "verify_module", "verify_op"]
 
 
-def find_faults(module: ModuleOp) -> tuple[Diagnostic, ...]:
-    """The first fault of the module and of each isolated op in it, such as a function."""
-    return Verifier(rules()).verify(module)
+def find_faults(module: ModuleOp, repeats: Repeats | None = None) -> tuple[Diagnostic, ...]:
+    """The first fault of the module and of each isolated op in it, such as a function.
+
+    repeats: known repetitions of ops, from the reader of a module that has not changed since.
+    """
+    return Verifier(rules(), repeats or {}).verify(module)
 
 
 def verify_op(op: Operation) -> None:
     """Raises a `VerifyException` with the first fault of an op whose regions are sound."""
     try:
-        Verifier(rules()).check_op(op)
+        Verifier(rules(), {}).check_op(op)
     except Fault as fault:
         raise VerifyException(diagnostic(fault, op).message) from None
 
 
-def verify_module(module: ModuleOp) -> None:
+def verify_module(module: ModuleOp, repeats: Repeats | None = None) -> None:
     """Raises a `ShardyError` with the first fault of each function, as MLIR reports them."""
-    if faults := find_faults(module):
+    if faults := find_faults(module, repeats):
         raise ShardyError(*faults)

@@ -25,6 +25,7 @@ from shardy_py.mlir.dialects.verification.scope import Scope
 from shardy_py.mlir.dialects.verification.walk import SOUND, OpKind, Walk, body_signature
 from shardy_py.mlir.ir import operands_of, written_name
 from shardy_py.mlir.numbering import number_of
+from shardy_py.mlir.text.recipes import Repeats
 
 PlacedCheck = Callable[[Any, Scope], None]
 """A verifier of an op in its place."""
@@ -53,14 +54,17 @@ class Rules:
 class Verifier:
     """One run over one module.
 
+    repeats: ops that need no look at their signatures.
+    kinds: the kinds of the classes seen so far.
     fresh: the signature checked by the last call of `signature`, None if it was known to be sound.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, repeats: Repeats) -> None:
         self.rules = rules
+        self.repeats = repeats
         self.found: list[Diagnostic] = []
         self.users: list[tuple[Operation, Scope]] = []
-        self._kinds: dict[object, OpKind] = {}
+        self.kinds: dict[object, OpKind] = {}
         self.fresh: tuple[object, ...] | None = None
 
     def verify(self, module: ModuleOp) -> tuple[Diagnostic, ...]:
@@ -112,17 +116,20 @@ class Verifier:
     def kind_of(self, op: Operation) -> OpKind:
         """Properties of the class of `op` that the walk depends on."""
         op_class = type(op)
-        kind = self._kinds.get(op_class)
+        kind = self.kinds.get(op_class)
         if kind is None:
             name = written_name(op)
             has_structure, has_uses = name in self.rules.structure, name in self.rules.uses
-            kind = self._kinds[op_class] = OpKind(
-                is_terminator=op_class.has_trait(IsTerminator, value_if_unregistered=False),
+            is_terminator = op_class.has_trait(IsTerminator, value_if_unregistered=False)
+            is_plain = not (has_structure or has_uses)
+            kind = self.kinds[op_class] = OpKind(
+                is_terminator=is_terminator,
                 is_isolated=op_class.has_trait(IsolatedFromAbove, value_if_unregistered=False),
                 needs_terminator=not op_class.has_trait(NoTerminator, value_if_unregistered=True),
                 has_structure=has_structure,
                 has_uses=has_uses,
-                is_plain=not (has_structure or has_uses),
+                is_plain=is_plain,
+                is_bare=is_plain and not is_terminator,
             )
         return kind
 

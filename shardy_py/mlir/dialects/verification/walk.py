@@ -52,6 +52,7 @@ class OpKind:
     needs_terminator: whether the blocks in its regions must end with one; where not, their order is free.
     has_structure, has_uses: whether there is a verifier that must look at every such op.
     is_plain: whether nothing but its signature and regions matters.
+    is_bare: whether nothing but its signature matters of a repeated op, whose regions its line describes.
     """
 
     is_terminator: bool
@@ -60,6 +61,7 @@ class OpKind:
     has_structure: bool
     has_uses: bool
     is_plain: bool
+    is_bare: bool
 
 
 class Walk:
@@ -118,9 +120,23 @@ class Walk:
         known: dict[Any, Any] = scope.known
         defined = self.defined
         define, remember = defined.add, mine.append
+        repeats = iter(self.verifier.repeats.get(id(block), ()))
+        repeat, kinds = next(repeats, None), self.verifier.kinds
         op: Any = block.first_op
         try:
             while op is not None:
+                if op is repeat:
+                    repeat = next(repeats, None)
+                    if kinds[op.__class__].is_bare:
+                        for value in operands_of(op):
+                            if id(value) not in defined:
+                                self._undefined(op)
+                        for value in op.results:
+                            number = id(value)
+                            define(number)
+                            remember(number)
+                        op = next_op(op)
+                        continue
                 key = [op.__class__]
                 append = key.append
                 for value in operands_of(op):

@@ -11,7 +11,6 @@ Not here: what an op requires of its types.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import prod
@@ -21,13 +20,14 @@ from typing_extensions import override
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, IntegerType, NoneAttr
 from xdsl.ir import Attribute
 
+from shardy_py.base.patterns import on_use
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION, Identities
 from shardy_py.mlir.dialects.stablehlo.verify.messages import fail, require, size_text
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.builtin_attributes import is_tensor
 
-_STORAGE = re.compile(r"!quant\.\w+<[a-zA-Z]+(\d{1,9})")
+_STORAGE = on_use(r"!quant\.\w+<[a-zA-Z]+(\d{1,9})")
 
 
 def is_float(element: Attribute | None) -> bool:
