@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain, compress
+from operator import not_
 
 from shardy_py.ops import TABLE, Control
 from shardy_py.xla.buffers.host_equal import merged
@@ -37,8 +39,14 @@ def host_events(program: HostProgram, returned: Sequence[Name]) -> list[Event]:
     return found
 
 
-def _live(ops: Sequence[HostOp], returned: Sequence[Name]) -> list[HostOp]:
+def _live(ops: Sequence[HostOp], returned: Sequence[Name]) -> Sequence[HostOp]:
     """The ops whose values are needed."""
+    for _ in range(2):  # few programs have any that are not, of which nearly all are read by none
+        read = {*returned, *chain.from_iterable([op.reads for op in ops])}
+        is_dead = [bool(op.makes) and read.isdisjoint(op.makes) for op in ops]
+        if True not in is_dead:
+            return ops
+        ops = [*compress(ops, map(not_, is_dead))]
     needed = set(returned)
     found: list[HostOp] = []
     for op in reversed(ops):
