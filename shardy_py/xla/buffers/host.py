@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain, compress
-from operator import not_
+from itertools import chain
 
 from shardy_py.ops import TABLE, Control
 from shardy_py.xla.buffers.host_equal import merged
@@ -41,12 +40,9 @@ def host_events(program: HostProgram, returned: Sequence[Name]) -> list[Event]:
 
 def _live(ops: Sequence[HostOp], returned: Sequence[Name]) -> Sequence[HostOp]:
     """The ops whose values are needed."""
-    for _ in range(2):  # few programs have any that are not, of which nearly all are read by none
-        read = {*returned, *chain.from_iterable([op.reads for op in ops])}
-        is_dead = [bool(op.makes) and read.isdisjoint(op.makes) for op in ops]
-        if True not in is_dead:
-            return ops
-        ops = [*compress(ops, map(not_, is_dead))]
+    read = {*returned, *chain.from_iterable([op.reads for op in ops])}
+    if not any(map(read.isdisjoint, filter(None, [op.makes for op in ops]))):
+        return ops  # something reads what each op makes
     needed = set(returned)
     found: list[HostOp] = []
     for op in reversed(ops):
