@@ -38,7 +38,7 @@ def merged(
     firsts: dict[tuple[Name, ...], HostOp] = {}
     """The first op that reads some values."""
     alike: dict[tuple[Name, ...], dict[Hashable, list[HostOp]]] = {}
-    """Where several ops read some values, these by kind and what they make, without equal ones."""
+    """By what several ops read, these by kind and what they make, without equal ones."""
     found: list[HostOp] = []
     made, renamed = _Types(types), alias.keys()
     for each in ops:

@@ -242,7 +242,7 @@ class HostFusion:
                     users[maker].pop(number, None)
 
     def _joins(self, group: _Growing, number: int, read: _Read) -> int:
-        """How often code of an op is in a group that reads what it makes; 0 if it is not a member of it."""
+        """The times that code of an op is in a group that reads what it makes; 0 if it is not a member."""
         form, last = self._forms[number], self._forms[group.root]
         if not self._takes(group.root, number, read.order, group.members.keys()):
             return 0

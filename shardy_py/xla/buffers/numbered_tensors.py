@@ -37,7 +37,7 @@ class FunctionResult(NamedTuple):
 
 
 class TensorKind(NamedTuple):
-    """What values of equal types and shardings share. A token has no bytes; a tuple those of its elements."""
+    """Facts of values of equal types and shardings. A token has no bytes; a tuple those of its elements."""
 
     type: Attribute
     sharding: TensorSharding | None
@@ -62,7 +62,7 @@ class Tensors:
         self._known: dict[tuple[int, int], TensorKind] = {}
         """By the identities of a type and a sharding, which the kind keeps."""
         self._results: dict[tuple[int, int], tuple[TensorKind, object]] = {}
-        """Of first results, by the identities of the type and of the attribute with the sharding."""
+        """Kinds of first results, by the identities of the type and of the attribute with the sharding."""
 
     def __len__(self) -> int:
         return len(self.values)

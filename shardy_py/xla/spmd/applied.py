@@ -1,4 +1,4 @@
-"""What the partitioner makes of one step: ops by their handlers, reshards of the program themselves.
+"""The results of one step in the partitioner: ops by their handlers, reshards of the program themselves.
 
 Not here: the handlers (`facet.py`), which steps are planned, and with which operands (`walk.py`).
 """

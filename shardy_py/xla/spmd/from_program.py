@@ -220,7 +220,7 @@ class _Reader:
     names: dict[int, int] = field(default_factory=dict[int, int])
     """The numbers of values, by their identities."""
     plain: dict[type[Operation], bool] = field(default_factory=dict[type[Operation], bool])
-    """Whether ops of a class run no regions, and their records say all."""
+    """The classes of ops that were met: true for those that run no regions, and whose records say all."""
 
     def function(self, function: FuncOp) -> Block:
         """Results are resharded to the shardings of the function."""

@@ -37,7 +37,7 @@ class PlanFacts:
     def of(
         used: Hashable, operands: Sequence[HeldTensor], results: tuple[Planned, ...], row: SentRow
     ) -> PlanFacts:
-        """What follows from the results of a plan, of a step of a row."""
+        """The facts that follow from the results of a plan, of a step of a row."""
         is_slice = row.part is PatternRole.SLICE
         silent = not any(
             each.needed or each.rematerialized or (is_slice and each.made is not None) for each in results
