@@ -123,15 +123,17 @@ def _replicate(op: Operation, rule: ShardingRule, state: Resolution, reason: str
     if name is None or (mesh := resolve(name, state.meshes)).is_maximal:
         return
     tensors = plans.OpShardings(rule, operands, results, (), name, mesh)
-    before = after = tensors.project()
+    before = tensors.project()
     is_local = None if state.has_reversals_only and op.name == PadOp.name else local_row(op).is_local
     whole = whole_factors(op, rule)
+    gathered: list[int] = []
     for number in sorted(whole):
         if is_local is not None and operands[0] is not None:
             dimension = next((i for i, found in enumerate(rule.operands[0]) if number in found), None)
             if dimension is not None and is_local(op, operands[0], dimension, state):
                 continue
-        after = after.updated(number, ())
+        gathered.append(number)
+    after = before.along(dict.fromkeys(gathered, ())) if gathered else before
     changed = frozenset(after.changed_since(before))
     if changed:
         values = (*operands_of(op), *op.results)

@@ -311,7 +311,8 @@ def _without_axes(old: TensorSharding | None, whole: Collection[int]) -> TensorS
     """The sharding in which the dimensions `whole` have no axes."""
     if old is None or not whole:
         return old
-    kept = tuple(replace(d, axes=()) if i in whole else d for i, d in enumerate(old.dimensions))
+    gathered = {*whole}
+    kept = tuple(replace(d, axes=()) if i in gathered else d for i, d in enumerate(old.dimensions))
     return replace(old, dimensions=kept)
 
 

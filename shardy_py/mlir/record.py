@@ -79,12 +79,12 @@ def signature_of(op: Operation, number: Callable[[Attribute], int] = id) -> tupl
         if not properties
         else (op.__class__, *properties, *map(number, properties.values()), *operands, None, *results)
     )
-    if attributes:
+    if not attributes.keys() <= NOT_OF_THE_OP:
         for name in attributes:
             if name not in NOT_OF_THE_OP:
                 key += (name, number(attributes[name]))
-    context = _CONTEXT.get(op.name)
-    return key if context is None else (*key, context[1](op))
+    name = op.name
+    return (*key, _CONTEXT[name][1](op)) if name in _CONTEXT else key
 
 
 def _convert(op: Operation, context: dict[str, Hashable]) -> OpRecord:

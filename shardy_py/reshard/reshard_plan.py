@@ -116,9 +116,7 @@ def reshard_plan(op: OpShardings, meshes: Meshes) -> ReshardPlan:
     """The plan without any conflict left."""
     before = op.project()
     chosen = common_axes(before, op.rule, op.sizes, op.mesh)
-    after = before
-    for factor, axes in enumerate(chosen):
-        after = after.updated(factor, axes)
+    after = before.along(dict(enumerate(chosen)))
     changed = frozenset(after.changed_since(before))
     return plan_for(op, after, changed, chosen, meshes)
 
@@ -335,9 +333,7 @@ def overflow_plan(op: OpShardings, operand: TensorSharding | None, meshes: Meshe
     assigned = Projection(tuple(_assigned(t, m, axes, op.rule, op.mesh) for t, m in pairs), 1)
     legal = Projection.build(op.rule, [op.sharding_in(assigned, i) for i in (0, 1)], op.mesh)
     chosen = legal.common_prefix_axes(len(op.rule.factors))
-    after = assigned
-    for factor, common in enumerate(chosen):
-        after = after.updated(factor, common)
+    after = assigned.along(dict(enumerate(chosen)))
     given = (operand, op.results[0])
     changed = frozenset(i for i in (0, 1) if not is_equivalent(op.sharding_in(after, i), given[i]))
     return plan_for(op, after, changed, chosen, meshes)

@@ -12,7 +12,7 @@ Not here: which axes to propagate (`propagation/`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import gcd
@@ -56,12 +56,22 @@ class TensorProjection:
     unreduced: Axes = ()
     reduction: str = "sum"
 
-    def with_factor(self, factor: int, axes: Axes, overflow: Axes | None = None) -> TensorProjection:
-        """Replaces the axes along `factor`, which the tensor has; `overflow` None leaves that unchanged."""
+    def with_factor(self, factor: int, axes: Axes) -> TensorProjection:
+        """Replaces the axes along `factor`, which the tensor has."""
         old = self.factors[factor]
         assert old is not None
-        new = replace(old, axes=axes, overflow=old.overflow if overflow is None else overflow)
+        new = replace(old, axes=axes)
         return replace(self, factors=(*self.factors[:factor], new, *self.factors[factor + 1 :]))
+
+    def along(self, axes: Mapping[int, Axes]) -> TensorProjection:
+        """Replaces the axes along some factors, by factor, if the tensor has them; without overflow there."""
+        factors = [
+            f
+            if f is None or (own := axes.get(number)) is None or (f.axes == own and not f.overflow)
+            else replace(f, axes=own, overflow=())
+            for number, f in enumerate(self.factors)
+        ]
+        return replace(self, factors=tuple(factors))
 
     def expanded(self, factor: int, axes: Axes) -> TensorProjection:
         """Replaces the axes along `factor` by `axes` if they extend them; else returns the same object."""
@@ -137,12 +147,9 @@ class Projection:
         """`TensorProjection.expanded` on every tensor."""
         return Projection(tuple(t.expanded(factor, axes) for t in self.tensors), self.operand_count)
 
-    def updated(self, factor: int, axes: Axes, overflow: Axes = ()) -> Projection:
-        """Replaces the axes along `factor` in every tensor that has it."""
-        tensors = (
-            t if t.factors[factor] is None else t.with_factor(factor, axes, overflow) for t in self.tensors
-        )
-        return Projection(tuple(tensors), self.operand_count)
+    def along(self, axes: Mapping[int, Axes]) -> Projection:
+        """`TensorProjection.along` on every tensor."""
+        return Projection(tuple(tensor.along(axes) for tensor in self.tensors), self.operand_count)
 
     def changed_since(self, before: Projection) -> tuple[int, ...]:
         """The indices of the tensors that differ from `before`."""

@@ -101,7 +101,7 @@ def test_common_prefixes_and_updates() -> None:
     shardings = (sharding((X, Y), ()), sharding((X,), (Z,)), sharding((X, Z), (Z,)))
     projection = Projection.build(rule, shardings, MESH)
     assert projection.common_prefix_axes(2) == ((X,), ())
-    updated = projection.updated(0, (Y,))
+    updated = projection.along({0: (Y,)})
     assert {t.factors[0].axes for t in updated.tensors if t.factors[0]} == {(Y,)}
 
 

@@ -17,7 +17,7 @@ from shardy_py.mlir.dialects.traits import data_flow
 from shardy_py.mlir.ir import operands_of, written_name
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.ops import TensorType
-from shardy_py.propagation.flat import Direction
+from shardy_py.propagation.flat import UNSHARDABLE, Direction
 from shardy_py.propagation.graph.run_record import Propagation
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.propagation.stops import Stop, StopKind, stop
@@ -235,15 +235,13 @@ class Stopping:
         unruled = {id(op): op for op in (*ops, *(op for op, _ in self._program.without_rule))}
         lone = [op for key, op in unruled.items() if key in self._without_rule or key not in self._with_step]
         beside = {id(value) for op in lone for value in (*operands_of(op), *op.results)}
-        found: set[int] = set()
-        owners, values = self._view.propagation.edge_owners, self._program.slots.values
-        become = names.becoming(beside) if beside else {}
-        for slot in range(1, len(values)) if beside else ():
-            value = values[slot]
-            if value is not None and slot not in owners and (is_one := become.get(id(value))) is not None:
-                if is_one:  # nearly all are known
-                    found.add(slot)
-                continue
+        if not beside:
+            return frozenset()
+        owners = self._view.propagation.edge_owners
+        become = [*map(names.becoming(beside).get, map(id, self._program.slots.values))]
+        found = {slot for slot, is_one in enumerate(become) if is_one and slot not in owners}
+        unknown = [slot for slot, is_one in enumerate(become) if is_one is None]  # nearly all are known
+        for slot in {*unknown, *owners} - {UNSHARDABLE}:
             entries = map(names.entry, spots_of(self._view.propagation, slot))
             if any(entry is not None and id(entry.value) in beside for entry in entries):
                 found.add(slot)

@@ -64,7 +64,8 @@ class Names:
         wanted: identities. Those of the program that it was before, which passes have copied, are among those
         known; others are not, such as data-flow edges.
         """
-        found = {identity: identity in wanted for identity in self.table.by_value}
+        found = dict.fromkeys(self.table.by_value, False)
+        found.update((identity, True) for identity in wanted if identity in found)
         seen: set[int] = set()
         for event in reversed(self._record.events):
             for old, new in event.values.items() if isinstance(event, Copies) else ():

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from heapq import nsmallest
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
@@ -112,7 +112,7 @@ class MemoryReport(Tabular):
     def entries(self) -> tuple[EntryMemory, ...]:
         """The entry functions: @main, else all that nothing calls; raises as `collect.collect_program`."""
         found = self.collected
-        liveness = LivenessAnalysis(found.computations, [t.size.bytes.padded_bytes for t in found.tensors])
+        liveness = LivenessAnalysis(found.computations, [kind.padded_bytes for kind in found.tensors.kinds])
         with deep_stack():
             return tuple(self._entry(entry, liveness) for entry in found.entries)
 
@@ -235,18 +235,18 @@ class MemoryReport(Tabular):
     @property
     def not_counted(self) -> tuple[TensorRow, ...]:
         """The tensors whose bytes are unknown, in order of creation."""
-        return tuple([self.row(n) for n in self.numbers if self.collected.tensors[n].size.problem])
+        return tuple([self.row(n) for n in self.numbers if self.collected.tensors.kinds[n].size.problem])
 
     def ranked(self, numbers: Iterable[int], count: int | None = None) -> list[int]:
         """Returns tensors by their padded bytes, largest first; equal ones in order of creation."""
-        tensors = self.collected.tensors
-        ranks = [(-tensors[number].size.bytes.padded_bytes, number) for number in numbers]
+        kinds = self.collected.tensors.kinds
+        ranks = [(-kinds[number].padded_bytes, number) for number in numbers]
         return [number for _, number in (sorted(ranks) if count is None else nsmallest(count, ranks))]
 
     def row(self, number: int) -> TensorRow:
         """Returns one tensor."""
-        tensor = self.collected.tensors[number]
-        value = tensor.value
+        tensors = self.collected.tensors
+        value, tensor = tensors.values[number], tensors.kinds[number]
         if isinstance(value, FunctionResult):
             op, name, location = value.function, f"result {value.position}", _result_location(value)
         else:
@@ -255,10 +255,9 @@ class MemoryReport(Tabular):
         is_tensor = isinstance(tensor.type, TensorType)
         type_ = bounded_tensor(cast(Any, tensor.type)) if is_tensor else None
         type_ = type_ or record.TensorType((), str(tensor.type))
-        size, name = tensor.size, f"copy to {name}" if tensor.is_copy else name
-        names = name, _function_around(op), name_of(op)
+        size, name = tensor.size, f"copy to {name}" if number in tensors.copies else name
         shapes = type_.element, type_.shape, size.local_shape, tensor.sharding
-        return TensorRow(*names, *shapes, size.bytes, location, size.problem)
+        return TensorRow(name, _function_around(op), name_of(op), *shapes, size.bytes, location, size.problem)
 
     @cached_property
     def _names(self) -> Mapping[int, str]:
@@ -269,9 +268,10 @@ class MemoryReport(Tabular):
         peak = liveness.peak(entry.computation, entry.donated)
         constants: list[int] = []
         for index in self._reached(entry.computation):
-            classes = {*filter(is_constant_class, {*map(type, ops[index])})}
-            for op, step in zip(ops[index], computations[index].steps, strict=False):
-                constants += step.makes if op.__class__ in classes else ()
+            kinds: list[type[Operation]] = [*map(type, ops[index])]
+            classes = {*filter(is_constant_class, {*kinds})}
+            for step in compress(computations[index].steps, map(classes.__contains__, kinds)):
+                constants += step.makes
         arguments = computations[entry.computation].arguments
         totals = map(self._total, (arguments, entry.results, constants, peak.alive))
         place = tuple(self._peak_op(*place) for place in peak.place if place[1] >= 0)
@@ -279,7 +279,7 @@ class MemoryReport(Tabular):
         return EntryMemory(function_name(entry.function), *totals, place=place, alive=alive)
 
     def _total(self, numbers: Sequence[int]) -> Total:
-        sizes = (self.collected.tensors[number].size.bytes for number in numbers)
+        sizes = (self.collected.tensors.kinds[number].size.bytes for number in numbers)
         return Total(len(numbers), sum(sizes, TensorBytes()))
 
     def _reached(self, computation: int) -> list[int]:

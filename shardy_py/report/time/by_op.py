@@ -38,7 +38,7 @@ def local_work_by_op(program: SpmdProgram) -> Mapping[Operation, DeviceWork]:
     found: dict[Operation, DeviceWork] = {}
     for function in program.entries:
         block, plan = program.planned(function)
-        sent, tilings = by_step(plan.sent), dict(tilings_of(block))
+        sent, tilings = by_step(plan.sent), tilings_of(block)
         for step in _steps(block):
             if step.source is not None:
                 op = of_kind(step.source, Operation)

@@ -6,7 +6,7 @@ Sums over devices count as XLA counts them: one addition for each element of an 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import field
 from math import prod
 
@@ -121,7 +121,7 @@ class PlannedFacts:
         known = program.kept.get(key)
         if not isinstance(known, PlannedFacts):
             block, plan = program.planned(function)
-            made = by_step(plan.sent), dict(tilings_of(block)), equal_steps(block)
+            made = by_step(plan.sent), tilings_of(block), equal_steps(block)
             known = program.kept[key] = PlannedFacts(block, plan, *made, program.is_planned)
             known.count()
         return known
@@ -168,13 +168,17 @@ def _equal_steps(block: Block, mergeable: dict[int, bool]) -> set[int]:
     return found
 
 
-def tilings_of(block: Block) -> Iterator[tuple[Name, Tiling | None]]:
+def tilings_of(block: Block) -> dict[Name, Tiling | None]:
     """The tilings of all values of a block and its regions."""
-    yield from ((value.name, value.tiling) for value in block.arguments)
+    found = {value.name: value.tiling for value in block.arguments}
     for step in block.steps:
-        yield from zip(step.results, step.targets, strict=False)
+        if len(step.results) == len(step.targets) == 1:
+            found[step.results[0]] = step.targets[0]
+        else:
+            found.update(zip(step.results, step.targets, strict=False))
         for inner in step.blocks:
-            yield from tilings_of(inner)
+            found |= tilings_of(inner)
+    return found
 
 
 def _added(sent: list[Sent] | tuple[Sent, ...]) -> int:

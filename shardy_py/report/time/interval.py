@@ -89,12 +89,13 @@ def _longest(block: TimedBlock, durations: list[float]) -> tuple[float, tuple[in
     ends: list[float] = []
     before: list[int] = []
     for position, node in enumerate(block.nodes):
-        last = max(node.after, key=lambda earlier: ends[earlier], default=-1)
+        after = node.after
+        last = max(after, key=ends.__getitem__) if len(after) > 1 else after[0] if after else -1
         before.append(last)
         ends.append(durations[position] + (ends[last] if last >= 0 else 0.0))
     if not ends:
         return 0.0, ()
-    at = max(range(len(ends)), key=lambda position: ends[position])
+    at = max(range(len(ends)), key=ends.__getitem__)
     length, path = ends[at], list[int]()
     while at >= 0:
         path.append(at)

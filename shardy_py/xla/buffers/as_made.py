@@ -5,8 +5,9 @@ Not here: what becomes of other steps (`stored.py`), the facts of their records 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import field
+from itertools import compress
 from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
@@ -40,22 +41,25 @@ class MadeResults:
     """By the identity of the key of a step's plan, which the block keeps."""
 
     def note(
-        self, step: PlannedOp, types: dict[Name, TensorType], sizes: dict[Name, int]
-    ) -> StoringKind | None:
-        """Notes what a device holds of the result of a step that is listed as it is; returns the step's kind.
+        self, steps: Sequence[PlannedOp], types: dict[Name, TensorType], sizes: dict[Name, int]
+    ) -> list[StoringKind | None]:
+        """Notes what a device holds of the results of steps that are listed as they are; returns their kinds.
 
         None for other steps, of which nothing is noted.
         """
-        key = id(step.plan_key)
-        if key not in self._known:
-            self._known[key] = self._of(step)
-        made = self._known[key]
-        if made is None or (name := step.results[0]) in self.rounded:
-            return None
-        sizes[name] = made.size
-        if made.type is not None:
-            types[name] = made.type
-        return made.kind
+        keys, known = [id(step.plan_key) for step in steps], self._known
+        known |= {key: self._of(step) for key, step in dict(zip(keys, steps, strict=True)).items()}
+        found = [*map(known.__getitem__, keys)]
+        if self.rounded:
+            pairs = zip(steps, found, strict=True)
+            found = [own if own and step.results[0] not in self.rounded else None for step, own in pairs]
+        made = [*filter(None, found)]
+        names = [step.results[0] for step in compress(steps, found)]
+        sizes.update(zip(names, [each.size for each in made], strict=True))
+        types.update(
+            (name, each.type) for name, each in zip(names, made, strict=True) if each.type is not None
+        )
+        return [each and each.kind for each in found]
 
     def _of(self, step: PlannedOp) -> MadeResult | None:
         kind, record = self.kinds.of(step.record), step.record

@@ -22,7 +22,7 @@ from shardy_py.hardware.tensor_bytes import Target
 from shardy_py.mlir.calls import calls_in, is_defined_function
 from shardy_py.mlir.dialects.traits import is_terminator
 from shardy_py.mlir.holders import attribute_list_shardings
-from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.ir import next_op, operands_of
 from shardy_py.mlir.symbols import MAIN, callee_name, function_name
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.source import position_of
@@ -30,7 +30,7 @@ from shardy_py.mlir.typed import dictionaries_of, function_type_of
 from shardy_py.mlir.value_shardings import holds_its_own
 from shardy_py.ops import TABLE, Control, Storage
 from shardy_py.xla.buffers.liveness import MemoryComputation, MemoryStep, NestedComputation, Runs
-from shardy_py.xla.buffers.numbered_tensors import FunctionResult, NumberedTensor, Tensors
+from shardy_py.xla.buffers.numbered_tensors import FunctionResult, Tensors
 
 _DONATIONS = ("tf.aliasing_output", "jax.buffer_donor")
 
@@ -63,7 +63,7 @@ class CollectedProgram:
     tensors: of each value. ops: of each step of each computation. entries: the functions it starts with.
     """
 
-    tensors: tuple[NumberedTensor, ...]
+    tensors: Tensors
     computations: tuple[MemoryComputation, ...]
     ops: tuple[tuple[Operation, ...], ...]
     entries: tuple[EntryFunction, ...]
@@ -78,8 +78,7 @@ def collect_program(module: ModuleOp, target: Target) -> CollectedProgram:
     collector = _ProgramCollector(module, target)
     with deep_stack():
         entries = tuple(map(collector.entry, entry_functions(module)))
-    tensors = tuple(collector.tensors.found)
-    return CollectedProgram(tensors, tuple(collector.computations), tuple(collector.ops), entries)
+    return CollectedProgram(collector.tensors, tuple(collector.computations), tuple(collector.ops), entries)
 
 
 @dataclass(slots=True)
@@ -116,14 +115,14 @@ class _ProgramCollector:
         results: list[int] = []
         for i, (type_, sharding) in enumerate(zip(types, given, strict=True)):
             if sharding is None and i < len(body.returned):
-                sharding = self.tensors.found[body.returned[i]].sharding
+                sharding = self.tensors.kinds[body.returned[i]].sharding
             results.append(self.tensors.add(FunctionResult(function, i), type_, sharding))
         index = self._finish(body, self._owned(body, results, lambda result: result))
         return EntryFunction(function, index, donated_arguments(function), tuple(results))
 
     def _body(self, region: Region) -> _RegionBody:
         """Collects a region. Several blocks count as if they ran one after the other, once each."""
-        body = _RegionBody(len(self.tensors.found), (), [], [])
+        body = _RegionBody(len(self.tensors), (), [], [])
         for block in region.blocks:
             arguments = tuple(map(self.tensors.define, block.args))
             op = block.first_op
@@ -138,20 +137,26 @@ class _ProgramCollector:
     def _collect(self, body: _RegionBody, op: Operation | None) -> None:
         """Collects an op and those behind it in its block."""
         plain, tensors, numbers = self._plain_classes, self.tensors, self.tensors.numbers
+        ops, steps, define = body.ops, body.steps, tensors.define_result
         while op is not None:
-            body.ops.append(op)
+            ops.append(op)
             is_plain = plain.get(op.__class__)
             if is_plain is None:
                 is_plain = plain[op.__class__] = self._is_plain(op)
             if is_plain:  # nearly all
                 reads = tuple([numbers[id(operand)] for operand in operands_of(op)])
-                step = MemoryStep(reads, tuple([tensors.define_result(result) for result in op.results]))
+                results = op.results
+                if len(results) == 1:
+                    (result,) = results
+                    step = MemoryStep(reads, (define(op, result),))
+                else:
+                    step = MemoryStep(reads, tuple(map(tensors.define, results)))
             else:
                 if is_terminator(op):
                     body.returned = self._reads(op)
                 step = self._step(op)
-            body.steps.append(step)
-            op = op.next_op
+            steps.append(step)
+            op = next_op(op)
 
     def _is_plain(self, op: Operation) -> bool:
         """True if an op makes an array for each result, whose sharding it holds, and runs nothing."""

@@ -31,17 +31,20 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
     groups: each stored step with all that is fused into it, by its identity.
     """
     events: list[Event] = []
-    sent_for, captured = block.sent_for, block.rounded.captured
+    captured = block.rounded.captured
+    sending = block.sent.keys() | {number for number, own in block.originals.items() if own in block.sent}
+    is_silent, reorders = sending.isdisjoint, bool(block.in_order)
     copied, updated = set[Name](), set[Name]()
     for step in steps:
         group = groups[id(step)]
-        if copies := _copies(block, group):
+        copies: Mapping[Name, Name] = _copies(block, group) if reorders else {}
+        if copies:
             new = {name: copy for name, copy in copies.items() if copy not in copied}
             events += (Event(None, (name,), (copy,)) for name, copy in new.items())
             copied.update(new.values())
         if block.setting.sends_apart and (sent := block.sent_for(step)):
             events.append(_sent_alone(block, step, sent[0].collective, updated))
-        elif step.blocks or id(step) in captured or copies or any(map(sent_for, group.members)):
+        elif step.blocks or id(step) in captured or copies or not is_silent(map(id, group.members)):
             events += _events(block, step, group)
         else:
             events.append(_alone(block, step, group))

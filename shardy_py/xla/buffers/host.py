@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from shardy_py.ops import TABLE, Control
 from shardy_py.xla.buffers.host_equal import merged
@@ -37,8 +38,11 @@ def host_events(program: HostProgram, returned: Sequence[Name]) -> list[Event]:
     return found
 
 
-def _live(ops: Sequence[HostOp], returned: Sequence[Name]) -> list[HostOp]:
+def _live(ops: Sequence[HostOp], returned: Sequence[Name]) -> Sequence[HostOp]:
     """The ops whose values are needed."""
+    read = {*returned, *chain.from_iterable([op.reads for op in ops])}
+    if not any(map(read.isdisjoint, filter(None, [op.makes for op in ops]))):
+        return ops  # something reads what each op makes
     needed = set(returned)
     found: list[HostOp] = []
     for op in reversed(ops):

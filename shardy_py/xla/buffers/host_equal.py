@@ -35,8 +35,10 @@ def merged(
 
     apart: values that are computed again on purpose.
     """
-    firsts: dict[Hashable, HostOp] = {}
-    others: dict[Hashable, list[HostOp]] = {}
+    firsts: dict[tuple[Name, ...], HostOp] = {}
+    """The first op that reads some values."""
+    alike: dict[tuple[Name, ...], dict[Hashable, list[HostOp]]] = {}
+    """By what several ops read, these by kind and what they make, without equal ones."""
     found: list[HostOp] = []
     made, renamed = _Types(types), alias.keys()
     for each in ops:
@@ -48,20 +50,21 @@ def merged(
         if apart and not apart.isdisjoint(op.makes):
             found.append(op)
             continue
-        key = op.kind, reads, made.of(op)
-        first = firsts.setdefault(key, op)
+        first = firsts.setdefault(reads, op)
         if first is op:  # most have none before them that could be equal
             found.append(op)
-        elif _are_equal(op, first):
-            alias.update(zip(op.makes, first.makes, strict=True))
+            continue
+        others = alike.get(reads)
+        if others is None:
+            others = alike[reads] = {(first.kind, made.of(first)): [first]}
+        same = others.setdefault((op.kind, made.of(op)), [])
+        for other in same:
+            if _are_equal(op, other):
+                alias.update(zip(op.makes, other.makes, strict=True))
+                break
         else:
-            more = others.setdefault(key, [])
-            first = next((other for other in more if _are_equal(op, other)), None)
-            if first is None:
-                more.append(op)
-                found.append(op)
-            else:
-                alias.update(zip(op.makes, first.makes, strict=True))
+            same.append(op)
+            found.append(op)
     return found
 
 

@@ -209,15 +209,17 @@ class HostFusion:
                     read.order = own if own == read.order == SAME else REPEATED
                     read.is_direct = read.is_direct and (is_direct or value == changed)
             joined: _Read | None = None
+            times = 0
             while waiting and joined is None:
                 waited = heappop(waiting)
                 if waited != last:  # else it makes several values, and was looked at
                     last, number = waited, -waited
                     read = reads[results[number]]
-                    joined = read if number not in kept and self._joins(group, number, read) else None
+                    times = 0 if number in kept else self._joins(group, number, read)
+                    joined = read if times else None
             if joined is None:
                 break
-            members[number] = _count(members, joined.places)
+            members[number] = times
             group.reductions += self._forms[number].is_reduction
             self._move(number, root, removed)
             del reads[results[number]]
@@ -239,21 +241,21 @@ class HostFusion:
                 if is_removed:
                     users[maker].pop(number, None)
 
-    def _joins(self, group: _Growing, number: int, read: _Read) -> bool:
-        """True if an op becomes a member of a group that reads what it makes."""
+    def _joins(self, group: _Growing, number: int, read: _Read) -> int:
+        """The times that code of an op is in a group that reads what it makes; 0 if it is not a member."""
         form, last = self._forms[number], self._forms[group.root]
         if not self._takes(group.root, number, read.order, group.members.keys()):
-            return False
+            return 0
         if form.is_reduction and group.reductions > _MOST_REDUCTIONS:
-            return False
-        if form.is_broadcast or last.is_by_library or len(group.members) == 1:
-            return True
+            return 0
         count = _count(group.members, read.places)
+        if form.is_broadcast or last.is_by_library or len(group.members) == 1:
+            return count
         if not form.row.is_conditional:
-            return count <= _MOST_REPETITIONS  # more code would be in the group too often
+            return count if count <= _MOST_REPETITIONS else 0  # more code would be in the group too often
         value, root = self._results[number], group.root
         others = sum([self.read_by.get((value, user), 1) for user in self.users[number] if user != root])
-        return count <= 1 and read.readers + others <= 1
+        return count if count <= 1 and read.readers + others <= 1 else 0
 
     def _takes(self, root: int, number: int, order: int, members: Set[int] | None = None) -> bool:
         """True if a group (`members`; None: its root) may have an op that makes what it reads in an order."""
@@ -339,7 +341,7 @@ class HostFusion:
 
 def _count(members: Mapping[int, int], places: Set[int]) -> int:
     """The number of times that code for a value that is read at some places would be in a group."""
-    return sum([members[each] for each in places])
+    return sum(map(members.__getitem__, places))
 
 
 def _elements(type_: TensorType | None) -> int:

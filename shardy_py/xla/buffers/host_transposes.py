@@ -65,8 +65,10 @@ def without_transposes(
 
 
 def _users(ops: Sequence[HostOp], returned: Sequence[Name]) -> Counter[Name]:
-    """The ops that read each value, and the results that it is."""
-    users = Counter(name for op in ops for name in dict.fromkeys(op.reads))
+    """The ops that read each product, and the results that it is."""
+    products = {op.makes[0] for op in ops if op.kind == "dot_general"}
+    readers = [op.reads for op in ops if not products.isdisjoint(op.reads)]
+    users = Counter(name for reads in readers for name in dict.fromkeys(reads))
     users.update(returned)
     return users
 

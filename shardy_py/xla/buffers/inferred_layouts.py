@@ -8,7 +8,7 @@ xla/backends/cpu/ynn_support.cc.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.storing import StoringKind
@@ -27,6 +27,16 @@ class InferredLayouts:
         """No value yet."""
         self._orders: dict[Name, Order] = {}
         self._alias = alias
+
+    def pass_on(self, steps: Iterable[PlannedOp], kinds: Iterable[StoringKind | None]) -> None:
+        """Notes the layouts of the results of steps that make one value each and are no transposes."""
+        orders = self._orders
+        if not orders:
+            return
+        for step, kind in zip(steps, kinds, strict=True):
+            index = None if kind is None else kind.row.keeps_layout_of
+            if index is not None and (source := stored_name(self._alias, step.operands[index])) in orders:
+                orders[step.results[0]] = orders[source]
 
     def note(self, step: PlannedOp, kind: StoringKind) -> None:
         """Notes the layouts of the results of a step of a kind."""

@@ -2,7 +2,7 @@
 
     tensors = Tensors(module, "linear")
     number = tensors.define(value)
-    tensors.found[number].size
+    tensors.kinds[number].size
 
 Not here: which ops make, read and update them (`collect.py`).
 """
@@ -36,31 +36,36 @@ class FunctionResult(NamedTuple):
     position: int
 
 
-class NumberedTensor(NamedTuple):
-    """One value. A token has no bytes; a tuple has those of its elements.
+class TensorKind(NamedTuple):
+    """Facts of values of equal types and shardings. A token has no bytes; a tuple those of its elements."""
 
-    is_copy: whether it is a copy that becomes `value`.
-    """
-
-    value: SSAValue | FunctionResult
     type: Attribute
     sharding: TensorSharding | None
     size: TensorSize
-    is_copy: bool = False
+    padded_bytes: int
 
 
 class Tensors:
-    """The tensors found so far, numbered from 0, and the numbers of SSA values by identity."""
+    """The tensors found so far, numbered from 0, and the numbers of SSA values by identity.
+
+    values, kinds: of each. copies: the numbers of those that are copies which become their value.
+    """
 
     def __init__(self, module: ModuleOp, target: Target) -> None:
-        self.found: list[NumberedTensor] = []
+        self.values: list[SSAValue | FunctionResult] = []
+        self.kinds: list[TensorKind] = []
+        self.copies: set[int] = set()
         self.numbers: dict[int, int] = {}
         self._meshes = Symbols(module).meshes()
         self._target: Target = target
         self._reader = ShardingReader()
-        self._sizes: dict[tuple[int, int], tuple[TensorSize, object]] = {}
-        self._results: dict[tuple[int, int, int], tuple[TensorSize, TensorSharding | None, object]] = {}
-        """By a result's position, and the identities of its type and of the attribute with its sharding."""
+        self._known: dict[tuple[int, int], TensorKind] = {}
+        """By the identities of a type and a sharding, which the kind keeps."""
+        self._results: dict[tuple[int, int], tuple[TensorKind, object]] = {}
+        """Kinds of first results, by the identities of the type and of the attribute with the sharding."""
+
+    def __len__(self) -> int:
+        return len(self.values)
 
     def add(self, value: SSAValue | FunctionResult, type_: Attribute, sharding: TensorSharding | None) -> int:
         """Adds a value and returns its number.
@@ -68,45 +73,49 @@ class Tensors:
         Raises:
             ShardyError: the sharding does not fit the type, or there is no mesh of its name.
         """
-        entry = self._sizes.get((id(type_), id(sharding)))
-        if entry is None:
+        kind = self._known.get((id(type_), id(sharding)))
+        if kind is None:
             size = self._measure(value, type_, sharding)
-            entry = self._sizes[(id(type_), id(sharding))] = (size, (type_, sharding))
-        self.found.append(NumberedTensor(value, type_, sharding, entry[0]))
-        return len(self.found) - 1
+            kind = TensorKind(type_, sharding, size, size.bytes.padded_bytes)
+            self._known[id(type_), id(sharding)] = kind
+        return self._add(value, kind)
+
+    def _add(self, value: SSAValue | FunctionResult, kind: TensorKind) -> int:
+        self.values.append(value)
+        self.kinds.append(kind)
+        return len(self.kinds) - 1
 
     def define(self, value: SSAValue) -> int:
         """Adds an SSA value and returns its number."""
         number = self.numbers[id(value)] = self.add(value, value.type, self._reader.of(value))
         return number
 
-    def define_result(self, value: OpResult) -> int:
-        """Adds a result of an op that holds the shardings of its results, and returns its number."""
-        type_, given = type_of(value), value.op.attributes.get(SHARDING)
-        key = value.index, id(type_), id(given)
-        entry = self._results.get(key)
-        if entry is None:
-            sharding = self._reader.of(value)
-            size = self._measure(value, type_, sharding)
-            entry = self._results[key] = size, sharding, (type_, given)
-        found = self.found
-        number = self.numbers[id(value)] = len(found)
-        found.append(NumberedTensor(value, type_, entry[1], entry[0]))
+    def define_result(self, op: Operation, value: OpResult) -> int:
+        """Adds the first result of an op that holds the shardings of its results; returns its number."""
+        type_, given = type_of(value), op.attributes.get(SHARDING)
+        known = self._results.get((id(type_), id(given)))
+        if known is None:
+            number = self.define(value)
+            self._results[id(type_), id(given)] = self.kinds[number], given
+            return number
+        number = self.numbers[id(value)] = len(self.kinds)
+        self.values.append(value)
+        self.kinds.append(known[0])
         return number
 
     def copy(self, number: int) -> int:
         """Adds a copy that becomes the value `number`, and returns its number."""
-        self.found.append(self.found[number]._replace(is_copy=True))
-        return len(self.found) - 1
+        made = self._add(self.values[number], self.kinds[number])
+        self.copies.add(made)
+        return made
 
     def have_same_size(self, first: int, second: int) -> bool:
         """Returns whether one fits in the place of the other."""
-        sizes = [self.found[number].size.bytes.padded_bytes for number in (first, second)]
-        return sizes[0] == sizes[1]
+        return self.kinds[first].padded_bytes == self.kinds[second].padded_bytes
 
     def is_same_array(self, value: int, renamed: int) -> bool:
         """Returns whether a value has the same shards under another name, or that has no sharding."""
-        return is_same_array(self.found[value].sharding, self.found[renamed].sharding)
+        return is_same_array(self.kinds[value].sharding, self.kinds[renamed].sharding)
 
     def _measure(
         self, value: SSAValue | FunctionResult, type_: Attribute, sharding: TensorSharding | None

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
 
@@ -62,23 +63,19 @@ class Event(NamedTuple):
 
 def breadth_first(events: Sequence[Event]) -> list[Event]:
     """Returns events, which are in program order, in that of the host."""
-    made = {name for event in events for name in event.makes}
     users: dict[Name, list[int]] = {}
-    waiting = [0] * len(events)
-    given: dict[Name, None] = {}
+    waiting: list[int] = []
     for number, event in enumerate(events):
-        reads = event.reads
-        if len(reads) > 1:
-            reads = dict.fromkeys(reads)
-        waiting[number] = len(reads)
+        reads = event.reads if len(event.reads) < 2 else dict.fromkeys(event.reads)
+        waiting.append(len(reads))
         for name in reads:
             known = users.get(name)
             if known is None:
                 users[name] = [number]
-                if name not in made:
-                    given[name] = None
             else:
                 known.append(number)
+    made = set(chain.from_iterable([event.makes for event in events]))
+    given = [name for name in users if name not in made]
     order: list[Event] = []
     ready = deque([number for number, count in enumerate(waiting) if count == 0])
     pending = deque[Name](given)
@@ -124,7 +121,7 @@ def _combined(events: Sequence[Event], numbers: Mapping[Hashable, int]) -> list[
     for event in events:
         counts = [before[name] for name in event.reads if name in before]
         level = counts[0] if counts else none
-        if len(counts) > 1 and False in [each is level for each in counts]:
+        if counts.count(level) < len(counts):
             level = tuple(map(max, zip(*{*counts}, strict=True)))
         if event.kind is None:
             others.append(event)

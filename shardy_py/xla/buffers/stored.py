@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from shardy_py.base.records import dataclass
@@ -84,10 +85,9 @@ class StoredBlock:
         default_factory=dict[Hashable, "Sequence[Name]"], init=False
     )
     _layouts: InferredLayouts = field(init=False)
+    _made: MadeResults = field(init=False)
     _reordered: list[PlannedOp] = field(default_factory=list[PlannedOp], init=False)
     """Steps whose operands are in other orders; kept, since names of values have their identities."""
-    _known_reads: dict[int, Sequence[Name]] = field(default_factory=dict[int, "Sequence[Name]"], init=False)
-    """By the identity of a step the stored names of what it reads."""
     _regions: dict[int, list[Assignment]] = field(default_factory=dict[int, "list[Assignment]"], init=False)
     _insides: dict[int, StoredBlock] = field(default_factory=dict[int, "StoredBlock"], init=False)
     """The regions of steps, by their identities."""
@@ -97,6 +97,7 @@ class StoredBlock:
 
     def __post_init__(self) -> None:
         self._layouts = InferredLayouts(self.alias)
+        self._made = MadeResults(self.setting, self.kinds, self.measure, self.rounded.made)
         for value in self.block.arguments:
             self._note(value.name, value.type, value.tiling)
         self._inline(self.block)
@@ -112,13 +113,15 @@ class StoredBlock:
         """Lists steps; regions that always run once are part of the block around them."""
         on_host, kinds, note, listed = self.setting.on_host, self.kinds.of, self._note, self.steps.append
         in_any_order, is_rounded = self.setting.on_tpu, bool(self.rounded.made)
-        made = MadeResults(self.setting, self.kinds, self.measure, self.rounded.made)
-        for step in block.steps:
-            if (own := made.note(step, self.types, self.sizes)) is not None:  # nearly all
-                if on_host and own.row.keeps_layout_of is not None:
-                    self._layouts.note(step, own)
-                listed(step)
-                continue
+        steps, first = block.steps, 0
+        own = self._made.note(steps, self.types, self.sizes)
+        for last in (*[number for number, kind in enumerate(own) if kind is None], len(steps)):
+            self.steps += steps[first:last]  # nearly all: steps whose results are stored as they are
+            if on_host:
+                self._layouts.pass_on(steps[first:last], own[first:last])
+            if last == len(steps):
+                break
+            step, first = steps[last], last + 1
             kind = kinds(step.record)
             if on_host and (kind.is_transpose or kind.row.keeps_layout_of is not None):
                 self._layouts.note(step, kind)
@@ -239,8 +242,8 @@ class StoredBlock:
         """The fusion of the steps that are needed, on chips."""
         from shardy_py.xla.buffers.fusion import Fusion  # modules that the host does not need
 
-        steps = [*reversed(self._needed()[1])]
-        sent, reads = [*map(self.sent_for, steps)], [*map(self._reads, steps)]
+        _, steps, reads = self._needed()
+        sent = [*map(self.sent_for, steps)]
         rest = sent, [*self.results, *self.returned], self.kinds, reads, self.setting.on_tpu, self.types
         return Fusion(steps, self.sizes, *rest, joins=self.setting.fused_in_vmem > 0)
 
@@ -281,7 +284,7 @@ class StoredBlock:
         known = self.types, self.sizes, self.alias, partial(measured, target=self.setting.target)
         program = HostProgram(*known, barriers=self._barriers)
         steps = HostSteps(program, self.sent, self.merged, self.originals)
-        live, _ = self._needed()
+        live, *_ = self._needed()
         for step in self.steps:
             if not step.results or not live.isdisjoint(step.results):
                 steps.add(step, self._captured(step, program) if step.blocks else ())
@@ -328,32 +331,29 @@ class StoredBlock:
 
         return in_tpu_order(self, events)
 
-    def _needed(self) -> tuple[set[Name], list[PlannedOp]]:
-        """The values that something needs, and the steps that make them or have effects, last ones first."""
-        live, reads, passed = {*self.results, *self.returned}, self._reads, self._passed
-        steps: list[PlannedOp] = []
-        for step in reversed(self.steps):
-            made = self.makes(step) if passed else step.results
-            if not made or not live.isdisjoint(made):
-                live.update(reads(step))
-                steps.append(step)
-        return live, steps
+    def _needed(self) -> tuple[set[Name], Sequence[PlannedOp], Sequence[Sequence[Name]]]:
+        """The values that something needs; the steps that make them or have effects, and what each reads."""
+        steps, own = self.steps, self.alias.keys().isdisjoint
+        makes = [*map(self.makes, steps)] if self._passed else [step.results for step in steps]
+        reads = [
+            each.operands if own(each.operands) and not each.blocks else self._reads(each) for each in steps
+        ]
+        live = {*self.results, *self.returned, *chain.from_iterable(reads)}
+        if not any(map(live.isdisjoint, filter(None, makes))):
+            return live, steps, reads  # something reads what each step makes
+        live, kept = {*self.results, *self.returned}, list[int]()
+        for number in range(len(steps) - 1, -1, -1):
+            if not makes[number] or not live.isdisjoint(makes[number]):
+                live.update(reads[number])
+                kept.append(number)
+        kept.reverse()
+        return live, [steps[number] for number in kept], [reads[number] for number in kept]
 
     def _reads(self, step: PlannedOp) -> Sequence[Name]:
-        """The stored names of what a step reads: known once all steps are listed."""
-        known = self._known_reads.get(id(step))
-        if known is not None:
-            return known
-        names, alias = step.operands, self.alias
-        found: Sequence[Name] = names
-        if step.blocks or not alias.keys().isdisjoint(names):
-            if step.blocks:
-                names = (*names, *(name for inner in step.blocks for name in used(inner)))
-            found = [self.stored_name(name) if name in alias else name for name in names]
-            if self._passed:
-                found += self._waited_for(names)
-        self._known_reads[id(step)] = found
-        return found
+        """The stored names of what a step reads, which are known once all steps are listed."""
+        names = (*step.operands, *(name for inner in step.blocks for name in used(inner)))
+        found = [self.stored_name(name) for name in names]
+        return [*found, *self._waited_for(names)] if self._passed else found
 
     def _waited_for(self, names: Iterable[Name]) -> Iterable[Name]:
         """The values that the readers of these values wait for."""

@@ -25,7 +25,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import MeshOp
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp
 from shardy_py.mlir.holders import SHARDING, attribute_list_shardings
-from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.mlir.ir import ops_in
 from shardy_py.mlir.op_errors import error_at
 from shardy_py.mlir.symbols import function_name, functions_of, meshes_of
 from shardy_py.mlir.typed import dictionaries_of
@@ -117,16 +117,13 @@ class _Found:
 
 def _found_in(module: ModuleOp) -> _Found:
     found = _Found()
-    is_read: dict[type[Operation], bool] = {}  # most ops are left out by their class
-    for op in walk_pre_order(module):
-        known = is_read.get(op.__class__)
-        if known is None:
-            known = is_read[op.__class__] = op.name.startswith(_READ)
-        attributes = op.attributes
-        if known or (attributes and (len(attributes) > 1 or SHARDING not in attributes)):
+    ops = [module, *ops_in(module)]
+    kinds, attributes = [*map(type, ops)], [op.attributes for op in ops]
+    read = {kind for kind, op in dict(zip(kinds, ops, strict=True)).items() if op.name.startswith(_READ)}
+    found.has_own = any(SHARDING in each for each in attributes)  # of a propagated program the first ones
+    for op, kind, own in zip(ops, kinds, attributes, strict=True):
+        if kind in read or (own and (len(own) > 1 or SHARDING not in own)):  # few have more than a sharding
             found.read_op(op)
-        elif attributes:
-            found.has_own = True  # as most ops of a propagated program
     _read_functions(module, found)
     return found
 

@@ -25,7 +25,7 @@ from shardy_py.mlir.dialects.sdy import AllReduceOp, ManualComputationOp, Reduce
 from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes
 from shardy_py.mlir.dialects.traits import is_constant, is_dead_when_unused
 from shardy_py.mlir.holders import SHARDING, attribute_list_shardings
-from shardy_py.mlir.ir import blocks_of, operands_of, type_of
+from shardy_py.mlir.ir import blocks_of, next_op, operands_of, type_of
 from shardy_py.mlir.loops import iterations, run_counts
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of, signature_of
@@ -215,12 +215,12 @@ class _Reader:
         default_factory=dict[tuple[Hashable, ...], OpRecord]
     )
     """Records by signatures of identities, which live as long as the module."""
-    equal: dict[tuple[Hashable, ...], PlannedOp] = field(
-        default_factory=dict[tuple[Hashable, ...], PlannedOp]
-    )
+    equal: dict[Hashable, PlannedOp] = field(default_factory=dict[Hashable, PlannedOp])
     """The first of the steps of one tensor with equal facts, by signatures and identities of shardings."""
     names: dict[int, int] = field(default_factory=dict[int, int])
     """The numbers of values, by their identities."""
+    plain: dict[type[Operation], bool] = field(default_factory=dict[type[Operation], bool])
+    """The classes of ops that were met: true for those that run no regions, and whose records say all."""
 
     def function(self, function: FuncOp) -> Block:
         """Results are resharded to the shardings of the function."""
@@ -240,12 +240,16 @@ class _Reader:
         targets = [self._own(value) for value in returned] if targets is None else targets
         steps: list[PlannedOp] = []
         op, last = block.first_op, block.last_op
+        is_plain, add = self.plain, steps.append
         while op is not last and op is not None:
-            if _is_plain(op.name):
-                steps.append(self._plain_step(op))
+            plain = is_plain.get(op.__class__)
+            if plain is None:
+                plain = is_plain[op.__class__] = _is_plain(op.name)
+            if plain:
+                add(self._plain_step(op))
             else:
                 steps += self._steps(op)
-            op = op.next_op
+            op = next_op(op)
         return Block(arguments, tuple(steps), self._named(returned), tuple(targets))
 
     def _named(self, values: Iterable[SSAValue]) -> tuple[Name, ...]:
@@ -279,10 +283,11 @@ class _Reader:
         except KeyError:  # of a value that is not made yet
             operands = self._named(operands_of(op))
         signature = signature_of(op)
-        key = (*signature, id(op.attributes.get(SHARDING)))
-        made = self._named(results)
+        key = signature, id(op.attributes.get(SHARDING))
         if len(results) == 1 and (known := self.equal.get(key)) is not None:
-            return alike(known, operands, made, op)
+            (result,) = results
+            return alike(known, operands, (names.setdefault(id(result), len(names)),), op)
+        made = self._named(results)
         record = self.records.get(signature)
         if record is None:
             record = self.records[signature] = _with_number(op, self._with_groups(op))

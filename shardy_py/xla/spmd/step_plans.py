@@ -17,23 +17,43 @@ from shardy_py.xla.spmd.planned import Planned, tensor_held
 from shardy_py.xla.spmd.program import Name, PlannedOp, TiledValue
 
 
-@dataclass(slots=True, eq=False)
-class StepPlan:
-    """The plan of a step: for which of its results are used, its operands, and the results as they are held.
+@dataclass(slots=True, eq=False)  # not frozen, which would triple the time to make it
+class PlanFacts:
+    """The plan that equal steps share; never changed.
 
-    names: of the operands that are tensors. silent: whether it sends nothing, and is not a slice that may
-    stand for others. is_passed: whether a walk that holds its operands as the last one did need not look
-    at it. walk: the number of the last walk that met it.
+    used: for which of their results it is. operands, held: the operands and results as devices hold them.
+    silent: whether it sends nothing, and is not a slice that may stand for others. is_passed: whether a walk
+    that holds its operands as the last one did need not look at a step of it.
     """
 
-    step: PlannedOp
     used: Hashable
-    names: Sequence[Name]
     operands: Sequence[HeldTensor]
     results: tuple[Planned, ...]
     held: tuple[HeldTensor, ...]
     silent: bool
     is_passed: bool
+
+    @staticmethod
+    def of(
+        used: Hashable, operands: Sequence[HeldTensor], results: tuple[Planned, ...], row: SentRow
+    ) -> PlanFacts:
+        """The facts that follow from the results of a plan, of a step of a row."""
+        is_slice = row.part is PatternRole.SLICE
+        silent = not any(
+            each.needed or each.rematerialized or (is_slice and each.made is not None) for each in results
+        )
+        held = tuple([each.held for each in results])
+        is_passed = silent and not row.is_product and len(results) == 1
+        return PlanFacts(used, operands, results, held, silent, is_passed)
+
+
+@dataclass(slots=True, eq=False)
+class StepPlan:
+    """The plan of a step. names: of its operands that are tensors. walk: the last walk that met it."""
+
+    step: PlannedOp
+    names: Sequence[Name]
+    facts: PlanFacts
     walk: int = -1
 
 
@@ -50,9 +70,6 @@ class Walked:
     has_loops: bool = False
 
 
-_Results = tuple[tuple[Planned, ...], tuple[HeldTensor, ...], bool]
-
-
 @dataclass(eq=False)
 class StepPlans:
     """The plans of the steps of forms of one function, whose values have the same names.
@@ -62,35 +79,11 @@ class StepPlans:
     """
 
     known: dict[int, StepPlan] = field(default_factory=dict[int, StepPlan])
-    _results: dict[int, _Results] = field(default_factory=dict[int, "_Results"])
-    """By the identity of the results that equal steps share, these with what follows from them."""
     _held: dict[int, tuple[TiledValue, HeldTensor | None]] = field(
         default_factory=dict[int, "tuple[TiledValue, HeldTensor | None]"]
     )
     """By the identity of a value, which is kept, how it is held."""
     _last: list[Walked] = field(default_factory=list[Walked])
-
-    def add(
-        self,
-        step: PlannedOp,
-        row: SentRow,
-        used: Hashable,
-        names: Sequence[Name],
-        operands: Sequence[HeldTensor],
-        results: tuple[Planned, ...],
-    ) -> StepPlan:
-        """Keeps and returns the plan of a step with these results; the other arguments: as of `StepPlan`."""
-        known = self._results.get(id(results))
-        if known is None:
-            is_slice = row.part is PatternRole.SLICE
-            silent = not any(
-                each.needed or each.rematerialized or (is_slice and each.made is not None) for each in results
-            )
-            held = tuple([each.held for each in results])
-            known = self._results[id(results)] = results, held, silent
-        is_passed = known[2] and not row.is_product and len(step.results) == 1
-        found = self.known[id(step)] = StepPlan(step, used, names, operands, *known, is_passed)
-        return found
 
     def held(self, value: TiledValue) -> HeldTensor | None:
         """Returns a value of a program as it is held; None for other values than tensors."""

@@ -25,9 +25,10 @@ from operator import attrgetter, is_
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
 from shardy_py.ops import TABLE, Control
-from shardy_py.xla.spmd.application import Application, static_shape
+from shardy_py.xla.spmd.application import static_shape
+from shardy_py.xla.spmd.applied import applied
 from shardy_py.xla.spmd.einsum_loops import EinsumLoops
-from shardy_py.xla.spmd.facet import SentRow, partition
+from shardy_py.xla.spmd.facet import SentRow
 from shardy_py.xla.spmd.live_values import live_values
 from shardy_py.xla.spmd.loop_users import ValueUses
 from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
@@ -37,7 +38,7 @@ from shardy_py.xla.spmd.planned import Needed, Planned, known_plan, planned, pos
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
 from shardy_py.xla.spmd.recognized import patterns_of
 from shardy_py.xla.spmd.reshard import reshard
-from shardy_py.xla.spmd.step_plans import Rows, StepPlan, StepPlans, Walked
+from shardy_py.xla.spmd.step_plans import PlanFacts, Rows, StepPlan, StepPlans, Walked
 from shardy_py.xla.spmd.tiling import Tiling
 
 
@@ -133,10 +134,10 @@ class _Walk:
     same: dict[Name, Name] = field(default_factory=dict[Name, Name])
     """By the name of a slice, an equal one before it: they are one tensor, which is resharded once."""
     rows: Rows = field(default_factory=Rows)
-    known: dict[tuple[Hashable, ...], tuple[tuple[Planned, ...], object, object]] = field(
-        default_factory=dict[tuple[Hashable, ...], "tuple[tuple[Planned, ...], object, object]"]
+    known: dict[tuple[Hashable, ...], tuple[PlanFacts, PlannedOp]] = field(
+        default_factory=dict[tuple[Hashable, ...], "tuple[PlanFacts, PlannedOp]"]
     )
-    """The plans of steps of different operands, by the identities of their facts, which are kept."""
+    """The plans of steps of different operands, by the identities of what they depend on, which are kept."""
 
     def bind(self, arguments: Iterable[TiledValue]) -> None:
         for value in arguments:
@@ -176,7 +177,12 @@ class _Walk:
             self._meet_again(block, patterns)
         known = map(plans.get, map(id, block.steps))
         for each, row, plan in zip(block.steps, rows, known, strict=True):
-            if plan is not None and plan.is_passed and plan.walk == last and changed.isdisjoint(plan.names):
+            if (
+                plan is not None
+                and plan.walk == last
+                and plan.facts.is_passed
+                and changed.isdisjoint(plan.names)
+            ):
                 plan.walk = number  # most steps of a walk that is not the first one
                 continue
             results = each.results
@@ -193,7 +199,7 @@ class _Walk:
                 if plan is None or not is_same or not changed.isdisjoint(plan.names):
                     plan = self._step(each, row, live, plan, uses)
                 plan.walk = number
-                if not plan.silent:
+                if not plan.facts.silent:
                     self._send(plan, row, times, live)
                 if row.is_product:
                     self._forget_axes(plan.names)
@@ -229,38 +235,55 @@ class _Walk:
         if (
             plan is None
             or plan.step is not step
-            or plan.used != used
-            or not all(map(is_, plan.operands, operands))
+            or plan.facts.used != used
+            or not all(map(is_, plan.facts.operands, operands))
         ):
             # Keys of plans are those of steps of the program, so that their identities are their own.
             key = (id(step.plan_key), used, *map(id, operands))
             is_known = len(names) < 2 or len({*names}) == len(names)
             known = self.known.get(key) if is_known else None
-            found = known_plan(step.plan_key, used, operands, names) if known is None else known[0]
-            if found is None:
-                flags = tuple([name in live for name in results])
-                found = self._planned(
-                    (step.plan_key, used),
-                    names,
-                    lambda operands: _applied(step, operands, flags, *context),
-                    (step.record, step.targets),
-                )
+            facts = (
+                self._facts(step, row, used, names, operands, live, context) if known is None else known[0]
+            )
             if known is None and is_known:
-                self.known[key] = found, operands, step
-            plan = self.plans.add(step, row, used, names, operands, found)
-        if self.last.number < 0:  # nothing was held before
-            made.update(zip(results, plan.held, strict=True))
-            return plan
-        for name, held in zip(results, plan.held, strict=True):
-            if made.get(name) is not held:
-                made[name] = held
-                self.changed.add(name)
+                self.known[key] = facts, step
+            plan = self.plans.known[id(step)] = StepPlan(step, names, facts)
+        held = plan.facts.held
+        if self.last.number >= 0:
+            for name, now in zip(results, held, strict=True):
+                self._set(name, now)
+        elif len(results) == 1:  # nothing was held before
+            made[results[0]] = held[0]
+        else:
+            made.update(zip(results, held, strict=True))
         return plan
+
+    def _facts(
+        self,
+        step: PlannedOp,
+        row: SentRow,
+        used: Hashable,
+        names: Sequence[Name],
+        operands: Sequence[HeldTensor],
+        live: set[Name],
+        context: tuple[EinsumLoops | None, frozenset[int]],
+    ) -> PlanFacts:
+        """The plan of a step. names: of the operands."""
+        found = known_plan(step.plan_key, used, operands, names)
+        if found is None:
+            flags = tuple([name in live for name in step.tensors])
+            found = self._planned(
+                (step.plan_key, used),
+                names,
+                lambda operands: applied(step, operands, flags, *context),
+                (step.record, step.targets),
+            )
+        return PlanFacts.of(used, operands, found, row)
 
     def _send(self, plan: StepPlan, row: SentRow, times: int, live: set[Name]) -> None:
         """Adds what is sent for a step."""
         names = plan.names
-        for name, result in zip(plan.step.tensors, plan.results, strict=True):
+        for name, result in zip(plan.step.tensors, plan.facts.results, strict=True):
             if result.made is not None and row.part is PatternRole.SLICE:
                 self._note_slice(name, result, names)
             if result.needed or result.rematerialized:
@@ -365,24 +388,6 @@ class _Walk:
         name = names[root if isinstance(root, int) else root[0]]
         name = self.same.get(name, name)
         return name if isinstance(root, int) else (name, root[1])
-
-
-def _applied(
-    step: PlannedOp,
-    operands: Sequence[HeldTensor],
-    used: tuple[bool, ...],
-    loops: EinsumLoops | None,
-    shared: frozenset[int],
-) -> Sequence[HeldTensor]:
-    """The results of a step, for operands whose reshards are known."""
-    targets = tuple([target for target in step.targets if target is not None])
-    row = TABLE.get(step.record.name)
-    if row is not None and row.is_wire:
-        pairs = zip(operands, targets, strict=True)
-        return [replace(reshard(value, target), number=None) for value, target in pairs]
-    return partition(
-        Application(step.record, tuple(operands), targets, used, step.is_unreduced, loops, shared)
-    )
 
 
 def _operand(step: PlannedOp, names: Sequence[Name], origin: int) -> int:

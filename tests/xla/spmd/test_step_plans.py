@@ -35,7 +35,7 @@ def test_operands_of_products_that_come_and_go_are_looked_at_again() -> None:
     plans = StepPlans()
     for product, knows_axes in ((of_a, False), (of_b, True), (of_b, True), (of_a, False)):
         plan_program(Block(arguments, (product, later), (*product.results, "t"), (rows, rows)), plans)
-        (operand,) = plans.known[id(later)].operands
+        (operand,) = plans.known[id(later)].facts.operands
         assert (operand.tiling.axes is not None) == knows_axes
 
 
