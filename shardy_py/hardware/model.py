@@ -83,6 +83,7 @@ class Hardware:
         "cpu"; "": another compiler, or an unknown one. cores: the multiprocessors of a GPU; 0: not known.
     loop_rows: of a bf16 product by a gathered matrix, above which XLA:TPU makes a loop of permutes of it; 0:
         not known. scoped_bytes: of the memory on a chip that it gives to one op; 0: not known.
+    window_bytes_per_second: that it takes both operands of a product to be read at, in windows; 0: not known.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Hardware:
     cores: int = 0
     loop_rows: int = 0
     scoped_bytes: int = 0
+    window_bytes_per_second: float = 0.0
 
     @staticmethod
     def load(path: str | Path) -> Hardware:

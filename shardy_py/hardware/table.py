@@ -139,6 +139,7 @@ def _device(
     cores: int = 0,
     loop_rows: int = 0,
     scoped_mebibytes: int = 0,
+    window_gigabytes_per_second: float = 0.0,
 ) -> Hardware:
     return Hardware(
         name,
@@ -154,6 +155,7 @@ def _device(
         cores,
         loop_rows,
         scoped_mebibytes * 2**20,
+        window_gigabytes_per_second * 1e9,
     )
 
 
@@ -183,18 +185,21 @@ HARDWARE: Mapping[str, Hardware] = {
             f"{_CLOUD}/v5e: 16 GiB, 819 GB/s, 197 TFLOPS; {_VPU} at 1.5 GHz; {_BOOK}: rings of 16 chips",
             loop_rows=4222,
             scoped_mebibytes=16,
+            window_gigabytes_per_second=473,
         ),
         _device(
             *("tpu-v5p", 95, 2765, _rates(459, i8=918), 14.3, _torus("tpu-v5p", 3, 8960, 4), "tpu-dcn"),
             f"{_CLOUD}/v5p: 95 GiB, 2765 GB/s, 459 TFLOPS; {_VPU} of 2 at 1.75 GHz; {_BOOK}: rings of 4k",
             loop_rows=4222,
             scoped_mebibytes=16,
+            window_gigabytes_per_second=1239,
         ),
         _device(
             *("tpu-v6e", 32, 1640, _rates(918, i8=1836), 7.7, _torus("tpu-v6e", 2, 256, 16), "tpu-v6e-dcn"),
             f"{_CLOUD}/v6e: 32 GiB, 1640 GB/s, 918 TFLOPS; {_VPU}, a rate of 1.9 GHz is assumed",
             loop_rows=9836,
             scoped_mebibytes=32,
+            window_gigabytes_per_second=1202,
         ),
         _device(
             *("tpu7x", 96, 3690, _rates(1153.5, f8=2307, i8=2307), 14.3),

@@ -3,8 +3,10 @@
 The matrix units compute a window of the result from windows of the operands, while memory reads the next
 ones; they wait for the first, and the last result is written after all. Windows fit into what one op gets of
 the memory on the chip, and are chosen so that all takes least time: here of `_PARTS` of each dimension. If
-what is summed is in several windows, partial sums are read again for each of them, and values of f32 are bf16
-there. As the windows that XLA:TPU writes into its programs show (`window_config`), compiled without a device.
+what is summed is in several windows, partial sums are read again for each of them. Values of f32 are bf16 in
+windows, unless both operands are too large for the memory on the chip: those are read as they are, at the
+rate at which XLA:TPU takes two to be read. As the windows in the programs of XLA:TPU show (`window_config`),
+compiled without a device.
 
 >>> from shardy_py.hardware import hardware_of
 >>> square = MatrixProduct(1, 2048, 2048, 2048, 2, 2)
@@ -27,6 +29,7 @@ from shardy_py.hardware import Hardware
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import OpRecord
 from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.xla.buffers.chips import left_in_vmem
 
 _NUMBERS = "dot_dimension_numbers"
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
@@ -70,20 +73,29 @@ def product_of(record: OpRecord, shape: tuple[int, ...], flops: float) -> Matrix
 
 def product_seconds(one: MatrixProduct, rate: float, hardware: Hardware) -> float:
     """Returns the seconds of a product; 0 if no windows fit. rate: flop/s of its element type."""
-    return _least(
-        one, rate, hardware.memory_bytes_per_second, hardware.vector_flops / _SUM_SLOTS, hardware.scoped_bytes
-    )
+    smaller = one.batches * one.depth * min(one.rows, one.columns) * one.given_bytes
+    bandwidth, held = hardware.memory_bytes_per_second, min(one.given_bytes, _HELD_BYTES)
+    if smaller > left_in_vmem(hardware) and hardware.window_bytes_per_second:
+        bandwidth, held = hardware.window_bytes_per_second, one.given_bytes
+    sums = hardware.vector_flops / _SUM_SLOTS
+    return _least(one, rate, bandwidth, held, sums, hardware.scoped_bytes)
 
 
 @lru_cache(maxsize=4096)
-def _least(one: MatrixProduct, rate: float, bandwidth: float, sums: float, room: int) -> float:
-    """The seconds with the best choice of windows. sums: partial ones a second. room: bytes for windows."""
-    return min(_seconds(one, rate, bandwidth, sums, room), default=0.0)
+def _least(one: MatrixProduct, rate: float, bandwidth: float, held: int, sums: float, room: int) -> float:
+    """The seconds with the best choice of windows.
+
+    held: the bytes of an element of an operand in a window. sums: partial ones a second. room: bytes for
+    windows.
+    """
+    return min(_seconds(one, rate, bandwidth, held, sums, room), default=0.0)
 
 
-def _seconds(one: MatrixProduct, rate: float, bandwidth: float, sums: float, room: int) -> Iterator[float]:
+def _seconds(
+    one: MatrixProduct, rate: float, bandwidth: float, held: int, sums: float, room: int
+) -> Iterator[float]:
     """The seconds with each choice of windows."""
-    given, held = one.given_bytes, min(one.given_bytes, _HELD_BYTES)
+    given = one.given_bytes
     for depth, width, height in product(
         _windows(one.depth, _LANES), _windows(one.columns, _LANES), _windows(one.rows, _SUBLANES)
     ):

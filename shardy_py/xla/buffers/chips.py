@@ -42,7 +42,7 @@ def values_in_vmem(chip: Hardware | None) -> int:
     >>> [values_in_vmem(CHIPS[name]) >> 20 for name in ("tpu-v5e", "tpu-v6e", "tpu-v5p")]
     [112, 96, 0]
     """
-    return 0 if chip is None or chip.name in _HBM_FIRST else _left_in_vmem(chip)
+    return 0 if chip is None or chip.name in _HBM_FIRST else left_in_vmem(chip)
 
 
 def fusions_in_vmem(chip: Hardware | None) -> int:
@@ -51,7 +51,7 @@ def fusions_in_vmem(chip: Hardware | None) -> int:
     >>> fusions_in_vmem(CHIPS["tpu-v5p"]) >> 20
     48
     """
-    return _left_in_vmem(chip) if chip is not None and chip.name in _HBM_FIRST else 0
+    return left_in_vmem(chip) if chip is not None and chip.name in _HBM_FIRST else 0
 
 
 def flops_per_byte(chip: Hardware | None) -> float:
@@ -63,7 +63,8 @@ def flops_per_byte(chip: Hardware | None) -> float:
     return inf if chip is None else chip.peak_flops / chip.memory_bytes_per_second
 
 
-def _left_in_vmem(chip: Hardware) -> int:
+def left_in_vmem(chip: Hardware) -> int:
+    """Returns the bytes of VMEM that ops leave; 0: not known."""
     return max(0, _VMEM.get(chip.name, 0) - chip.scoped_bytes)
 
 
