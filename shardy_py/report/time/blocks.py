@@ -17,7 +17,7 @@ from shardy_py.hardware import Hardware
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, GatherOp
 from shardy_py.ops.reads import integers
 from shardy_py.xla.targets.gpu.graph import REDUCE, TRANSPOSE, GpuGraph
-from shardy_py.xla.targets.gpu.kernels import Kernel
+from shardy_py.xla.targets.gpu.kernel import Kernel
 
 _THREADS = 128
 _UNROLLED = 4

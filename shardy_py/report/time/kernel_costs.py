@@ -23,7 +23,7 @@ from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.gpu.costs import LAUNCH
 from shardy_py.xla.targets.gpu.expanded import BLOCK
 from shardy_py.xla.targets.gpu.graph import CONVOLUTION, REDUCE, WINDOW, GpuGraph
-from shardy_py.xla.targets.gpu.kernels import Kernel
+from shardy_py.xla.targets.gpu.kernel import Kernel
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode
 from shardy_py.xla.targets.parts import elements_of
 

@@ -37,8 +37,8 @@ from shardy_py.xla.targets.gpu.graph import (
     is_loop,
     live,
 )
+from shardy_py.xla.targets.gpu.kernel import Kernel
 from shardy_py.xla.targets.gpu.kernel_reads import direct_reads
-from shardy_py.xla.targets.gpu.kernels import Kernel
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.of_program import CompiledProgram
 

@@ -13,7 +13,7 @@ from shardy_py import Program, propagate
 from shardy_py.ops import TensorType
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.xla.targets.gpu.graph import ADD, TRANSPOSE, GpuGraph
-from shardy_py.xla.targets.gpu.kernels import Kernel
+from shardy_py.xla.targets.gpu.kernel import Kernel
 from shardy_py.xla.targets.gpu.transposes import TiledTranspose, is_path, tiled_hero
 
 UPDATE = """

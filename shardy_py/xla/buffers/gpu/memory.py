@@ -35,8 +35,8 @@ from shardy_py.xla.targets.gpu.graph import (
     GpuGraph,
     is_loop,
 )
+from shardy_py.xla.targets.gpu.kernel import Kernel
 from shardy_py.xla.targets.gpu.kernel_reads import direct_reads, read_otherwise
-from shardy_py.xla.targets.gpu.kernels import Kernel
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode
 
 _PLACE = 256

@@ -15,7 +15,8 @@ from shardy_py.base.records import dataclass
 from shardy_py.ops import TensorType
 from shardy_py.xla.targets.combining import ReadOps, post_order
 from shardy_py.xla.targets.gpu.graph import ARGUMENT, ELEMENT, OUTER, GpuGraph, live
-from shardy_py.xla.targets.gpu.kernels import Kernel, KernelFusion
+from shardy_py.xla.targets.gpu.kernel import Kernel
+from shardy_py.xla.targets.gpu.kernels import KernelFusion
 from shardy_py.xla.targets.gpu.lowering import lowered
 from shardy_py.xla.targets.gpu.products import with_products
 from shardy_py.xla.targets.gpu.siblings import KernelGroups

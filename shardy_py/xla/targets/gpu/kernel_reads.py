@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shardy_py.xla.targets.gpu.graph import REDUCE, GpuGraph
-from shardy_py.xla.targets.gpu.kernels import Kernel
+from shardy_py.xla.targets.gpu.kernel import Kernel
 
 
 def direct_reads(graph: GpuGraph, kernel: Kernel) -> Iterable[int]:

@@ -9,11 +9,9 @@ xla/backends/gpu/transforms/priority_fusion.cc, xla/service/gpu/model/gpu_hlo_co
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import field
 from heapq import heapify, heappop, heappush
 from math import ceil
 
-from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
 from shardy_py.xla.targets.gpu.costs import (
     H100,
@@ -29,6 +27,7 @@ from shardy_py.xla.targets.gpu.costs import (
 from shardy_py.xla.targets.gpu.diamonds import diamonds, reduces_columns, reduces_rows
 from shardy_py.xla.targets.gpu.expanded import BLOCK
 from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph
+from shardy_py.xla.targets.gpu.kernel import Kernel
 from shardy_py.xla.targets.parts import bytes_of
 
 _MOST_OPERANDS = 96
@@ -38,35 +37,6 @@ _COLUMNS = 32
 """The columns of a block that reduces these."""
 _LARGE_REDUCTION = 16
 """The elements of which one is made, from which on a reduction is not computed with another."""
-
-
-@dataclass(slots=True)
-class Kernel:
-    """Ops that are computed together.
-
-    root: the last. members: their numbers. reads: by value that is read how often each element is, and for
-    which of the places at which values are used. places: how often each of these is computed; codes: how
-    often code for it is there. operations: of arithmetic. code, branches: of the kernel. reduces: whether it
-    has a large reduction. rows: whether it has whole rows, so that nothing is computed repeatedly. time: the
-    ticks that it takes; written: of which to write; computed: those without writing. operands: what it reads,
-    in XLA's order.
-    """
-
-    root: int
-    members: set[int]
-    reads: dict[int, set[int]] = field(default_factory=dict[int, "set[int]"])
-    uses: dict[int, float] = field(default_factory=dict[int, float])
-    places: dict[int, float] = field(default_factory=dict[int, float])
-    codes: dict[int, int] = field(default_factory=dict[int, int])
-    operations: float = 0
-    code: int = 1
-    branches: int = 0
-    reduces: bool = False
-    rows: bool = False
-    time: int = 0
-    written: int = 0
-    computed: int = 0
-    operands: list[int] = field(default_factory=list[int])
 
 
 class KernelFusion:
@@ -222,17 +192,14 @@ class KernelFusion:
                 for value in graph.reads[number]:
                     found = at.get(value)
                     if found is None:
-                        at[value] = {*own}
-                    else:
-                        found |= own
+                        at[value] = own
+                    elif found is not own:
+                        at[value] = found | own
                 continue
             each_time = self.reading[number]
             for value in graph.reads[number]:
                 found = at.get(value)
-                if found is None:
-                    at[value] = {value}
-                else:
-                    found.add(value)
+                at[value] = {value} if found is None else {*found, value}
                 size = elements[value]
                 if size:
                     often = elements[number] / size if each_time is None else each_time
@@ -257,13 +224,13 @@ class KernelFusion:
         kernel.written = ticks(self.gpu.moved(graph.sizes[root]))
         once, most, computed = self._rates_of(self._grid(root))
         sizes, again = self.sizes, self.again
-        read = 0
-        for value, use in uses.items():
-            size = sizes[value]
-            if size * use <= size:  # as for most
-                read += ticks(size * use / once * 1e6)
-            else:
-                read += read_time(size, use, once, again[value], most)
+        kernel.costs = costs = {
+            value: ticks(sizes[value] * use / once * 1e6)
+            if use <= 1.0  # as for most
+            else read_time(sizes[value], use, once, again[value], most)
+            for value, use in uses.items()
+        }
+        kernel.read = read = sum(costs.values())
         kernel.time = combined(ticks(operations / computed), read + kernel.written)
         kernel.computed = combined(ticks(operations / computed), read)
 
@@ -374,25 +341,36 @@ class KernelFusion:
         return is_only and same and all(self.elementwise[each] for each in consumer.members)
 
     def _together(self, producer: Kernel, consumer: Kernel) -> int:
-        """The ticks of both as one kernel."""
-        made, sizes, again, written = producer.root, self.sizes, self.again, consumer.written
-        has_rows = producer.rows or consumer.rows
-        use = 1.0 if has_rows else consumer.uses[made]
+        """The ticks of both as one kernel, which reads what else the consumer reads as before."""
+        made, sizes, again = producer.root, self.sizes, self.again
+        if producer.rows or consumer.rows:
+            return self._together_in_rows(producer, consumer)
+        use = consumer.uses[made]
         once, most, computed = self._rates_of(self._grid(consumer.root))
-        produced, consumed = producer.reads, consumer.reads
-        first, second = producer.uses, consumer.uses
-        at, alone, read = consumed[made], {made}, 0
-        for value in {*produced, *consumed}:
-            if value == made:
-                continue
-            times = first.get(value, 0.0) * use + second.get(value, 0.0)
-            if has_rows:
-                times = min(times, 1.0)
-            elif value in produced and value in consumed and produced[value] == alone:
-                times -= sum([consumer.places[each] for each in at & consumed[value]])
+        produced, consumed, costs = producer.reads, consumer.reads, consumer.costs
+        second, at, alone = consumer.uses, consumed[made], {made}
+        read = consumer.read - costs[made]
+        for value, times in producer.uses.items():
+            times *= use
+            own = second.get(value)
+            if own is not None:
+                times += own
+                read -= costs[value]
+                if produced[value] == alone:
+                    times -= sum([consumer.places[each] for each in at & consumed[value]])
             size = sizes[value]
             if size * times <= size:  # as for most
                 read += ticks(size * times / once * 1e6)
             else:
                 read += read_time(size, times, once, again[value], most)
-        return combined(ticks((producer.operations * use + consumer.operations) / computed), read + written)
+        operations = producer.operations * use + consumer.operations
+        return combined(ticks(operations / computed), read + consumer.written)
+
+    def _together_in_rows(self, producer: Kernel, consumer: Kernel) -> int:
+        """`_together` of kernels that have whole rows, and so read each value once."""
+        once, _, computed = self._rates_of(self._grid(consumer.root))
+        read = consumer.written
+        for value in {*producer.reads, *consumer.reads} - {producer.root}:
+            times = producer.uses.get(value, 0.0) + consumer.uses.get(value, 0.0)
+            read += ticks(self.sizes[value] * min(times, 1.0) / once * 1e6)
+        return combined(ticks((producer.operations + consumer.operations) / computed), read)

@@ -16,7 +16,7 @@ from shardy_py.mlir.dialects.stablehlo import ScatterOp, SliceOp
 from shardy_py.xla.targets.gpu.costs import H100, LAUNCH, GpuDescription
 from shardy_py.xla.targets.gpu.diamonds import reduces_columns
 from shardy_py.xla.targets.gpu.graph import CONSTANT, CONVERT, DOT, REDUCE, SLICE, TRANSPOSE, GpuGraph
-from shardy_py.xla.targets.gpu.kernels import Kernel
+from shardy_py.xla.targets.gpu.kernel import Kernel
 from shardy_py.xla.targets.gpu.transposes import TiledTranspose, is_of_unknown_order, is_path, tiled_hero
 
 _MOST_BUFFERS = 96

@@ -11,7 +11,7 @@ from math import prod
 
 from shardy_py.base.records import dataclass
 from shardy_py.xla.targets.gpu.graph import TRANSPOSE, GpuGraph
-from shardy_py.xla.targets.gpu.kernels import Kernel
+from shardy_py.xla.targets.gpu.kernel import Kernel
 from shardy_py.xla.targets.parts import bits
 
 _SIDE, _SHORT_SIDE = 16, 8

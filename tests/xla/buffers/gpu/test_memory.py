@@ -12,8 +12,9 @@ from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.gpu import computation
 from shardy_py.xla.targets.gpu.graph import ARGUMENT, TRANSPOSE, GpuGraph
+from shardy_py.xla.targets.gpu.kernel import Kernel
 from shardy_py.xla.targets.gpu.kernel_reads import read_otherwise
-from shardy_py.xla.targets.gpu.kernels import Kernel, KernelFusion
+from shardy_py.xla.targets.gpu.kernels import KernelFusion
 
 MIB = 2**20
 
