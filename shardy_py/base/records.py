@@ -90,7 +90,8 @@ class InitializerOnUse(MethodOnUse):
         self.known: _Known | None = None
 
     def __get__(self, instance: object, owner: type | None = None) -> object:
-        if instance is None or self.left == 0:
+        # `inspect` of Python 3.13 looks at it with the class in place of an object.
+        if instance is None or self.left == 0 or isinstance(instance, type):
             return super().__get__(instance, owner)
         self.left -= 1
         return partial(self._fill, instance)
