@@ -99,22 +99,19 @@ class InitializerOnUse(MethodOnUse):
     def _fill(self, instance: object, /, *given: object, **named: object) -> None:
         known = self.known = self.known or _Known(self.owner)
         set_ = object.__setattr__ if self.owner.__dataclass_params__.frozen else setattr  # pyright: ignore
-        if len(given) == known.all_positional and not named:
-            for name, value in zip(known.positional, given, strict=True):
-                set_(instance, name, value)
-            if known.has_more:
-                getattr(instance, "__post_init__")()  # noqa: B009 - a type checker refuses it
-            return
         values = dict(zip(known.positional, given, strict=False)) | named
-        is_each_once = len(values) == len(given) + len(named)
-        if not is_each_once or not known.required <= values.keys() <= known.names:
+        if len(given) == known.all_positional and not named:  # as for most
+            for name, value in values.items():
+                set_(instance, name, value)
+        elif len(values) < len(given) + len(named) or not known.required <= values.keys() <= known.names:
             super().__get__(instance, self.owner)(*given, **named)  # pyright: ignore
             return
-        for name, default, factory in known.fields:
-            if name in values:
-                set_(instance, name, values[name])
-            elif factory is not None or default is not MISSING:
-                set_(instance, name, default if factory is None else factory())
+        else:
+            for name, default, factory in known.fields:
+                if name in values:
+                    set_(instance, name, values[name])
+                elif factory is not None or default is not MISSING:
+                    set_(instance, name, default if factory is None else factory())
         if known.has_more:
             getattr(instance, "__post_init__")()  # noqa: B009 - a type checker refuses it
 

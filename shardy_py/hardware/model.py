@@ -83,7 +83,8 @@ class Hardware:
         "cpu"; "": another compiler, or an unknown one. cores: the multiprocessors of a GPU; 0: not known.
     loop_rows: of a bf16 product by a gathered matrix, above which XLA:TPU makes a loop of permutes of it; 0:
         not known. scoped_bytes: of the memory on a chip that it gives to one op; 0: not known.
-    window_bytes_per_second: that it takes both operands of a product to be read at, in windows; 0: not known.
+    window_bytes_per_second: that it takes both operands of a product to be read at, in windows, by the cycles
+        that it adds for a window more of products of f32; 0: not known.
     """
 
     name: str

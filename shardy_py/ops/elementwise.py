@@ -16,7 +16,7 @@ from shardy_py.ops.policy import DimensionRead, Policy, Treatment, by_relation
 from shardy_py.ops.reads import Maps, Reads, all_results, coordinates, domain_of, names, read_whole, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import Family, Linear, OpSpec, Repeat, RuleSource
-from shardy_py.ops.work import all_functions, decomposed, each_function, each_region
+from shardy_py.ops.work import WorkOf, all_functions, decomposed, each_angle, each_function, each_region
 
 
 def no_operands(record: OpRecord) -> tuple[Reads, ...]:
@@ -52,6 +52,7 @@ BINARY = names("""atan2 power remainder
 TRANSCENDENTAL = names("""atan2 cbrt cosine exponential exponential_minus_one log log_plus_one logistic
     power rsqrt sine sqrt tan tanh""")
 """Ops that XLA counts apart from others."""
+ANGLES = ("cosine", "sine", "tan")
 DIVISIONS = ("divide", "remainder")
 CHLO_IN_HLO = names("acos acosh asin asinh atanh cosh erf sinh")
 CHLO_UNARY = names("""_asin_acos_kernel atan bessel_i1e conj constant_like digamma erf_inv erfc is_inf
@@ -65,7 +66,7 @@ CHANGED = {
 }
 """How many more floating-point operations XLA makes of them with a behaviour."""
 DECOMPOSED: dict[str, tuple[int, int]] = {
-    **dict.fromkeys(("atan", "erf", "tan"), (0, 1)),
+    **dict.fromkeys(("atan", "erf"), (0, 1)),
     "acos": (3, 2),
     "acosh": (7, 4),
     "asin": (5, 2),
@@ -132,7 +133,7 @@ def broadcast_along(record: OpRecord, *targets: Sequence[int]) -> tuple[Reads, .
 
 
 def _row(name: str, arity: int, **columns: Any) -> OpSpec:
-    columns["work"] = each_function if name in TRANSCENDENTAL else None
+    columns["work"] = _function(name)
     is_expensive = name in TRANSCENDENTAL or name in DIVISIONS
     columns["repeat"] = Repeat.EXPENSIVE if is_expensive else Repeat.CHEAP
     return OpSpec(f"stablehlo.{name}", pointwise, is_elementwise=True, arity=arity, **columns)
@@ -140,9 +141,15 @@ def _row(name: str, arity: int, **columns: Any) -> OpSpec:
 
 def _chlo(name: str, maps: Maps = pointwise, **columns: Any) -> OpSpec:
     base = name.removeprefix("broadcast_")
-    work = each_function if base in TRANSCENDENTAL else None
-    work = decomposed(*DECOMPOSED[base], CHANGED.get(base)) if base in DECOMPOSED else work
+    work = decomposed(*DECOMPOSED[base], CHANGED.get(base)) if base in DECOMPOSED else _function(base)
     return OpSpec(f"chlo.{name}", maps, rule_source=RuleSource.UNKNOWN, work=work, **columns)
+
+
+def _function(name: str) -> WorkOf | None:
+    """The work of a transcendental function, by the name of its op; None for other ops."""
+    if name in ANGLES:
+        return each_angle
+    return each_function if name in TRANSCENDENTAL else None
 
 
 ROWS = (

@@ -32,7 +32,8 @@ class Work:
     operand: of which a device works on its part; None: of the result. is_of_region: the counts are
     applications of the op's region. is_product: they run on matrix units. is_masked: where devices complete
     the result with an all-reduce, each masks the elements that are not its own. is_sort: n log n comparisons
-    of n elements, also of the part of a device.
+    of n elements, also of the part of a device. is_of_angles: the functions are of angles, of which
+    multiples of a turn are taken off first.
     """
 
     flops: int = 0
@@ -43,6 +44,7 @@ class Work:
     is_product: bool = False
     is_masked: bool = False
     is_sort: bool = False
+    is_of_angles: bool = False
 
 
 NO_WORK = Work()
@@ -64,6 +66,11 @@ def each_element(record: OpRecord) -> Work:
 def each_function(record: OpRecord) -> Work:
     """One transcendental function for each element of the result."""
     return Work(0, elements(record))
+
+
+def each_angle(record: OpRecord) -> Work:
+    """One function of an angle for each element of the result."""
+    return Work(0, elements(record), is_of_angles=True)
 
 
 def decomposed(flops: int, transcendentals: int, change: tuple[Behaviour, int] | None = None) -> WorkOf:

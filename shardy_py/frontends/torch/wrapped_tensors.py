@@ -38,7 +38,7 @@ def parameter_of(name: str) -> str:
 def unwrapped(exported: TorchProgram) -> TorchProgram:
     """The program with the tensors in parameters and buffers in place of those, which torch unwraps.
 
-    Itself if there are none, or it is no exported program. Raises `ShardyError` for DTensors.
+    Itself if it has none, or is not an exported program. Raises `ShardyError` for DTensors.
     """
     kind = torch_module("torch.export").ExportedProgram
     states: Mapping[str, object] = exported.state_dict if isinstance(exported, kind) else {}

@@ -98,20 +98,7 @@ def append_plain(
     result.file_names = file_name  # pyright: ignore[reportAttributeAccessIssue]
     op.results = SSAValues((result,))
     if operands:
-        op._operands = SSAValues(operands)
-        uses: list[Use] = []
-        for value in operands:
-            use = _new(Use)
-            first = value.first_use
-            use._operation = op
-            use._index = len(uses)
-            use._prev_use = None
-            use._next_use = first
-            if first is not None:
-                first._prev_use = use
-            value.first_use = use
-            uses.append(use)
-        op._operand_uses = tuple(uses)
+        attach_operands(op, operands)
     else:
         op._operands = _NO_OPERANDS
         op._operand_uses = ()

@@ -31,7 +31,7 @@ def _location(op: _Placed) -> Attribute:
 class LocationOfPlace(staticmethod):  # pyright: ignore[reportMissingTypeArgument]
     """The attribute `location` of a class of ops, for ops that have a place and no field of that name.
 
-    It is no property, since the field must take precedence; of the descriptors that let it, IRDL accepts
+    It is not a property, since the field must take precedence; of the descriptors that let it, IRDL accepts
     functions and static methods in a class.
     """
 

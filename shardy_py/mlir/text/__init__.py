@@ -4,7 +4,7 @@ Dialects register what they know through `syntax.py`; `shardy_py.mlir.dialects` 
 with the dialects of this package.
 """
 
-from shardy_py.mlir.text.module_reader import parse_module, read_module
+from shardy_py.mlir.text.module_reader import read_module
 from shardy_py.mlir.text.syntax import (
     AssemblyForm,
     AttributeSyntax,
@@ -23,7 +23,6 @@ __all__ = [
     "OpParts",
     "OpSyntax",
     "SyntaxTable",
-    "parse_module",
     "print_module",
     "read_module",
     "syntax_table",

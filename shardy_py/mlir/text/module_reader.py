@@ -1,4 +1,4 @@
-"""Reads whole sources: a module, aliases, metadata; `parse_module` is the way in.
+"""Reads whole sources: a module, aliases, metadata; `read_module` is the way in.
 
 Not here: operations (`reader.py`).
 """
@@ -86,19 +86,13 @@ class ModuleReader(OpReader):
         return found
 
 
-def parse_module(
-    text: str, file: str = "-", *, syntax: SyntaxTable, allow_unregistered: bool = False, first_line: int = 1
-) -> ModuleOp:
-    """The module that `text` spells. Raises `ShardyError` with the place of the first mistake."""
-    return read_module(
-        text, file, syntax=syntax, allow_unregistered=allow_unregistered, first_line=first_line
-    )[0]
-
-
 def read_module(
     text: str, file: str, *, syntax: SyntaxTable, allow_unregistered: bool, first_line: int
 ) -> tuple[ModuleOp, Repeats]:
-    """The module of `parse_module`, and those of its ops that a verifier need not look at again."""
+    """The module that `text` spells, and those of its ops that a verifier need not look at again.
+
+    Raises `ShardyError` with the place of the first mistake.
+    """
     try:
         reader = ModuleReader(Source(text, file, first_line), syntax, allow_unregistered=allow_unregistered)
         return _module(reader), reader.repeats

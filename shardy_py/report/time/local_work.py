@@ -14,7 +14,6 @@ from xdsl.ir import Operation
 
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
-from shardy_py.mlir.dialects.stablehlo import CosineOp, SineOp, TanOp
 from shardy_py.mlir.record import record_of
 from shardy_py.ops import OpRecord, Work, indexing_maps, matching_attributes, work_of
 from shardy_py.ops.work import sort_flops
@@ -24,7 +23,6 @@ from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
 
 _SUMS = frozenset(("all_reduce", "reduce_scatter"))
-_ANGLES = frozenset((SineOp.name, CosineOp.name, TanOp.name))
 _WORK: dict[int, tuple[OpRecord, Work]] = SESSION.table("work of ops")
 _WHOLE: dict[int, tuple[OpRecord, DeviceWork]] = SESSION.table("work of whole ops")
 _LOCAL: dict[tuple[int | None, ...], tuple[object, DeviceWork]] = SESSION.table("work of devices")
@@ -144,7 +142,7 @@ def _device_work(work: Work, step: PlannedOp, share: float, made: float) -> Devi
         return DeviceWork(0.0, flops * inside.flops, flops * inside.transcendentals)
     if work.is_product:
         return DeviceWork(flops, 0.0, functions)
-    return DeviceWork(0.0, flops, functions, functions if step.record.name in _ANGLES else 0.0)
+    return DeviceWork(0.0, flops, functions, functions if work.is_of_angles else 0.0)
 
 
 def known_work(record: OpRecord) -> Work:

@@ -75,7 +75,7 @@ def product_seconds(one: MatrixProduct, rate: float, hardware: Hardware) -> floa
     """Returns the seconds of a product; 0 if no windows fit. rate: flop/s of its element type."""
     smaller = one.batches * one.depth * min(one.rows, one.columns) * one.given_bytes
     bandwidth, held = hardware.memory_bytes_per_second, min(one.given_bytes, _HELD_BYTES)
-    if smaller > left_in_vmem(hardware) and hardware.window_bytes_per_second:
+    if 0 < left_in_vmem(hardware) < smaller and hardware.window_bytes_per_second:
         bandwidth, held = hardware.window_bytes_per_second, one.given_bytes
     sums = hardware.vector_flops / _SUM_SLOTS
     return _least(one, rate, bandwidth, held, sums, hardware.scoped_bytes)

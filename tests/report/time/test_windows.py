@@ -10,7 +10,7 @@ import pytest
 from shardy_py import Program, propagate
 from shardy_py.hardware import hardware_of
 from shardy_py.report.time.windows import MatrixProduct, product_seconds
-from tests.report.time.tpu_cycles import CLOCKS, CLOSE, CYCLES, programs
+from tests.report.time.tpu_cycles import CLOCKS, CLOSE, CYCLES, programs, window_rate
 
 V6E = hardware_of("tpu-v6e")
 SAMPLE = ("product 4096 4096 4096 bf16", "product 2048 8192 2048 bf16", "convolution 64 28 512 512 3 bf16")
@@ -23,6 +23,18 @@ def test_large_products_and_convolutions_take_what_xla_estimates(chip: str) -> N
         result = propagate(Program.parse(texts[name], as_compiled=False), progress=False)
         report = result.time(f"tpu-{chip}", target=f"tpu-{chip}")
         assert report.serial * CLOCKS[chip] == pytest.approx(known[name], rel=CLOSE), name
+
+
+@pytest.mark.parametrize("chip", CLOCKS)
+def test_rates_of_windows_are_those_of_xla(chip: str) -> None:
+    assert hardware_of(f"tpu-{chip}").window_bytes_per_second == pytest.approx(window_rate(chip), rel=1e-3)
+
+
+def test_a_device_with_vector_memory_of_unknown_size_reads_at_its_own_rate() -> None:
+    large = MatrixProduct(1, 8192, 8192, 8192, 2, 2)
+    unknown = replace(V6E, name="of a user")
+    seconds = product_seconds(large, V6E.peak_flops, unknown)
+    assert seconds == product_seconds(large, V6E.peak_flops, replace(V6E, window_bytes_per_second=0.0))
 
 
 def test_first_windows_are_waited_for() -> None:

@@ -49,6 +49,8 @@ LATER = (
     *((5000, 3000, 7000), (10240, 10240, 10240), (16, 32, 384, 384, 3), (128, 16, 512, 1024, 3)),
 )
 """Products and convolutions that were compiled after the rules were made."""
+WINDOWS = {"v5e": (1024, 1024, 384), "v5p": (1024, 1024, 384), "v6e": (2048, 1024, 512)}
+"""The rows, columns and summed elements of the windows of two products of f32, by XLA's `window_config`."""
 TYPES = ("bf16", "f32")
 
 
@@ -122,6 +124,20 @@ def ratios(target: str) -> dict[str, float]:
             )
             found[name] = report.serial * CLOCKS[target.removeprefix("tpu-")] / known[name]
     return found
+
+
+def window_rate(chip: str) -> float:
+    """The bytes a second at which XLA:TPU takes both operands of a product to be read in windows.
+
+    It divides the bytes of two windows by the cycles that a window more adds to each part of the result.
+    """
+    rows, columns, depth = WINDOWS[chip]
+    known, parts = json.loads(CYCLES.read_text())[chip], list[tuple[float, int]]()
+    for height, summed, width in ((8192, 8192, 8192), (4096, 14336, 4096)):
+        cycles = known[f"product {height} {summed} {width} f32"]
+        parts.append((cycles / (height // rows * (width // columns)), -(-summed // depth)))
+    (first, few), (second, many) = parts
+    return 4 * depth * (rows + columns) * CLOCKS[chip] * (many - few) / (second - first)
 
 
 def main() -> None:
