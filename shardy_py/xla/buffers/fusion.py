@@ -112,8 +112,8 @@ class Fusion:
         """The steps that are computed with a product."""
         taking: list[StoringKind | None] = [None] * len(steps)
         """The kinds of the steps that may take in others."""
-        repeated = set[int]()
-        """The steps whose elements are read repeatedly where they are computed."""
+        repeated, cut = set[int](), set[int]()
+        """The steps whose elements are read repeatedly where they are computed; those sliced there."""
         for number in range(len(steps) - 1, -1, -1):
             step, kind, own = steps[number], kinds[number], sent[number]
             row = kind.row
@@ -124,7 +124,8 @@ class Fusion:
             if is_product:
                 products.add(number)
                 is_summed = own and not self._gathers_apart(number)
-                if not is_summed and self._joins(step, taking, returned, roots, products):
+                is_cut = not cut.isdisjoint(users.get(step.results[0], ()))
+                if not is_summed and not is_cut and self._joins(step, taking, returned, roots, products):
                     found.add(step.results[0])
                     roots[number] = roots[users[step.results[0]][0]]
                     products.add(roots[number])
@@ -153,6 +154,8 @@ class Fusion:
                 roots[number] = into
                 if any(kinds[each].is_broadcast or each in repeated for each in consumers):
                     repeated.add(number)
+                if any(kinds[each].is_slice or each in cut for each in consumers):
+                    cut.add(number)
             elif on_tpu and len(consumers) > 1 and is_computed_again(kind, step, self.types):
                 again[number] = [
                     each

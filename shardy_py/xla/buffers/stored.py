@@ -31,6 +31,7 @@ from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.reshaped_orders import reorders
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.xla.buffers.settings import CompileSetting
+from shardy_py.xla.buffers.sliced_products import with_sliced_products
 from shardy_py.xla.buffers.storing import StoringKinds
 from shardy_py.xla.buffers.tile_orders import Copies, note_orders, spreads_product
 from shardy_py.xla.buffers.vmem import VmemValues
@@ -114,6 +115,7 @@ class StoredBlock:
         on_host, kinds, note, listed = self.setting.on_host, self.kinds.of, self._note, self.steps.append
         in_any_order, is_rounded = self.setting.on_tpu, bool(self.rounded.made)
         steps, first = block.steps, 0
+        steps = with_sliced_products(block, self.sent_for, self.originals) if in_any_order else steps
         own = self._made.note(steps, self.types, self.sizes)
         for last in (*[number for number, kind in enumerate(own) if kind is None], len(steps)):
             self.steps += steps[first:last]  # nearly all: steps whose results are stored as they are
@@ -369,7 +371,8 @@ class StoredBlock:
         if step is None or not step.blocks or event.sent is not None:
             return []
         if id(step) not in self._regions:
-            self._regions[id(step)] = [self._region(step, inner) for inner in step.blocks]
+            ends = [(self.inside(inner), ends_of(self, step, inner)) for inner in step.blocks]
+            self._regions[id(step)] = [inside.assignment(*own) for inside, own in ends]
         return self._regions[id(step)]
 
     def inside(self, inner: Block) -> StoredBlock:
@@ -390,9 +393,6 @@ class StoredBlock:
             rounded=self.rounded,
             narrowed=self.narrowed,
         )
-
-    def _region(self, step: PlannedOp, inner: Block) -> Assignment:
-        return self.inside(inner).assignment(*ends_of(self, step, inner))
 
     def regions_in_order(self, step: PlannedOp) -> list[tuple[StoredBlock, Sequence[Event]]]:
         """The regions of a step, each with its events in order, before values are fetched."""

@@ -4,7 +4,8 @@
 
 What it sends follows from the shardings of that program: a table that is read as it is, not transposed first,
 gets another one. Known from dumps of XLA:TPU's passes: simplification-1 (cse, algsimp, dce),
-simplification-2 (reshape-mover), then xla-partitioner (shardy-xla, tpu-spmd-partitioning).
+simplification-2 (reshape-mover), simplification-3 (convert-mover, algsimp), then xla-partitioner
+(shardy-xla, tpu-spmd-partitioning).
 
 Not here: the simplifications (`tpu_folds.py`, `sunk_forms.py`, `equal_ops.py`), those whose shardings do not
 depend on them (`xla/targets/simplified.py`).
@@ -27,6 +28,7 @@ from shardy_py.xla.prepare.fold import fold_each
 from shardy_py.xla.prepare.folding import Splats
 from shardy_py.xla.prepare.folds import FOLDS
 from shardy_py.xla.prepare.linear_algebra import expanded_call
+from shardy_py.xla.prepare.moved_converts import CONVERT_FOLDS
 from shardy_py.xla.prepare.revisits import Changes
 from shardy_py.xla.prepare.selection_sorts import sorted_selection
 from shardy_py.xla.prepare.sunk_forms import SunkForms
@@ -61,6 +63,13 @@ def simplified_for_tpu(module: ModuleOp) -> ModuleOp:
         if not is_changed:
             break
     else:
+        _erase_dead_ops(ir.ops_in(module), changes)
+    for _ in range(_ROUNDS):
+        moved = [op for op in ir.ops_in(module) if op.name in CONVERT_FOLDS]
+        if not fold_each(moved, splats, CONVERT_FOLDS, changes):
+            break
+        due = (op for op in changes.folds.taken(ir.ops_in(module)) if op.name in folded)
+        fold_each(due, splats, _FOLDS, changes)
         _erase_dead_ops(ir.ops_in(module), changes)
     changes.end()
     return module
