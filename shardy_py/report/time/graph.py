@@ -25,7 +25,8 @@ from shardy_py.report.communication.collect import CollectiveUse, collectives_by
 from shardy_py.report.time.counted import PlannedFacts
 from shardy_py.report.time.local_work import NOTHING, DeviceWork, read_shares, total_work
 from shardy_py.report.time.roofline import product_rate, slowest
-from shardy_py.report.time.windows import product_of, product_seconds
+from shardy_py.report.time.matrix_products import product_of
+from shardy_py.report.time.windows import product_seconds
 from shardy_py.xla.buffers.collect import donated_arguments
 from shardy_py.xla.buffers.on_chips import chip_block
 from shardy_py.xla.buffers.schedule import Event
@@ -143,7 +144,7 @@ class OpTimer:
         self.timed: set[int] = set()
         self.issued = None if made is None else made.issued(function)
         """By what is planned the collective that does its work, as compiled."""
-        self.has_windows = made is not None and bool(hardware.scoped_bytes)
+        self.has_windows = made is not None and hardware.windows is not None
         given = zip(self.main.arguments, donated_arguments(function), strict=True)
         self.kept = frozenset(value.name for value, is_donated in given if not is_donated)
         """The arguments that the caller keeps."""

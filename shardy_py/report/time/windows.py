@@ -1,125 +1,188 @@
-"""The seconds of a product on a TPU: its windows are read while others are computed, but not the first ones.
+"""The seconds of a product on a TPU: its windows are read and written while others are computed.
 
-The matrix units compute a window of the result from windows of the operands, while memory reads the next
-ones; they wait for the first, and the last result is written after all. Windows fit into what one op gets of
-the memory on the chip, and are chosen so that all takes least time: here of `_PARTS` of each dimension. If
-what is summed is in several windows, partial sums are read again for each of them. Values of f32 are bf16 in
-windows, unless both operands are too large for the memory on the chip: those are read as they are, at the
-rate at which XLA:TPU takes two to be read. As the windows in the programs of XLA:TPU show (`window_config`),
-compiled without a device.
+The result is computed window by window, each from a window of the left and of the right operand; what is
+summed may be in several windows, too. The rule of XLA:TPU, by the windows (`window_config`) and cycles in
+its programs, compiled without a device:
+
+- A step takes the longer of computing its window, and of reading the operands of the next one that change and
+  writing a result that is done. Matrix units take whole tiles of their lanes. Each window has a latency.
+- The first windows are waited for, and the last result is written after all.
+- A result that is narrower than the sums (of f32) is written beside these. If what is summed is in several
+  windows, vector units take the sums out after the last: they store one register a cycle.
+- Windows are twice on the chip, so that one is filled while the other is used, in what one op gets of its
+  memory. They are chosen so that all takes least time.
+- An operand that fits into the memory on the chip is fetched before: the larger one, but of a convolution the
+  kernel. So is left there what a convolution makes, which is copied to another order of dimensions.
 
 >>> from shardy_py.hardware import hardware_of
 >>> square = MatrixProduct(1, 2048, 2048, 2048, 2, 2)
 >>> for name in ("tpu-v5e", "tpu-v6e"):
 ...     device = hardware_of(name)
 ...     print(f"{product_seconds(square, device.peak_flops, device) * 1e6:.1f}")
-90.0
-21.4
+95.3
+31.9
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import product
-from math import ceil, prod
-from typing import NamedTuple
+from math import ceil
+from typing import Any, NamedTuple
 
-from shardy_py.hardware import Hardware
-from shardy_py.indexing.layout import element_type
-from shardy_py.ops import OpRecord
-from shardy_py.ops.dimensions import DotDimensions
-from shardy_py.xla.buffers.chips import left_in_vmem
+import numpy as np
 
-_NUMBERS = "dot_dimension_numbers"
-_PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
-"""The numbers of windows along a dimension that are tried."""
+from shardy_py.hardware import Hardware, WindowCosts
+from shardy_py.report.time.matrix_products import MatrixProduct
+from shardy_py.xla.buffers.chips import left_in_vmem, values_in_vmem
+
+_PARTS = 64
+"""The most windows along a dimension that are tried."""
 _LANES, _SUBLANES = 128, 8
 """The columns and rows of which windows have multiples."""
-_HELD_BYTES, _SUM_BYTES = 2, 4
-"""The bytes of an element of an operand in a window, at most, and of a partial sum."""
-_SUM_SLOTS = 4
-"""The operations in whose time vector units write one sum: they have as many units that compute."""
+_SUM_BYTES, _COPY_BYTES = 4, 2
+"""The bytes of a sum, and of an element of the left operand as matrix units take it."""
+_COPIED_FROM = 256
+"""The columns above which a window of the left operand is read several times, and so is copied to bf16."""
+_KEPT_BYTES = 1 << 20
+"""What ops leave of the memory that they get: in 400 programs for v5e, v5p and v6e, 1 MiB or more."""
+_STORE, _ADD, _NARROW = 4, 1, 1
+"""The operations of vector units in whose time they store a register, add to it, and narrow it: all of their
+four units that compute wait for the one that stores."""
 
 
-class MatrixProduct(NamedTuple):
-    """A product on one device: so many of matrices, with the bytes of elements of operands and result."""
+class _Placed(NamedTuple):
+    """Which of the operands and the result of a product are in the memory on the chip before and after it."""
 
-    batches: int
-    rows: int
-    columns: int
-    depth: int
-    given_bytes: int
-    made_bytes: int
+    left: bool
+    right: bool
+    result: bool
 
 
-def product_of(record: OpRecord, shape: tuple[int, ...], flops: float) -> MatrixProduct | None:
-    """Returns the product of matrices that an op is on one device; None if it is none.
+class _Chosen(NamedTuple):
+    """Arrays of choices: in how many products, rows, columns and summed elements windows are, and steps."""
 
-    shape: of its result there. flops: of it there, two for each point.
-    """
-    left, made = record.operands[0], record.results[0]
-    if _NUMBERS not in record.attributes or left is None or made is None or not prod(shape):
-        return None
-    numbers = DotDimensions.of(record.attributes)
-    batches = len(numbers.batching[0])
-    first = left.rank - len(numbers.contracting[0])  # of the dimensions that are the right operand's
-    sizes = (ceil(element_type(each.element).bits / 8) for each in (left, made))
-    depth = ceil(flops / (2 * prod(shape)))
-    return MatrixProduct(
-        prod(shape[:batches]), prod(shape[batches:first]), prod(shape[first:]), depth, *sizes
-    )
+    batches: Any
+    rows: Any
+    columns: Any
+    depth: Any
+    around: Any
+    down: Any
+    across: Any
+    deep: Any
+
+
+class _Rates(NamedTuple):
+    """What a core does in a second: flop, and operations of vector units; and the bytes that windows have."""
+
+    flops: float
+    vector_flops: float
+    room: int
 
 
 def product_seconds(one: MatrixProduct, rate: float, hardware: Hardware) -> float:
     """Returns the seconds of a product; 0 if no windows fit. rate: flop/s of its element type."""
-    smaller = one.batches * one.depth * min(one.rows, one.columns) * one.given_bytes
-    bandwidth, held = hardware.memory_bytes_per_second, min(one.given_bytes, _HELD_BYTES)
-    if 0 < left_in_vmem(hardware) < smaller and hardware.window_bytes_per_second:
-        bandwidth, held = hardware.window_bytes_per_second, one.given_bytes
-    sums = hardware.vector_flops / _SUM_SLOTS
-    return _least(one, rate, bandwidth, held, sums, hardware.scoped_bytes)
+    costs, room = hardware.windows, hardware.scoped_bytes - _KEPT_BYTES
+    if costs is None or room <= 0:
+        return 0.0
+    rates = _Rates(rate / costs.cores, hardware.vector_flops / costs.cores, room)
+    return _shared(one, rates, costs, _placed(one, hardware))
+
+
+def _placed(one: MatrixProduct, hardware: Hardware) -> _Placed:
+    """What of a product is on the chip: an operand that XLA fetches before, a result that is copied after."""
+    room, sizes = left_in_vmem(hardware), [one.left_bytes, one.right_bytes]
+    is_convolution = one.positions > 1
+    order = (1, 0) if is_convolution or sizes[1] > sizes[0] else (0, 1)
+    fetched = next((place for place in order if sizes[place] < room), None)
+    left = is_convolution and one.result_bytes < values_in_vmem(hardware)
+    return _Placed(fetched == 0, fetched == 1, left)
 
 
 @lru_cache(maxsize=4096)
-def _least(one: MatrixProduct, rate: float, bandwidth: float, held: int, sums: float, room: int) -> float:
-    """The seconds with the best choice of windows.
-
-    held: the bytes of an element of an operand in a window. sums: partial ones a second. room: bytes for
-    windows.
-    """
-    return min(_seconds(one, rate, bandwidth, held, sums, room), default=0.0)
+def _shared(one: MatrixProduct, rates: _Rates, costs: WindowCosts, placed: _Placed) -> float:
+    """The seconds on all cores, which share the matrices, their rows or their columns."""
+    return min(
+        filter(None, (_least(each, rates, costs, placed) for each in _shares(one, costs.cores))), default=0.0
+    )
 
 
-def _seconds(
-    one: MatrixProduct, rate: float, bandwidth: float, held: int, sums: float, room: int
-) -> Iterator[float]:
-    """The seconds with each choice of windows."""
-    given = one.given_bytes
-    for depth, width, height in product(
-        _windows(one.depth, _LANES), _windows(one.columns, _LANES), _windows(one.rows, _SUBLANES)
-    ):
-        across, down, deep = ceil(one.columns / width), ceil(one.rows / height), ceil(one.depth / depth)
-        left, right, made = height * depth, depth * width, height * width
-        is_summed = deep > 1
-        kept = left * (1 + (is_summed or down > 1)) + right * (1 + (is_summed or across > 1))
-        kept = kept * held + made * (2 * min(one.made_bytes, held) + _SUM_BYTES * is_summed)
-        if kept > room:
-            continue
-        steps = across * down * deep
-        if is_summed:
-            read = steps * (left + right)
-        else:  # the windows of one side are read again for each of the other
-            rows_first = down * (left + right * across * (across > 1)) + right * (across == 1)
-            columns_first = across * (right + left * down * (down > 1)) + left * (down == 1)
-            read = min(rows_first, columns_first)
-        first, last = (left + right) * given, made * one.made_bytes
-        moved = one.batches * (read * given + across * down * made * one.made_bytes) - first - last
-        computed = 2.0 * made * depth / rate + is_summed * made / sums
-        busy = max(one.batches * steps * computed, moved / bandwidth)
-        yield busy + (first + last) / bandwidth
+def _shares(one: MatrixProduct, cores: int) -> Iterator[MatrixProduct]:
+    """The product that each core computes, by what they share."""
+    if cores == 1:
+        yield one
+        return
+    if one.batches > 1:
+        yield one._replace(batches=ceil(one.batches / cores))
+    for dimension, unit in (("rows", _SUBLANES), ("columns", _LANES)):
+        size: int = getattr(one, dimension)
+        if size > unit:
+            yield one._replace(**{dimension: ceil(size / cores / unit) * unit})
+
+
+def _least(one: MatrixProduct, rates: _Rates, costs: WindowCosts, placed: _Placed) -> float:
+    """The seconds on a core with the best choice of windows; 0 if none fit."""
+    chosen = _choices(one)
+    seconds = np.where(_held(one, chosen, placed) <= rates.room, _seconds(one, chosen, rates, costs, placed), np.inf)
+    least = float(seconds.min())
+    return 0.0 if least == np.inf else least
+
+
+def _choices(one: MatrixProduct) -> _Chosen:
+    """All choices of windows."""
+    units = (1, _SUBLANES, _LANES, _LANES)
+    sizes = (one.batches, one.rows, one.columns, one.depth)
+    windows = np.ix_(*(_windows(size, unit) for size, unit in zip(sizes, units, strict=True)))
+    steps = (-(-size // each) for size, each in zip(sizes, windows, strict=True))
+    return _Chosen(*windows, *steps)
 
 
 def _windows(size: int, unit: int) -> list[int]:
     """The sizes of windows along a dimension: multiples of a unit."""
-    return sorted({ceil(ceil(size / parts) / unit) * unit for parts in _PARTS})
+    count = ceil(size / unit)
+    return sorted({ceil(count / parts) * unit for parts in range(1, min(count, _PARTS) + 1)})
+
+
+def _held(one: MatrixProduct, chosen: _Chosen, placed: _Placed) -> Any:
+    """The bytes of windows on the chip."""
+    left = chosen.batches * chosen.rows * chosen.depth
+    right = chosen.batches * chosen.depth * chosen.columns * one.positions
+    made = chosen.batches * chosen.rows * chosen.columns
+    several = chosen.around * chosen.down * chosen.across > 1
+    read = 2 * one.given_bytes * (left * (not placed.left) + right * (not placed.right))
+    copied = _COPY_BYTES * left * (chosen.columns > _COPIED_FROM)
+    is_narrow = one.made_bytes < _SUM_BYTES
+    return read + copied + made * (one.made_bytes * (1 + several) * (not placed.result) + _SUM_BYTES * is_narrow)
+
+
+def _seconds(
+    one: MatrixProduct, chosen: _Chosen, rates: _Rates, costs: WindowCosts, placed: _Placed
+) -> Any:
+    """The seconds of each choice of windows; of steps, columns change last, and what is summed first."""
+    bandwidth, is_narrow = costs.bytes_per_second / costs.cores, one.made_bytes < _SUM_BYTES
+    given = chosen.batches * chosen.depth * one.given_bytes
+    left = (given * chosen.rows / bandwidth + costs.read_seconds) * (not placed.left)
+    right = (given * chosen.columns * one.positions / bandwidth + costs.read_seconds) * (not placed.right)
+    made = chosen.batches * chosen.rows * chosen.columns
+    size = made * (one.made_bytes + _SUM_BYTES * is_narrow)
+    written = (size / bandwidth + costs.write_seconds) * (not placed.result)
+    tiles = _tiles(chosen.depth, costs.lanes) * _tiles(chosen.columns, costs.lanes) * one.positions
+    step = 2.0 * chosen.batches * chosen.rows * tiles / rates.flops + costs.step_seconds
+    is_summed, is_high = chosen.deep > 1, chosen.down > 1
+    last = step + made * is_summed * (_STORE + _ADD + _NARROW * is_narrow) / rates.vector_flops
+    both = left + right
+    blocks = chosen.around * chosen.across
+    return (
+        both
+        + blocks * chosen.down * (chosen.deep - 1) * np.maximum(step, both)
+        + blocks * (chosen.down - 1) * np.maximum(last, left + right * is_summed + written)
+        + chosen.around * (chosen.across - 1) * np.maximum(last, right + left * (is_summed | is_high) + written)
+        + (chosen.around - 1) * np.maximum(last, both + written)
+        + last
+        + written
+    )
+
+
+def _tiles(sizes: Any, lanes: int) -> Any:
+    """Sizes up to whole tiles of matrix units."""
+    return -(-sizes // lanes) * lanes
