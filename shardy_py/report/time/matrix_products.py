@@ -17,13 +17,16 @@ from shardy_py.ops import OpRecord, TensorType, work_of
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 
 _DOT, _CONVOLUTION = "dot_dimension_numbers", "dimension_numbers"
+_IMAGES = 8
+"""The images of which a window has whole lines: they are the rows of a register."""
 
 
 class MatrixProduct(NamedTuple):
     """A product on one device: so many of matrices, with the bytes of elements of operands and result.
 
     depth: the elements that are summed for one position of a kernel. positions: of the kernel of a
-        convolution.
+        convolution. unit: the rows of which windows have multiples. halo: those of the left operand that a window
+        reads besides its own.
     """
 
     batches: int
@@ -33,21 +36,28 @@ class MatrixProduct(NamedTuple):
     given_bytes: int
     made_bytes: int
     positions: int = 1
+    unit: int = 8
+    halo: int = 0
 
     @property
     def left_bytes(self) -> int:
-        """The bytes of the left operand: of an image, its features."""
-        return self.batches * self.rows * self.depth * self.given_bytes
+        """The bytes of the left operand, in tiles: of an image, its features."""
+        return self.batches * _tiled(self.rows, self.depth) * self.given_bytes
 
     @property
     def right_bytes(self) -> int:
-        """The bytes of the right operand."""
-        return self.batches * self.columns * self.depth * self.positions * self.given_bytes
+        """The bytes of the right operand, in tiles."""
+        return self.batches * self.positions * _tiled(self.depth, self.columns) * self.given_bytes
 
     @property
     def result_bytes(self) -> int:
-        """The bytes of the result."""
-        return self.batches * self.rows * self.columns * self.made_bytes
+        """The bytes of the result, in tiles."""
+        return self.batches * _tiled(self.rows, self.columns) * self.made_bytes
+
+
+def _tiled(rows: int, columns: int) -> int:
+    """The elements of a matrix in whole tiles of 8 x 128."""
+    return ceil(rows / 8) * 8 * ceil(columns / 128) * 128
 
 
 def product_of(record: OpRecord, shape: tuple[int, ...], flops: float) -> MatrixProduct | None:
@@ -84,4 +94,8 @@ def _convolution(
     part = flops / prod(shape) * prod(size or 0 for size in made.shape) / whole
     depth = ceil((kernel.shape[numbers.in_feature] or 0) * part)
     positions = prod(kernel.shape[d] or 0 for d in numbers.kernel_spatial)
-    return MatrixProduct(1, prod(shape) // columns, columns, depth, *element_bytes, positions)
+    line, halo = _IMAGES, 0
+    if positions > 1:
+        line *= shape[numbers.result_spatial[-1]]
+        halo = line * ((kernel.shape[numbers.kernel_spatial[0]] or 1) - 1)
+    return MatrixProduct(1, prod(shape) // columns, columns, depth, *element_bytes, positions, line, halo)

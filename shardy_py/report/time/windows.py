@@ -38,12 +38,13 @@ from shardy_py.xla.buffers.chips import left_in_vmem, values_in_vmem
 
 _PARTS = 64
 """The most windows along a dimension that are tried."""
-_LANES, _SUBLANES = 128, 8
-"""The columns and rows of which windows have multiples."""
+_LANES = 128
+"""The columns of which windows have multiples."""
 _SUM_BYTES, _COPY_BYTES = 4, 2
 """The bytes of a sum, and of an element of the left operand as matrix units take it."""
 _COPIED_FROM = 256
-"""The columns above which a window of the left operand is read several times, and so is copied to bf16."""
+"""The columns, at all positions of a kernel, above which a window of the left operand is copied to bf16: it is
+read several times."""
 _KEPT_BYTES = 1 << 20
 """What ops leave of the memory that they get: in 400 programs for v5e, v5p and v6e, 1 MiB or more."""
 _STORE, _ADD, _NARROW = 4, 1, 1
@@ -114,7 +115,7 @@ def _shares(one: MatrixProduct, cores: int) -> Iterator[MatrixProduct]:
         return
     if one.batches > 1:
         yield one._replace(batches=ceil(one.batches / cores))
-    for dimension, unit in (("rows", _SUBLANES), ("columns", _LANES)):
+    for dimension, unit in (("rows", one.unit), ("columns", _LANES)):
         size: int = getattr(one, dimension)
         if size > unit:
             yield one._replace(**{dimension: ceil(size / cores / unit) * unit})
@@ -123,14 +124,14 @@ def _shares(one: MatrixProduct, cores: int) -> Iterator[MatrixProduct]:
 def _least(one: MatrixProduct, rates: _Rates, costs: WindowCosts, placed: _Placed) -> float:
     """The seconds on a core with the best choice of windows; 0 if none fit."""
     chosen = _choices(one)
-    seconds = np.where(_held(one, chosen, placed) <= rates.room, _seconds(one, chosen, rates, costs, placed), np.inf)
-    least = float(seconds.min())
+    fits = _held(one, chosen, placed, costs.cores) <= rates.room
+    least = float(np.where(fits, _seconds(one, chosen, rates, costs, placed), np.inf).min())
     return 0.0 if least == np.inf else least
 
 
 def _choices(one: MatrixProduct) -> _Chosen:
     """All choices of windows."""
-    units = (1, _SUBLANES, _LANES, _LANES)
+    units = (1, one.unit, _LANES, _LANES)
     sizes = (one.batches, one.rows, one.columns, one.depth)
     windows = np.ix_(*(_windows(size, unit) for size, unit in zip(sizes, units, strict=True)))
     steps = (-(-size // each) for size, each in zip(sizes, windows, strict=True))
@@ -143,14 +144,14 @@ def _windows(size: int, unit: int) -> list[int]:
     return sorted({ceil(count / parts) * unit for parts in range(1, min(count, _PARTS) + 1)})
 
 
-def _held(one: MatrixProduct, chosen: _Chosen, placed: _Placed) -> Any:
-    """The bytes of windows on the chip."""
-    left = chosen.batches * chosen.rows * chosen.depth
+def _held(one: MatrixProduct, chosen: _Chosen, placed: _Placed, cores: int) -> Any:
+    """The bytes of windows on the chip: a result that is one window on all cores is there once."""
+    left = chosen.batches * (chosen.rows + one.halo) * chosen.depth
     right = chosen.batches * chosen.depth * chosen.columns * one.positions
     made = chosen.batches * chosen.rows * chosen.columns
-    several = chosen.around * chosen.down * chosen.across > 1
+    several = chosen.around * chosen.down * chosen.across * cores > 1
     read = 2 * one.given_bytes * (left * (not placed.left) + right * (not placed.right))
-    copied = _COPY_BYTES * left * (chosen.columns > _COPIED_FROM)
+    copied = _COPY_BYTES * left * (chosen.columns * one.positions > _COPIED_FROM)
     is_narrow = one.made_bytes < _SUM_BYTES
     return read + copied + made * (one.made_bytes * (1 + several) * (not placed.result) + _SUM_BYTES * is_narrow)
 
@@ -161,12 +162,12 @@ def _seconds(
     """The seconds of each choice of windows; of steps, columns change last, and what is summed first."""
     bandwidth, is_narrow = costs.bytes_per_second / costs.cores, one.made_bytes < _SUM_BYTES
     given = chosen.batches * chosen.depth * one.given_bytes
-    left = (given * chosen.rows / bandwidth + costs.read_seconds) * (not placed.left)
+    left = (given * (chosen.rows + one.halo) / bandwidth + costs.read_seconds) * (not placed.left)
     right = (given * chosen.columns * one.positions / bandwidth + costs.read_seconds) * (not placed.right)
     made = chosen.batches * chosen.rows * chosen.columns
     size = made * (one.made_bytes + _SUM_BYTES * is_narrow)
     written = (size / bandwidth + costs.write_seconds) * (not placed.result)
-    tiles = _tiles(chosen.depth, costs.lanes) * _tiles(chosen.columns, costs.lanes) * one.positions
+    tiles = _tiles(chosen.depth * one.positions, costs.lanes) * _tiles(chosen.columns, costs.lanes)
     step = 2.0 * chosen.batches * chosen.rows * tiles / rates.flops + costs.step_seconds
     is_summed, is_high = chosen.deep > 1, chosen.down > 1
     last = step + made * is_summed * (_STORE + _ADD + _NARROW * is_narrow) / rates.vector_flops
