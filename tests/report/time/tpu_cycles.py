@@ -15,7 +15,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import geometric_mean
@@ -49,31 +49,77 @@ LATER = (
     *((5000, 3000, 7000), (10240, 10240, 10240), (16, 32, 384, 384, 3), (128, 16, 512, 1024, 3)),
 )
 """Products and convolutions that were compiled after the rules were made."""
-WINDOWS = {"v5e": (1024, 1024, 384), "v5p": (1024, 1024, 384), "v6e": (2048, 1024, 512)}
-"""The rows, columns and summed elements of the windows of two products of f32, by XLA's `window_config`."""
+HELD_OUT = (
+    *("product 8192 4096 14336", "product 8192 14336 4096", "product 4096 4096 6144"),  # Llama 3 8B
+    *("product 2048 4096 128256", "product 4096 8192 28672", "product 4096 28672 8192"),  # and 70B
+    *("product 4096 3584 14336", "product 8192 2048 16384", "batches 8 2048 4096 14336"),  # Gemma, Mixtral
+    *("product 2049 2300 4111", "product 5003 2999 2311", "product 6000 2200 10000"),  # odd sizes
+    *("left 4096 8192 4096", "left 2048 6144 8192", "right 4096 4096 11008", "right 3000 8192 3000"),
+    *("batches 32 2048 128 2048", "batches 32 2048 2048 128", "batches 16 4096 256 4096"),  # attention
+    *("convolution 16 56 256 256 3", "convolution 8 128 128 256 3", "convolution 32 56 256 512 1"),
+)
+"""Programs that were compiled once the rule was final: a left or right operand is transposed, or products are
+batched."""
+EXPERIMENTS = (
+    *("product 256 256 256 f32", "product 256 256 256 f32 read", "product 512 512 512 f32 read"),
+    *("product 2048 4096 1024 bf16", "product 2048 4096 2048 bf16"),
+)
+"""Programs whose cycles show the costs of windows (`window_costs.py`); read: no operand is fetched before."""
 TYPES = ("bf16", "f32")
+NOT_FETCHED = ("xla_msa_max_cross_program_prefetches", "xla_max_cross_program_prefetches")
+"""Options for how many operands of a program are fetched before it starts."""
 
 
 def programs() -> Iterator[tuple[str, str]]:
     """The programs as text, by name."""
-    later = [sizes for sizes in LATER if len(sizes) == 3]
-    for (rows, depth, columns), element in product((*PRODUCTS, *later), TYPES):
-        left, right = f"tensor<{rows}x{depth}x{element}>", f"tensor<{depth}x{columns}x{element}>"
-        op = "stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]"
-        name = f"product {rows} {depth} {columns} {element}"
-        yield name, _program(op, left, right, f"tensor<{rows}x{columns}x{element}>")
-    others = [sizes for sizes in LATER if len(sizes) == 5]
-    for (images, size, features, made, kernel), element in product((*CONVOLUTIONS, *others), TYPES):
-        image = f"tensor<{images}x{size}x{size}x{features}x{element}>"
-        pad = kernel // 2
-        op = (
-            "stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
-            f"window = {{pad = [[{pad}, {pad}], [{pad}, {pad}]]}} "
-            "{batch_group_count = 1 : i64, feature_group_count = 1 : i64}"
-        )
-        name = f"convolution {images} {size} {features} {made} {kernel} {element}"
-        right = f"tensor<{kernel}x{kernel}x{features}x{made}x{element}>"
-        yield name, _program(op, image, right, f"tensor<{images}x{size}x{size}x{made}x{element}>")
+    later = [_named(sizes) for sizes in LATER]
+    products = [_named(sizes) for sizes in (*PRODUCTS, *CONVOLUTIONS)]
+    for name, element in product((*products, *later, *HELD_OUT), TYPES):
+        yield f"{name} {element}", program(f"{name} {element}")
+
+
+def _named(sizes: tuple[int, ...]) -> str:
+    """The name of a program without its element type."""
+    kind = "product" if len(sizes) == 3 else "convolution"
+    return " ".join((kind, *map(str, sizes)))
+
+
+def program(name: str) -> str:
+    """The text of a program."""
+    kind, *rest = name.removesuffix(" read").split()
+    *numbers, element = rest
+    sizes = [*map(int, numbers)]
+    return _convolution(sizes, element) if kind == "convolution" else _product(kind, sizes, element)
+
+
+def _product(kind: str, sizes: Sequence[int], element: str) -> str:
+    *batches, rows, depth, columns = sizes
+    left, right = [[*batches, rows, depth], [*batches, depth, columns]]
+    first = len(batches)
+    contracted = [first + 1, first]
+    if kind in ("left", "right"):
+        turned = kind == "right"
+        (left, right)[turned].reverse()
+        contracted[turned] = 1 - contracted[turned]
+    batching = "batching_dims = [0] x [0], " if batches else ""
+    op = f"stablehlo.dot_general %a, %b, {batching}contracting_dims = [{contracted[0]}] x [{contracted[1]}]"
+    return _program(op, *(_type(shape, element) for shape in (left, right, [*batches, rows, columns])))
+
+
+def _convolution(sizes: Sequence[int], element: str) -> str:
+    images, size, features, made, kernel = sizes
+    pad = kernel // 2
+    op = (
+        "stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
+        f"window = {{pad = [[{pad}, {pad}], [{pad}, {pad}]]}} "
+        "{batch_group_count = 1 : i64, feature_group_count = 1 : i64}"
+    )
+    shapes = [images, size, size, features], [kernel, kernel, features, made], [images, size, size, made]
+    return _program(op, *(_type(shape, element) for shape in shapes))
+
+
+def _type(shape: Sequence[int], element: str) -> str:
+    return f"tensor<{'x'.join(map(str, shape))}x{element}>"
 
 
 def _program(op: str, left: str, right: str, made: str) -> str:
@@ -83,7 +129,7 @@ def _program(op: str, left: str, right: str, made: str) -> str:
     )
 
 
-def compile_all(target: str) -> dict[str, int]:
+def compile_all(target: str, names: Iterable[str]) -> dict[str, int]:
     """The cycles of each program as XLA:TPU estimates them."""
     os.environ |= {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost"}
     import jax
@@ -95,12 +141,14 @@ def compile_all(target: str) -> dict[str, int]:
     from jax.experimental import topologies
 
     devices = topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[target]).devices[:1]
-    options = compiler.get_compile_options(1, 1, np.array([[0]]))
     found: dict[str, int] = {}
-    for name, text in programs():
+    for name in names:
+        options = compiler.get_compile_options(1, 1, np.array([[0]]))
+        if name.endswith(" read"):
+            options.env_option_overrides = [(each, "0") for each in NOT_FETCHED]
         with mlir.make_ir_context():
             made = devices[0].client.compile(
-                ir.Module.parse(text),
+                ir.Module.parse(program(name)),
                 executable_devices=xla_client.DeviceList(tuple(devices)),
                 compile_options=options,
             )
@@ -126,20 +174,6 @@ def ratios(target: str) -> dict[str, float]:
     return found
 
 
-def window_rate(chip: str) -> float:
-    """The bytes a second at which XLA:TPU takes both operands of a product to be read in windows.
-
-    It divides the bytes of two windows by the cycles that a window more adds to each part of the result.
-    """
-    rows, columns, depth = WINDOWS[chip]
-    known, parts = json.loads(CYCLES.read_text())[chip], list[tuple[float, int]]()
-    for height, summed, width in ((8192, 8192, 8192), (4096, 14336, 4096)):
-        cycles = known[f"product {height} {summed} {width} f32"]
-        parts.append((cycles / (height // rows * (width // columns)), -(-summed // depth)))
-    (first, few), (second, many) = parts
-    return 4 * depth * (rows + columns) * CLOCKS[chip] * (many - few) / (second - first)
-
-
 def main() -> None:
     """Prints the ratios, and how many are close; or compiles."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -147,17 +181,23 @@ def main() -> None:
     parser.add_argument("--compile", choices=CLOCKS)
     given = parser.parse_args()
     if given.compile:
-        print(json.dumps(compile_all(given.compile), indent=1))
+        names = dict.fromkeys((*EXPERIMENTS, *(name for name, _ in programs())))
+        print(json.dumps(compile_all(given.compile, names), indent=1))
         return
     for target in given.target:
         found = ratios(target)
         for name, ratio in found.items():
             print(f"{target} {name:44} {ratio:.2f}")
         later = {name for name in found if tuple(map(int, name.split()[1:-1])) in LATER}
+        held_out = {name for name in found if name.rpartition(" ")[0] in HELD_OUT}
         for kind, element in product(("product", "convolution"), TYPES):
             own = [name for name in found if name.startswith(kind) and name.endswith(element)]
-            _say(f"{target}, {kind}s of {element}", [found[name] for name in own if name not in later])
+            own = [name for name in own if name not in later | held_out]
+            _say(f"{target}, {kind}s of {element}", [found[name] for name in own])
         _say(f"{target}, compiled later", [found[name] for name in later])
+        for element in TYPES:
+            own = [name for name in held_out if name.endswith(element)]
+            _say(f"{target}, held out, of {element}", [found[name] for name in own])
 
 
 def _say(what: str, own: list[float]) -> None:
