@@ -24,8 +24,8 @@ from shardy_py.report.communication.by_xla import PlannedUses, is_written
 from shardy_py.report.communication.collect import CollectiveUse, collectives_by_op
 from shardy_py.report.time.counted import PlannedFacts
 from shardy_py.report.time.local_work import NOTHING, DeviceWork, read_shares, total_work
-from shardy_py.report.time.roofline import product_rate, slowest
 from shardy_py.report.time.matrix_products import product_of
+from shardy_py.report.time.roofline import product_rate, slowest
 from shardy_py.report.time.windows import product_seconds
 from shardy_py.xla.buffers.collect import donated_arguments
 from shardy_py.xla.buffers.on_chips import chip_block

@@ -25,8 +25,8 @@ class MatrixProduct(NamedTuple):
     """A product on one device: so many of matrices, with the bytes of elements of operands and result.
 
     depth: the elements that are summed for one position of a kernel. positions: of the kernel of a
-        convolution. unit: the rows of which windows have multiples. halo: those of the left operand that a window
-        reads besides its own.
+        convolution. unit: the rows of which windows have multiples. halo: those of the left operand that a
+        window reads besides its own.
     """
 
     batches: int

@@ -19,7 +19,7 @@ its programs, compiled without a device:
 >>> for name in ("tpu-v5e", "tpu-v6e"):
 ...     device = hardware_of(name)
 ...     print(f"{product_seconds(square, device.peak_flops, device) * 1e6:.1f}")
-95.3
+95.2
 31.9
 """
 
@@ -43,10 +43,10 @@ _LANES = 128
 _SUM_BYTES, _COPY_BYTES = 4, 2
 """The bytes of a sum, and of an element of the left operand as matrix units take it."""
 _COPIED_FROM = 256
-"""The columns, at all positions of a kernel, above which a window of the left operand is copied to bf16: it is
-read several times."""
+"""The columns, at all positions of a kernel, above which a window of the left operand is copied to bf16: it
+is read several times."""
 _KEPT_BYTES = 1 << 20
-"""What ops leave of the memory that they get: in 400 programs for v5e, v5p and v6e, 1 MiB or more."""
+"""What ops leave of the memory that they get: in 503 programs for v5e, v5p and v6e, 1 MiB or more."""
 _STORE, _ADD, _NARROW = 4, 1, 1
 """The operations of vector units in whose time they store a register, add to it, and narrow it: all of their
 four units that compute wait for the one that stores."""
@@ -153,12 +153,12 @@ def _held(one: MatrixProduct, chosen: _Chosen, placed: _Placed, cores: int) -> A
     read = 2 * one.given_bytes * (left * (not placed.left) + right * (not placed.right))
     copied = _COPY_BYTES * left * (chosen.columns * one.positions > _COPIED_FROM)
     is_narrow = one.made_bytes < _SUM_BYTES
-    return read + copied + made * (one.made_bytes * (1 + several) * (not placed.result) + _SUM_BYTES * is_narrow)
+    return (
+        read + copied + made * (one.made_bytes * (1 + several) * (not placed.result) + _SUM_BYTES * is_narrow)
+    )
 
 
-def _seconds(
-    one: MatrixProduct, chosen: _Chosen, rates: _Rates, costs: WindowCosts, placed: _Placed
-) -> Any:
+def _seconds(one: MatrixProduct, chosen: _Chosen, rates: _Rates, costs: WindowCosts, placed: _Placed) -> Any:
     """The seconds of each choice of windows; of steps, columns change last, and what is summed first."""
     bandwidth, is_narrow = costs.bytes_per_second / costs.cores, one.made_bytes < _SUM_BYTES
     given = chosen.batches * chosen.depth * one.given_bytes
@@ -177,7 +177,9 @@ def _seconds(
         both
         + blocks * chosen.down * (chosen.deep - 1) * np.maximum(step, both)
         + blocks * (chosen.down - 1) * np.maximum(last, left + right * is_summed + written)
-        + chosen.around * (chosen.across - 1) * np.maximum(last, right + left * (is_summed | is_high) + written)
+        + chosen.around
+        * (chosen.across - 1)
+        * np.maximum(last, right + left * (is_summed | is_high) + written)
         + (chosen.around - 1) * np.maximum(last, both + written)
         + last
         + written
