@@ -26,7 +26,7 @@ class MatrixProduct(NamedTuple):
 
     depth: the elements that are summed for one position of a kernel. positions: of the kernel of a
         convolution. unit: the rows of which windows have multiples. halo: those of the left operand that a
-        window reads besides its own.
+        window reads besides its own. is_image: the left operand is one, of a convolution.
     """
 
     batches: int
@@ -38,6 +38,7 @@ class MatrixProduct(NamedTuple):
     positions: int = 1
     unit: int = 8
     halo: int = 0
+    is_image: bool = False
 
     @property
     def left_bytes(self) -> int:
@@ -93,9 +94,13 @@ def _convolution(
     # Points outside the image count for nothing, so that the part of the sum is by comparison.
     part = flops / prod(shape) * prod(size or 0 for size in made.shape) / whole
     depth = ceil((kernel.shape[numbers.in_feature] or 0) * part)
-    positions = prod(kernel.shape[d] or 0 for d in numbers.kernel_spatial)
-    line, halo = _IMAGES, 0
-    if positions > 1:
-        line *= shape[numbers.result_spatial[-1]]
-        halo = line * ((kernel.shape[numbers.kernel_spatial[0]] or 1) - 1)
-    return MatrixProduct(1, prod(shape) // columns, columns, depth, *element_bytes, positions, line, halo)
+    line = _IMAGES * (shape[numbers.result_spatial[-1]] if numbers.result_spatial else 1)
+    halo = line * (_size(kernel, numbers.kernel_spatial[:1]) - 1)
+    positions = _size(kernel, numbers.kernel_spatial)
+    rows = prod(shape) // columns
+    return MatrixProduct(1, rows, columns, depth, *element_bytes, positions, line, halo, is_image=True)
+
+
+def _size(type_: TensorType, dimensions: tuple[int, ...]) -> int:
+    """The elements along some dimensions."""
+    return prod(type_.shape[d] or 0 for d in dimensions)

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from math import ceil
+from math import ceil, isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,8 +36,6 @@ from shardy_py.hardware import Hardware, WindowCosts
 from shardy_py.report.time.matrix_products import MatrixProduct
 from shardy_py.xla.buffers.chips import left_in_vmem, values_in_vmem
 
-_PARTS = 64
-"""The most windows along a dimension that are tried."""
 _LANES = 128
 """The columns of which windows have multiples."""
 _SUM_BYTES, _COPY_BYTES = 4, 2
@@ -93,10 +91,9 @@ def product_seconds(one: MatrixProduct, rate: float, hardware: Hardware) -> floa
 def _placed(one: MatrixProduct, hardware: Hardware) -> _Placed:
     """What of a product is on the chip: an operand that XLA fetches before, a result that is copied after."""
     room, sizes = left_in_vmem(hardware), [one.left_bytes, one.right_bytes]
-    is_convolution = one.positions > 1
-    order = (1, 0) if is_convolution or sizes[1] > sizes[0] else (0, 1)
+    order = (1, 0) if one.is_image or sizes[1] > sizes[0] else (0, 1)
     fetched = next((place for place in order if sizes[place] < room), None)
-    left = is_convolution and one.result_bytes < values_in_vmem(hardware)
+    left = one.is_image and one.result_bytes < values_in_vmem(hardware)
     return _Placed(fetched == 0, fetched == 1, left)
 
 
@@ -139,9 +136,10 @@ def _choices(one: MatrixProduct) -> _Chosen:
 
 
 def _windows(size: int, unit: int) -> list[int]:
-    """The sizes of windows along a dimension: multiples of a unit."""
+    """The sizes of windows along a dimension: multiples of a unit, the least of each number of windows."""
     count = ceil(size / unit)
-    return sorted({ceil(count / parts) * unit for parts in range(1, min(count, _PARTS) + 1)})
+    few = range(1, isqrt(count) + 2)
+    return sorted({each * unit for parts in few for each in (min(parts, count), ceil(count / parts))})
 
 
 def _held(one: MatrixProduct, chosen: _Chosen, placed: _Placed, cores: int) -> Any:
@@ -150,11 +148,13 @@ def _held(one: MatrixProduct, chosen: _Chosen, placed: _Placed, cores: int) -> A
     right = chosen.batches * chosen.depth * chosen.columns * one.positions
     made = chosen.batches * chosen.rows * chosen.columns
     several = chosen.around * chosen.down * chosen.across * cores > 1
-    read = 2 * one.given_bytes * (left * (not placed.left) + right * (not placed.right))
-    copied = _COPY_BYTES * left * (chosen.columns * one.positions > _COPIED_FROM)
+    given = 2 * one.given_bytes
+    copied = _COPY_BYTES * (chosen.columns * one.positions > _COPIED_FROM)
+    read = left * (_COPY_BYTES if placed.left else given + copied)
+    read = read + right * (_COPY_BYTES if placed.right else given)
     is_narrow = one.made_bytes < _SUM_BYTES
     return (
-        read + copied + made * (one.made_bytes * (1 + several) * (not placed.result) + _SUM_BYTES * is_narrow)
+        read + made * (one.made_bytes * (1 + several) * (not placed.result) + _SUM_BYTES * is_narrow)
     )
 
 
@@ -167,7 +167,7 @@ def _seconds(one: MatrixProduct, chosen: _Chosen, rates: _Rates, costs: WindowCo
     made = chosen.batches * chosen.rows * chosen.columns
     size = made * (one.made_bytes + _SUM_BYTES * is_narrow)
     written = (size / bandwidth + costs.write_seconds) * (not placed.result)
-    tiles = _tiles(chosen.depth * one.positions, costs.lanes) * _tiles(chosen.columns, costs.lanes)
+    tiles = _tiles(chosen.depth, costs.lanes) * _tiles(chosen.columns * one.positions, costs.lanes)
     step = 2.0 * chosen.batches * chosen.rows * tiles / rates.flops + costs.step_seconds
     is_summed, is_high = chosen.deep > 1, chosen.down > 1
     last = step + made * is_summed * (_STORE + _ADD + _NARROW * is_narrow) / rates.vector_flops
