@@ -153,9 +153,7 @@ def _held(one: MatrixProduct, chosen: _Chosen, placed: _Placed, cores: int) -> A
     read = left * (_COPY_BYTES if placed.left else given + copied)
     read = read + right * (_COPY_BYTES if placed.right else given)
     is_narrow = one.made_bytes < _SUM_BYTES
-    return (
-        read + made * (one.made_bytes * (1 + several) * (not placed.result) + _SUM_BYTES * is_narrow)
-    )
+    return read + made * (one.made_bytes * (1 + several) * (not placed.result) + _SUM_BYTES * is_narrow)
 
 
 def _seconds(one: MatrixProduct, chosen: _Chosen, rates: _Rates, costs: WindowCosts, placed: _Placed) -> Any:
@@ -165,8 +163,12 @@ def _seconds(one: MatrixProduct, chosen: _Chosen, rates: _Rates, costs: WindowCo
     left = (given * (chosen.rows + one.halo) / bandwidth + costs.read_seconds) * (not placed.left)
     right = (given * chosen.columns * one.positions / bandwidth + costs.read_seconds) * (not placed.right)
     made = chosen.batches * chosen.rows * chosen.columns
-    size = made * (one.made_bytes + _SUM_BYTES * is_narrow)
-    written = (size / bandwidth + costs.write_seconds) * (not placed.result)
+    sums = made * _SUM_BYTES * is_narrow / bandwidth
+    written = (
+        sums + is_narrow * costs.read_seconds
+        if placed.result
+        else sums + made * one.made_bytes / bandwidth + costs.write_seconds
+    )
     tiles = _tiles(chosen.depth, costs.lanes) * _tiles(chosen.columns * one.positions, costs.lanes)
     step = 2.0 * chosen.batches * chosen.rows * tiles / rates.flops + costs.step_seconds
     is_summed, is_high = chosen.deep > 1, chosen.down > 1
