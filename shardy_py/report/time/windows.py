@@ -1,18 +1,20 @@
 """The seconds of a product on a TPU: its windows are read and written while others are computed.
 
 The result is computed window by window, each from a window of the left and of the right operand; what is
-summed may be in several windows, too. The rule of XLA:TPU, by the windows (`window_config`) and cycles in
-its programs, compiled without a device:
+summed may be in several windows, too. The rule is that of XLA:TPU, by the windows (`window_config`) and the
+cycles in its programs, compiled without a device:
 
 - A step takes the longer of computing its window, and of reading the operands of the next one that change and
-  writing a result that is done. Matrix units take whole tiles of their lanes. Each window has a latency.
+  writing a result that is done. Each window that is read or written has a latency. Matrix units take whole
+  tiles of their lanes: of what is summed, and of columns, those for all positions of a kernel together.
 - The first windows are waited for, and the last result is written after all.
 - A result that is narrower than the sums (of f32) is written beside these. If what is summed is in several
   windows, vector units take the sums out after the last: they store one register a cycle.
 - Windows are twice on the chip, so that one is filled while the other is used, in what one op gets of its
   memory. They are chosen so that all takes least time.
-- An operand that fits into the memory on the chip is fetched before: the larger one, but of a convolution the
-  kernel. So is left there what a convolution makes, which is copied to another order of dimensions.
+- An operand that fits into the memory on the chip is fetched before, and is there once: the larger one, but
+  of a convolution the kernel. What a convolution makes stays there if it fits, as it is copied to another
+  order of dimensions after.
 
 >>> from shardy_py.hardware import hardware_of
 >>> square = MatrixProduct(1, 2048, 2048, 2048, 2, 2)
@@ -93,8 +95,8 @@ def _placed(one: MatrixProduct, hardware: Hardware) -> _Placed:
     room, sizes = left_in_vmem(hardware), [one.left_bytes, one.right_bytes]
     order = (1, 0) if one.is_image or sizes[1] > sizes[0] else (0, 1)
     fetched = next((place for place in order if sizes[place] < room), None)
-    left = one.is_image and one.result_bytes < values_in_vmem(hardware)
-    return _Placed(fetched == 0, fetched == 1, left)
+    stays = one.is_image and one.result_bytes < values_in_vmem(hardware)
+    return _Placed(fetched == 0, fetched == 1, stays)
 
 
 @lru_cache(maxsize=4096)
@@ -173,19 +175,15 @@ def _seconds(one: MatrixProduct, chosen: _Chosen, rates: _Rates, costs: WindowCo
     step = 2.0 * chosen.batches * chosen.rows * tiles / rates.flops + costs.step_seconds
     is_summed, is_high = chosen.deep > 1, chosen.down > 1
     last = step + made * is_summed * (_STORE + _ADD + _NARROW * is_narrow) / rates.vector_flops
+    columns = chosen.around * chosen.across
+    blocks = columns * chosen.down
     both = left + right
-    blocks = chosen.around * chosen.across
-    return (
-        both
-        + blocks * chosen.down * (chosen.deep - 1) * np.maximum(step, both)
-        + blocks * (chosen.down - 1) * np.maximum(last, left + right * is_summed + written)
-        + chosen.around
-        * (chosen.across - 1)
-        * np.maximum(last, right + left * (is_summed | is_high) + written)
-        + (chosen.around - 1) * np.maximum(last, both + written)
-        + last
-        + written
-    )
+    steps = blocks * (chosen.deep - 1) * np.maximum(step, both)
+    steps = steps + (blocks - columns) * np.maximum(last, left + right * is_summed + written)
+    again = left * (is_summed | is_high)
+    steps = steps + (columns - chosen.around) * np.maximum(last, right + again + written)
+    steps = steps + (chosen.around - 1) * np.maximum(last, both + written)
+    return both + steps + last + written
 
 
 def _tiles(sizes: Any, lanes: int) -> Any:

@@ -58,10 +58,10 @@ LATER_STILL = (
     *("batches 32 2048 128 2048", "batches 32 2048 2048 128", "batches 16 4096 256 4096"),  # attention
     *("convolution 16 56 256 256 3", "convolution 8 128 128 256 3", "convolution 32 56 256 512 1"),
 )
-"""Programs that were compiled after the costs of windows were known: a left or right operand is transposed, or
-products are batched. Four rules were made or corrected by them: all numbers of windows are tried, an operand
-that is fetched before is there once, of convolutions the kernel is fetched, and weights of all positions of a
-kernel take tiles together."""
+"""Programs that were compiled after the costs of windows were known: a left or right operand is transposed,
+or products are batched. Four rules were made or corrected by them: all numbers of windows are tried, an
+operand that is fetched before is there once, of all convolutions the kernel is fetched, and weights of all
+positions of a kernel take tiles together."""
 HELD_OUT = (
     *("product 4096 4096 11008", "product 4096 11008 4096", "product 8192 8192 29568"),  # Llama 2, Qwen 2
     *("product 4096 4608 36864", "product 16384 4096 6144", "product 2048 12288 49152"),  # Gemma 2, Mistral
