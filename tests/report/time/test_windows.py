@@ -97,3 +97,25 @@ func.func public @main(
     )
     own = MatrixProduct(1, 4096, 4096, 2048, 2, 2)
     assert report.serial == pytest.approx(product_seconds(own, V6E.peak_flops, V6E))
+
+
+def test_a_product_that_is_scattered_has_the_windows_of_what_it_makes() -> None:
+    """The gradient of a sharded weight: each device makes a part of the sum for all of it."""
+    text = """
+sdy.mesh @mesh = <["x"=4]>
+func.func public @main(
+    %a: tensor<16384x4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+    %b: tensor<16384x4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4096x4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0]
+      : (tensor<16384x4096xf32>, tensor<16384x4096xf32>) -> tensor<4096x4096xf32>
+  return %0 : tensor<4096x4096xf32>
+}
+"""
+    report = propagate(Program.parse(text, as_compiled=False), progress=False).time(
+        "tpu-v6e", target="tpu-v6e"
+    )
+    seconds = max(node.seconds for node, _ in report.nodes() if node.work.product_flops)
+    assert seconds == pytest.approx(
+        product_seconds(MatrixProduct(1, 4096, 4096, 4096, 4, 4), V6E.peak_flops, V6E)
+    )
