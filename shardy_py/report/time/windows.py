@@ -30,14 +30,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from math import ceil, isqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shardy_py.hardware import Hardware, WindowCosts
 from shardy_py.report.time.matrix_products import MatrixProduct
 from shardy_py.xla.buffers.chips import left_in_vmem, values_in_vmem
 
+Numbers = NDArray[np.float64]
+"""One for each choice of windows, along the dimensions that it depends on."""
 _LANES = 128
 """The columns of which windows have multiples."""
 _SUM_BYTES, _COPY_BYTES = 4, 2
@@ -63,14 +66,14 @@ class _Placed(NamedTuple):
 class _Chosen(NamedTuple):
     """Arrays of choices: in how many products, rows, columns and summed elements windows are, and steps."""
 
-    batches: Any
-    rows: Any
-    columns: Any
-    depth: Any
-    around: Any
-    down: Any
-    across: Any
-    deep: Any
+    batches: Numbers
+    rows: Numbers
+    columns: Numbers
+    depth: Numbers
+    around: Numbers
+    down: Numbers
+    across: Numbers
+    deep: Numbers
 
 
 class _Rates(NamedTuple):
@@ -132,8 +135,9 @@ def _choices(one: MatrixProduct) -> _Chosen:
     """All choices of windows."""
     units = (1, one.unit, _LANES, _LANES)
     sizes = (one.batches, one.rows, one.columns, one.depth)
-    windows = np.ix_(*(_windows(size, unit) for size, unit in zip(sizes, units, strict=True)))
-    steps = (-(-size // each) for size, each in zip(sizes, windows, strict=True))
+    tried = (np.array(_windows(size, unit), float) for size, unit in zip(sizes, units, strict=True))
+    windows = np.ix_(*tried)
+    steps = (np.ceil(size / each) for size, each in zip(sizes, windows, strict=True))
     return _Chosen(*windows, *steps)
 
 
@@ -144,7 +148,7 @@ def _windows(size: int, unit: int) -> list[int]:
     return sorted({each * unit for parts in few for each in (min(parts, count), ceil(count / parts))})
 
 
-def _held(one: MatrixProduct, chosen: _Chosen, placed: _Placed, cores: int) -> Any:
+def _held(one: MatrixProduct, chosen: _Chosen, placed: _Placed, cores: int) -> Numbers:
     """The bytes of windows on the chip: a result that is one window on all cores is there once."""
     left = chosen.batches * (chosen.rows + one.halo) * chosen.depth
     right = chosen.batches * chosen.depth * chosen.columns * one.positions
@@ -158,7 +162,9 @@ def _held(one: MatrixProduct, chosen: _Chosen, placed: _Placed, cores: int) -> A
     return read + made * (one.made_bytes * (1 + several) * (not placed.result) + _SUM_BYTES * is_narrow)
 
 
-def _seconds(one: MatrixProduct, chosen: _Chosen, rates: _Rates, costs: WindowCosts, placed: _Placed) -> Any:
+def _seconds(
+    one: MatrixProduct, chosen: _Chosen, rates: _Rates, costs: WindowCosts, placed: _Placed
+) -> Numbers:
     """The seconds of each choice of windows; of steps, columns change last, and what is summed first."""
     bandwidth, is_narrow = costs.bytes_per_second / costs.cores, one.made_bytes < _SUM_BYTES
     given = chosen.batches * chosen.depth * one.given_bytes
@@ -186,6 +192,6 @@ def _seconds(one: MatrixProduct, chosen: _Chosen, rates: _Rates, costs: WindowCo
     return both + steps + last + written
 
 
-def _tiles(sizes: Any, lanes: int) -> Any:
+def _tiles(sizes: Numbers, lanes: int) -> Numbers:
     """Sizes up to whole tiles of matrix units."""
     return -(-sizes // lanes) * lanes
