@@ -49,14 +49,14 @@ _COPIED_FROM = 256
 """The columns, at all positions of a kernel, above which a window of the left operand is copied to bf16: it
 is read several times."""
 _KEPT_BYTES = 1 << 20
-"""What ops leave of the memory that they get: in 503 programs for v5e, v5p and v6e, 1 MiB or more."""
+"""The memory that ops leave of that which they get: in 503 programs for v5e, v5p and v6e, 1 MiB or more."""
 _STORE, _ADD, _NARROW = 4, 1, 1
 """The operations of vector units in whose time they store a register, add to it, and narrow it: all of their
 four units that compute wait for the one that stores."""
 
 
 class _Placed(NamedTuple):
-    """Which of the operands and the result of a product are in the memory on the chip before and after it."""
+    """The operands and results of a product that are in the memory on the chip before and after it."""
 
     left: bool
     right: bool
@@ -77,7 +77,7 @@ class _Chosen(NamedTuple):
 
 
 class _Rates(NamedTuple):
-    """What a core does in a second: flop, and operations of vector units; and the bytes that windows have."""
+    """The flop and the operations of vector units of a core in a second, and the bytes that windows have."""
 
     flops: float
     vector_flops: float
@@ -94,7 +94,7 @@ def product_seconds(one: MatrixProduct, rate: float, hardware: Hardware) -> floa
 
 
 def _placed(one: MatrixProduct, hardware: Hardware) -> _Placed:
-    """What of a product is on the chip: an operand that XLA fetches before, a result that is copied after."""
+    """The operand that XLA fetches to the chip before, and the result that stays there to be copied."""
     room, sizes = left_in_vmem(hardware), [one.left_bytes, one.right_bytes]
     order = (1, 0) if one.is_image or sizes[1] > sizes[0] else (0, 1)
     fetched = next((place for place in order if sizes[place] < room), None)
