@@ -5,7 +5,7 @@
 collectives (`hardware/cost.py`), the time of a program (`report/time/`).
 """
 
-from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
+from shardy_py.hardware.model import Hardware, Link, NamedLink, Network, WindowCosts
 from shardy_py.hardware.names import ALIASES, hardware_of, known_hardware, unknown_hardware
 from shardy_py.hardware.placement import (
     AxisLink,
@@ -27,6 +27,7 @@ __all__ = [
     "Link",
     "NamedLink",
     "Network",
+    "WindowCosts",
     "as_placement",
     "default_topology",
     "hardware_of",

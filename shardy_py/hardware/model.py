@@ -69,6 +69,26 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
+class WindowCosts:
+    """The cost of windows: parts of the operands and the result of a product that are on the chip at a time.
+
+    As XLA:TPU estimates it: by its cycles for programs that differ in one of them
+    (`tests/report/time/window_costs.py`).
+
+    bytes_per_second: of windows that are read or written, by all cores. read_seconds, write_seconds: added to
+        each window that is read, and that is written. step_seconds: added to the arithmetic of each window.
+    lanes: the rows and columns of a matrix unit. cores: that share a product.
+    """
+
+    bytes_per_second: float
+    read_seconds: float
+    write_seconds: float
+    step_seconds: float
+    lanes: int
+    cores: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Hardware:
     """One device as JAX counts them.
 
@@ -83,8 +103,7 @@ class Hardware:
         "cpu"; "": another compiler, or an unknown one. cores: the multiprocessors of a GPU; 0: not known.
     loop_rows: of a bf16 product by a gathered matrix, above which XLA:TPU makes a loop of permutes of it; 0:
         not known. scoped_bytes: of the memory on a chip that it gives to one op; 0: not known.
-    window_bytes_per_second: that it takes both operands of a product to be read at, in windows, by the cycles
-        that it adds for a window more of products of f32; 0: not known.
+    windows: what it takes the windows of a product to cost; None: not known.
     """
 
     name: str
@@ -100,7 +119,7 @@ class Hardware:
     cores: int = 0
     loop_rows: int = 0
     scoped_bytes: int = 0
-    window_bytes_per_second: float = 0.0
+    windows: WindowCosts | None = None
 
     @staticmethod
     def load(path: str | Path) -> Hardware:

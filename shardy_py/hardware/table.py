@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
+from shardy_py.hardware.model import Hardware, Link, NamedLink, Network, WindowCosts
 
 _CLOUD, _OLD_CLOUD = "https://docs.cloud.google.com/tpu/docs", "https://cloud.google.com/tpu/docs"
 _NVIDIA, _AMD = "https://www.nvidia.com/en-us/data-center", "https://www.amd.com/en/products/accelerators"
@@ -123,6 +123,18 @@ def _rates(bf16: float, **others: float) -> Mapping[str, float]:
     return {"": others.pop("other", bf16), "bf16": bf16} | others
 
 
+def _windows(
+    gigabytes_per_second: float,
+    read_nanoseconds: float,
+    write_nanoseconds: float,
+    step_nanoseconds: float,
+    lanes: int,
+    cores: int = 1,
+) -> WindowCosts:
+    read, write, step = (each * 1e-9 for each in (read_nanoseconds, write_nanoseconds, step_nanoseconds))
+    return WindowCosts(gigabytes_per_second * 1e9, read, write, step, lanes, cores)
+
+
 _VPU = "vector units: 8 x 128 lanes x 4 ALUs a core"
 
 
@@ -139,7 +151,7 @@ def _device(
     cores: int = 0,
     loop_rows: int = 0,
     scoped_mebibytes: int = 0,
-    window_gigabytes_per_second: float = 0.0,
+    windows: WindowCosts | None = None,
 ) -> Hardware:
     return Hardware(
         name,
@@ -155,7 +167,7 @@ def _device(
         cores,
         loop_rows,
         scoped_mebibytes * 2**20,
-        window_gigabytes_per_second * 1e9,
+        windows,
     )
 
 
@@ -185,21 +197,21 @@ HARDWARE: Mapping[str, Hardware] = {
             f"{_CLOUD}/v5e: 16 GiB, 819 GB/s, 197 TFLOPS; {_VPU} at 1.5 GHz; {_BOOK}: rings of 16 chips",
             loop_rows=4222,
             scoped_mebibytes=16,
-            window_gigabytes_per_second=471,
+            windows=_windows(737.7, 1200, 1200, 170.7, 128),
         ),
         _device(
             *("tpu-v5p", 95, 2765, _rates(459, i8=918), 14.3, _torus("tpu-v5p", 3, 8960, 4), "tpu-dcn"),
             f"{_CLOUD}/v5p: 95 GiB, 2765 GB/s, 459 TFLOPS; {_VPU} of 2 at 1.75 GHz; {_BOOK}: rings of 4k",
             loop_rows=4222,
             scoped_mebibytes=16,
-            window_gigabytes_per_second=1233,
+            windows=_windows(2351.6, 1200, 1200, 146.3, 128, cores=2),
         ),
         _device(
             *("tpu-v6e", 32, 1640, _rates(918, i8=1836), 7.7, _torus("tpu-v6e", 2, 256, 16), "tpu-v6e-dcn"),
             f"{_CLOUD}/v6e: 32 GiB, 1640 GB/s, 918 TFLOPS; {_VPU}, a rate of 1.9 GHz is assumed",
             loop_rows=9836,
             scoped_mebibytes=32,
-            window_gigabytes_per_second=1199,
+            windows=_windows(1638.4, 685.7, 1200, 585.1, 256),
         ),
         _device(
             *("tpu7x", 96, 3690, _rates(1153.5, f8=2307, i8=2307), 14.3),

@@ -112,7 +112,7 @@ class _Reader:
             known.cores if known else 0,
             known.loop_rows if known else 0,
             known.scoped_bytes if known else 0,
-            known.window_bytes_per_second if known else 0.0,
+            known.windows if known else None,
         )
 
     def _base(self) -> str:

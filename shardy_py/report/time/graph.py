@@ -23,9 +23,10 @@ from shardy_py.report.communication.as_compiled import IssuedUses
 from shardy_py.report.communication.by_xla import PlannedUses, is_written
 from shardy_py.report.communication.collect import CollectiveUse, collectives_by_op
 from shardy_py.report.time.counted import PlannedFacts
-from shardy_py.report.time.local_work import NOTHING, DeviceWork, read_shares, total_work
+from shardy_py.report.time.local_work import NOTHING, DeviceWork, made_shape, read_shares, total_work
+from shardy_py.report.time.matrix_products import product_of
 from shardy_py.report.time.roofline import product_rate, slowest
-from shardy_py.report.time.windows import product_of, product_seconds
+from shardy_py.report.time.windows import product_seconds
 from shardy_py.xla.buffers.collect import donated_arguments
 from shardy_py.xla.buffers.on_chips import chip_block
 from shardy_py.xla.buffers.schedule import Event
@@ -143,7 +144,7 @@ class OpTimer:
         self.timed: set[int] = set()
         self.issued = None if made is None else made.issued(function)
         """By what is planned the collective that does its work, as compiled."""
-        self.has_windows = made is not None and bool(hardware.scoped_bytes)
+        self.has_windows = made is not None and hardware.windows is not None
         given = zip(self.main.arguments, donated_arguments(function), strict=True)
         self.kept = frozenset(value.name for value, is_donated in given if not is_donated)
         """The arguments that the caller keeps."""
@@ -250,18 +251,15 @@ class OpTimer:
         rate = self._facts_of(step.record).product_rate
         seconds, bound = slowest(self.hardware, rate, work, size)
         if self.has_windows and work.product_flops and size:
-            windows = sum(self._windows(each, rate) for each in members)
+            windows = sum(self._windows(each, sent_for(each), rate) for each in members)
             seconds, bound = (windows, "compute") if windows > seconds else (seconds, bound)
         names = tuple([each.record.name for each in members[:-1]])
         return TimedNode(name, bound, seconds, work, size, (), 1.0, (), 1, after, place, None, names)
 
-    def _windows(self, step: PlannedOp, rate: float) -> float:
+    def _windows(self, step: PlannedOp, sent: Sequence[Sent], rate: float) -> float:
         """The seconds of a product on a TPU; 0 for other steps."""
-        flops, target = self.facts.work(step, ()).product_flops, step.targets[0]
-        type_ = step.record.results[0]
-        if not flops or target is None or type_ is None:
-            return 0.0
-        one = product_of(step.record, target.local_shape([n or 0 for n in type_.shape]), flops)
+        flops = self.facts.work(step, sent).product_flops
+        one = product_of(step.record, made_shape(step, sent), flops) if flops else None
         return 0.0 if one is None else product_seconds(one, rate, self.hardware)
 
     def _bytes(self, block: StoredBlock, event: Event, members: Sequence[PlannedOp]) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import inf, prod
-from typing import Any, cast
 
 from xdsl.ir import Operation
 
@@ -166,16 +165,25 @@ def _elements(shape: Iterable[int | None]) -> int:
     return prod(size or 0 for size in shape)
 
 
+def made_shape(step: PlannedOp, sent: Sequence[Sent]) -> tuple[int, ...]:
+    """Returns the shape of the first result that each device computes, before what is made is sent."""
+    type_, target = step.record.results[0], step.targets[0]
+    if type_ is None:
+        return ()
+    sizes = [size or 0 for size in type_.shape]
+    made = next((each.collective for each in sent if each.operand < 0), None)
+    if made is not None and len(made.held_shape) == type_.rank:
+        return tuple(made.held_shape)
+    return tuple(sizes if target is None else target.local_shape(sizes))
+
+
 def _made_share(step: PlannedOp, sent: Sequence[Sent]) -> float:
     """The part of the first result that each device computes, before what is made is sent."""
-    type_, target = step.record.results[0], step.targets[0]
-    if type_ is None or target is None:
+    type_ = step.record.results[0]
+    if type_ is None or step.targets[0] is None:
         return 1.0
     whole = _elements(type_.shape)
-    made = next((each.collective for each in sent if each.operand < 0), None)
-    has_shape = made is not None and len(made.held_shape) == type_.rank
-    shape = cast("Any", made).held_shape if has_shape else target.local_shape([n or 0 for n in type_.shape])
-    return _elements(shape) / whole if whole else 1.0
+    return _elements(made_shape(step, sent)) / whole if whole else 1.0
 
 
 def _held_share(step: PlannedOp, operand: int, sent: Sequence[Sent], held: Sequence[Tiling | None]) -> float:

@@ -1,125 +1,197 @@
-"""The seconds of a product on a TPU: its windows are read while others are computed, but not the first ones.
+"""The seconds of a product on a TPU: its windows are read and written while others are computed.
 
-The matrix units compute a window of the result from windows of the operands, while memory reads the next
-ones; they wait for the first, and the last result is written after all. Windows fit into what one op gets of
-the memory on the chip, and are chosen so that all takes least time: here of `_PARTS` of each dimension. If
-what is summed is in several windows, partial sums are read again for each of them. Values of f32 are bf16 in
-windows, unless both operands are too large for the memory on the chip: those are read as they are, at the
-rate at which XLA:TPU takes two to be read. As the windows in the programs of XLA:TPU show (`window_config`),
-compiled without a device.
+The result is computed window by window, each from a window of the left and of the right operand; what is
+summed may be in several windows, too. The rule is that of XLA:TPU, by the windows (`window_config`) and the
+cycles in its programs, compiled without a device:
+
+- A step takes the longer of computing its window, and of reading the operands of the next one that change and
+  writing a result that is done. Each window that is read or written has a latency. Matrix units take whole
+  tiles of their lanes: of what is summed, and of columns, those for all positions of a kernel together.
+- The first windows are waited for, and the last result is written after all.
+- A result that is narrower than the sums (of f32) is written beside these. If what is summed is in several
+  windows, vector units take the sums out after the last: they store one register a cycle.
+- Windows are twice on the chip, so that one is filled while the other is used, in what one op gets of its
+  memory. They are chosen so that all takes least time.
+- An operand that fits into the memory on the chip is fetched before, and is there once: the larger one, but
+  of a convolution the kernel. What a convolution makes stays there if it fits, as it is copied to another
+  order of dimensions after.
 
 >>> from shardy_py.hardware import hardware_of
 >>> square = MatrixProduct(1, 2048, 2048, 2048, 2, 2)
 >>> for name in ("tpu-v5e", "tpu-v6e"):
 ...     device = hardware_of(name)
 ...     print(f"{product_seconds(square, device.peak_flops, device) * 1e6:.1f}")
-90.0
-21.4
+95.2
+31.9
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import product
-from math import ceil, prod
+from math import ceil, isqrt
 from typing import NamedTuple
 
-from shardy_py.hardware import Hardware
-from shardy_py.indexing.layout import element_type
-from shardy_py.ops import OpRecord
-from shardy_py.ops.dimensions import DotDimensions
-from shardy_py.xla.buffers.chips import left_in_vmem
+import numpy as np
+from numpy.typing import NDArray
 
-_NUMBERS = "dot_dimension_numbers"
-_PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
-"""The numbers of windows along a dimension that are tried."""
-_LANES, _SUBLANES = 128, 8
-"""The columns and rows of which windows have multiples."""
-_HELD_BYTES, _SUM_BYTES = 2, 4
-"""The bytes of an element of an operand in a window, at most, and of a partial sum."""
-_SUM_SLOTS = 4
-"""The operations in whose time vector units write one sum: they have as many units that compute."""
+from shardy_py.hardware import Hardware, WindowCosts
+from shardy_py.report.time.matrix_products import MatrixProduct
+from shardy_py.xla.buffers.chips import left_in_vmem, values_in_vmem
 
-
-class MatrixProduct(NamedTuple):
-    """A product on one device: so many of matrices, with the bytes of elements of operands and result."""
-
-    batches: int
-    rows: int
-    columns: int
-    depth: int
-    given_bytes: int
-    made_bytes: int
+Numbers = NDArray[np.float64]
+"""One for each choice of windows, along the dimensions that it depends on."""
+_LANES = 128
+"""The columns of which windows have multiples."""
+_SUM_BYTES, _COPY_BYTES = 4, 2
+"""The bytes of a sum, and of an element of the left operand as matrix units take it."""
+_COPIED_FROM = 256
+"""The columns, at all positions of a kernel, above which a window of the left operand is copied to bf16: it
+is read several times."""
+_KEPT_BYTES = 1 << 20
+"""The memory that ops leave of that which they get: in 503 programs for v5e, v5p and v6e, 1 MiB or more."""
+_STORE, _ADD, _NARROW = 4, 1, 1
+"""The operations of vector units in whose time they store a register, add to it, and narrow it: all of their
+four units that compute wait for the one that stores."""
 
 
-def product_of(record: OpRecord, shape: tuple[int, ...], flops: float) -> MatrixProduct | None:
-    """Returns the product of matrices that an op is on one device; None if it is none.
+class _Placed(NamedTuple):
+    """The operands and results of a product that are in the memory on the chip before and after it."""
 
-    shape: of its result there. flops: of it there, two for each point.
-    """
-    left, made = record.operands[0], record.results[0]
-    if _NUMBERS not in record.attributes or left is None or made is None or not prod(shape):
-        return None
-    numbers = DotDimensions.of(record.attributes)
-    batches = len(numbers.batching[0])
-    first = left.rank - len(numbers.contracting[0])  # of the dimensions that are the right operand's
-    sizes = (ceil(element_type(each.element).bits / 8) for each in (left, made))
-    depth = ceil(flops / (2 * prod(shape)))
-    return MatrixProduct(
-        prod(shape[:batches]), prod(shape[batches:first]), prod(shape[first:]), depth, *sizes
-    )
+    left: bool
+    right: bool
+    result: bool
+
+
+class _Chosen(NamedTuple):
+    """Arrays of choices: in how many products, rows, columns and summed elements windows are, and steps."""
+
+    batches: Numbers
+    rows: Numbers
+    columns: Numbers
+    depth: Numbers
+    around: Numbers
+    down: Numbers
+    across: Numbers
+    deep: Numbers
+
+
+class _Rates(NamedTuple):
+    """The flop and the operations of vector units of a core in a second, and the bytes that windows have."""
+
+    flops: float
+    vector_flops: float
+    room: int
 
 
 def product_seconds(one: MatrixProduct, rate: float, hardware: Hardware) -> float:
     """Returns the seconds of a product; 0 if no windows fit. rate: flop/s of its element type."""
-    smaller = one.batches * one.depth * min(one.rows, one.columns) * one.given_bytes
-    bandwidth, held = hardware.memory_bytes_per_second, min(one.given_bytes, _HELD_BYTES)
-    if 0 < left_in_vmem(hardware) < smaller and hardware.window_bytes_per_second:
-        bandwidth, held = hardware.window_bytes_per_second, one.given_bytes
-    sums = hardware.vector_flops / _SUM_SLOTS
-    return _least(one, rate, bandwidth, held, sums, hardware.scoped_bytes)
+    costs, room = hardware.windows, hardware.scoped_bytes - _KEPT_BYTES
+    if costs is None or room <= 0:
+        return 0.0
+    rates = _Rates(rate / costs.cores, hardware.vector_flops / costs.cores, room)
+    return _shared(one, rates, costs, _placed(one, hardware))
+
+
+def _placed(one: MatrixProduct, hardware: Hardware) -> _Placed:
+    """The operand that XLA fetches to the chip before, and the result that stays there to be copied."""
+    room, sizes = left_in_vmem(hardware), [one.left_bytes, one.right_bytes]
+    order = (1, 0) if one.is_image or sizes[1] > sizes[0] else (0, 1)
+    fetched = next((place for place in order if sizes[place] < room), None)
+    stays = one.is_image and one.result_bytes < values_in_vmem(hardware)
+    return _Placed(fetched == 0, fetched == 1, stays)
 
 
 @lru_cache(maxsize=4096)
-def _least(one: MatrixProduct, rate: float, bandwidth: float, held: int, sums: float, room: int) -> float:
-    """The seconds with the best choice of windows.
-
-    held: the bytes of an element of an operand in a window. sums: partial ones a second. room: bytes for
-    windows.
-    """
-    return min(_seconds(one, rate, bandwidth, held, sums, room), default=0.0)
+def _shared(one: MatrixProduct, rates: _Rates, costs: WindowCosts, placed: _Placed) -> float:
+    """The seconds on all cores, which share the matrices, their rows or their columns."""
+    return min(
+        filter(None, (_least(each, rates, costs, placed) for each in _shares(one, costs.cores))), default=0.0
+    )
 
 
-def _seconds(
-    one: MatrixProduct, rate: float, bandwidth: float, held: int, sums: float, room: int
-) -> Iterator[float]:
-    """The seconds with each choice of windows."""
-    given = one.given_bytes
-    for depth, width, height in product(
-        _windows(one.depth, _LANES), _windows(one.columns, _LANES), _windows(one.rows, _SUBLANES)
-    ):
-        across, down, deep = ceil(one.columns / width), ceil(one.rows / height), ceil(one.depth / depth)
-        left, right, made = height * depth, depth * width, height * width
-        is_summed = deep > 1
-        kept = left * (1 + (is_summed or down > 1)) + right * (1 + (is_summed or across > 1))
-        kept = kept * held + made * (2 * min(one.made_bytes, held) + _SUM_BYTES * is_summed)
-        if kept > room:
-            continue
-        steps = across * down * deep
-        if is_summed:
-            read = steps * (left + right)
-        else:  # the windows of one side are read again for each of the other
-            rows_first = down * (left + right * across * (across > 1)) + right * (across == 1)
-            columns_first = across * (right + left * down * (down > 1)) + left * (down == 1)
-            read = min(rows_first, columns_first)
-        first, last = (left + right) * given, made * one.made_bytes
-        moved = one.batches * (read * given + across * down * made * one.made_bytes) - first - last
-        computed = 2.0 * made * depth / rate + is_summed * made / sums
-        busy = max(one.batches * steps * computed, moved / bandwidth)
-        yield busy + (first + last) / bandwidth
+def _shares(one: MatrixProduct, cores: int) -> Iterator[MatrixProduct]:
+    """The product that each core computes, by what they share."""
+    if cores == 1:
+        yield one
+        return
+    if one.batches > 1:
+        yield one._replace(batches=ceil(one.batches / cores))
+    for dimension, unit in (("rows", one.unit), ("columns", _LANES)):
+        size: int = getattr(one, dimension)
+        if size > unit:
+            yield one._replace(**{dimension: ceil(size / cores / unit) * unit})
+
+
+def _least(one: MatrixProduct, rates: _Rates, costs: WindowCosts, placed: _Placed) -> float:
+    """The seconds on a core with the best choice of windows; 0 if none fit."""
+    chosen = _choices(one)
+    fits = _held(one, chosen, placed, costs.cores) <= rates.room
+    least = float(np.where(fits, _seconds(one, chosen, rates, costs, placed), np.inf).min())
+    return 0.0 if least == np.inf else least
+
+
+def _choices(one: MatrixProduct) -> _Chosen:
+    """All choices of windows."""
+    units = (1, one.unit, _LANES, _LANES)
+    sizes = (one.batches, one.rows, one.columns, one.depth)
+    tried = (np.array(_windows(size, unit), float) for size, unit in zip(sizes, units, strict=True))
+    windows = np.ix_(*tried)
+    steps = (np.ceil(size / each) for size, each in zip(sizes, windows, strict=True))
+    return _Chosen(*windows, *steps)
 
 
 def _windows(size: int, unit: int) -> list[int]:
-    """The sizes of windows along a dimension: multiples of a unit."""
-    return sorted({ceil(ceil(size / parts) / unit) * unit for parts in _PARTS})
+    """The sizes of windows along a dimension: multiples of a unit, the least of each number of windows."""
+    count = ceil(size / unit)
+    few = range(1, isqrt(count) + 2)
+    return sorted({each * unit for parts in few for each in (min(parts, count), ceil(count / parts))})
+
+
+def _held(one: MatrixProduct, chosen: _Chosen, placed: _Placed, cores: int) -> Numbers:
+    """The bytes of windows on the chip: a result that is one window on all cores is there once."""
+    left = chosen.batches * (chosen.rows + one.halo) * chosen.depth
+    right = chosen.batches * chosen.depth * chosen.columns * one.positions
+    made = chosen.batches * chosen.rows * chosen.columns
+    several = chosen.around * chosen.down * chosen.across * cores > 1
+    given = 2 * one.given_bytes
+    copied = _COPY_BYTES * (chosen.columns * one.positions > _COPIED_FROM)
+    read = left * (_COPY_BYTES if placed.left else given + copied)
+    read = read + right * (_COPY_BYTES if placed.right else given)
+    is_narrow = one.made_bytes < _SUM_BYTES
+    return read + made * (one.made_bytes * (1 + several) * (not placed.result) + _SUM_BYTES * is_narrow)
+
+
+def _seconds(
+    one: MatrixProduct, chosen: _Chosen, rates: _Rates, costs: WindowCosts, placed: _Placed
+) -> Numbers:
+    """The seconds of each choice of windows; of steps, columns change last, and what is summed first."""
+    bandwidth, is_narrow = costs.bytes_per_second / costs.cores, one.made_bytes < _SUM_BYTES
+    given = chosen.batches * chosen.depth * one.given_bytes
+    left = (given * (chosen.rows + one.halo) / bandwidth + costs.read_seconds) * (not placed.left)
+    right = (given * chosen.columns * one.positions / bandwidth + costs.read_seconds) * (not placed.right)
+    made = chosen.batches * chosen.rows * chosen.columns
+    sums = made * _SUM_BYTES * is_narrow / bandwidth
+    written = (
+        sums + is_narrow * costs.read_seconds
+        if placed.result
+        else sums + made * one.made_bytes / bandwidth + costs.write_seconds
+    )
+    tiles = _tiles(chosen.depth, costs.lanes) * _tiles(chosen.columns * one.positions, costs.lanes)
+    step = 2.0 * chosen.batches * chosen.rows * tiles / rates.flops + costs.step_seconds
+    is_summed, is_high = chosen.deep > 1, chosen.down > 1
+    last = step + made * is_summed * (_STORE + _ADD + _NARROW * is_narrow) / rates.vector_flops
+    columns = chosen.around * chosen.across
+    blocks = columns * chosen.down
+    both = left + right
+    steps = blocks * (chosen.deep - 1) * np.maximum(step, both)
+    steps = steps + (blocks - columns) * np.maximum(last, left + right * is_summed + written)
+    again = left * (is_summed | is_high)
+    steps = steps + (columns - chosen.around) * np.maximum(last, right + again + written)
+    steps = steps + (chosen.around - 1) * np.maximum(last, both + written)
+    return both + steps + last + written
+
+
+def _tiles(sizes: Numbers, lanes: int) -> Numbers:
+    """Sizes up to whole tiles of matrix units."""
+    return -(-sizes // lanes) * lanes
