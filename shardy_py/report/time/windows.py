@@ -29,18 +29,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from math import ceil, isqrt
-from typing import NamedTuple
+from math import ceil, inf, isqrt
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from shardy_py.base.deferred import np
 from shardy_py.hardware import Hardware, WindowCosts
 from shardy_py.report.time.matrix_products import MatrixProduct
 from shardy_py.xla.buffers.chips import left_in_vmem, values_in_vmem
 
-Numbers = NDArray[np.float64]
-"""One for each choice of windows, along the dimensions that it depends on."""
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+    """One for each choice of windows, along the dimensions that it depends on."""
 _LANES = 128
 """The columns of which windows have multiples."""
 _SUM_BYTES, _COPY_BYTES = 4, 2
@@ -48,6 +49,8 @@ _SUM_BYTES, _COPY_BYTES = 4, 2
 _COPIED_FROM = 256
 """The columns, at all positions of a kernel, above which a window of the left operand is copied to bf16: it
 is read several times."""
+_MOST_PARTS, _MOST_TOGETHER = 40, 8
+"""The numbers of windows that are tried along a dimension of a matrix, and along matrices, at most."""
 _KEPT_BYTES = 1 << 20
 """The memory that ops leave of that which they get: in 503 programs for v5e, v5p and v6e, 1 MiB or more."""
 _STORE, _ADD, _NARROW = 4, 1, 1
@@ -66,11 +69,11 @@ class _Placed(NamedTuple):
 class _Chosen(NamedTuple):
     """Arrays of choices: in how many products, rows, columns and summed elements windows are, and steps."""
 
-    batches: Numbers
+    batches: int
     rows: Numbers
     columns: Numbers
     depth: Numbers
-    around: Numbers
+    around: int
     down: Numbers
     across: Numbers
     deep: Numbers
@@ -125,26 +128,32 @@ def _shares(one: MatrixProduct, cores: int) -> Iterator[MatrixProduct]:
 
 def _least(one: MatrixProduct, rates: _Rates, costs: WindowCosts, placed: _Placed) -> float:
     """The seconds on a core with the best choice of windows; 0 if none fit."""
-    chosen = _choices(one)
-    fits = _held(one, chosen, placed, costs.cores) <= rates.room
-    least = float(np.where(fits, _seconds(one, chosen, rates, costs, placed), np.inf).min())
-    return 0.0 if least == np.inf else least
+    least = inf
+    for chosen in _choices(one):
+        fits = _held(one, chosen, placed, costs.cores) <= rates.room
+        least = min(least, float(np.where(fits, _seconds(one, chosen, rates, costs, placed), inf).min()))
+    return 0.0 if least == inf else least
 
 
-def _choices(one: MatrixProduct) -> _Chosen:
-    """All choices of windows."""
-    units = (1, one.unit, _LANES, _LANES)
-    sizes = (one.batches, one.rows, one.columns, one.depth)
-    tried = (np.array(_windows(size, unit), float) for size, unit in zip(sizes, units, strict=True))
-    windows = np.ix_(*tried)
-    steps = (np.ceil(size / each) for size, each in zip(sizes, windows, strict=True))
-    return _Chosen(*windows, *steps)
+def _choices(one: MatrixProduct) -> Iterator[_Chosen]:
+    """All choices of windows, by that along matrices."""
+    units = (one.unit, _LANES, _LANES)
+    sizes = (one.rows, one.columns, one.depth)
+    tried = (_windows(size, unit, _MOST_PARTS) for size, unit in zip(sizes, units, strict=True))
+    rows, columns, depth = np.ix_(*(np.array(each, float) for each in tried))
+    down, across, deep = np.ceil(one.rows / rows), np.ceil(one.columns / columns), np.ceil(one.depth / depth)
+    for together in _windows(one.batches, 1, _MOST_TOGETHER):
+        around = ceil(one.batches / together)
+        yield _Chosen(together, rows, columns, depth, around, down, across, deep)
 
 
-def _windows(size: int, unit: int) -> list[int]:
-    """The sizes of windows along a dimension: multiples of a unit, the least of each number of windows."""
+def _windows(size: int, unit: int, most: int) -> list[int]:
+    """The sizes of windows along a dimension: multiples of a unit, the least of each number of windows.
+
+    Of many, those of at most so many units, and of so many windows.
+    """
     count = ceil(size / unit)
-    few = range(1, isqrt(count) + 2)
+    few = range(1, min(isqrt(count) + 1, most) + 1)
     return sorted({each * unit for parts in few for each in (min(parts, count), ceil(count / parts))})
 
 
