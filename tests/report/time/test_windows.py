@@ -125,4 +125,5 @@ def test_windows_of_huge_products_are_few() -> None:
     """So many choices as there are windows would need petabytes."""
     size = 2**40
     found = product_seconds(MatrixProduct(size, size, size, size, 2, 2), V6E.peak_flops, V6E)
-    assert found == pytest.approx(2.0 * size**4 / V6E.peak_flops, rel=0.1)
+    least = 2.0 * size**4 / V6E.peak_flops
+    assert least < found < 3 * least
