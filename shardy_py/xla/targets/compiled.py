@@ -32,6 +32,7 @@ from shardy_py.xla.targets.invariants import hoisted
 from shardy_py.xla.targets.loops import MOTION, moved_out
 from shardy_py.xla.targets.merging import merged
 from shardy_py.xla.targets.model import DeviceBody
+from shardy_py.xla.targets.moved_converts import with_moved_converts
 from shardy_py.xla.targets.narrowing import narrowed, widened
 from shardy_py.xla.targets.padding import ScatteredParts, padded
 from shardy_py.xla.targets.rounding import rounded
@@ -117,7 +118,10 @@ def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes:
 
 _GPU = Compiler(
     "XLA:GPU",
-    (into_scatters, merged, folded, moved_out, taken_apart, reassociated, narrowed, scattered),
+    (
+        *(with_moved_converts, into_scatters, merged, folded, moved_out, taken_apart, reassociated),
+        *(narrowed, scattered),
+    ),
     CombinerLimits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
     simplify=simplified,
     fused=fused_ops,
