@@ -185,7 +185,7 @@ class _Builder:
             for each in needed
             if not each.roots and (each.collective.instead or not (halo and is_halo(each)))
         ]
-        made = [self.shared.local(*pair) for pair in zip(record.results, step.targets, strict=False)]
+        made = {self.shared.local(*pair) for pair in zip(record.results, step.targets, strict=False)} - {None}
         after = [each for each in after if any(type_ is not None and fits(each, type_) for type_ in made)]
         behind = set(map(id, after))
         before = [each for each in needed if id(each) not in behind]
