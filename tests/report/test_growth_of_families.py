@@ -37,6 +37,8 @@ CASES = (
     ("reduced", "suggest", "search/suggest/roles.py"),
     ("reduced", "suggest", "xla/buffers/held.py"),
     ("reduced", "memory h100", "xla/targets/sends.py"),
+    ("reduced", "memory h100", "xla/targets/build.py"),
+    ("reduced", "communication xla", "search/advice/manual_rewrite.py"),
     ("one group", "explorer", "report/explain/neighbourhood.py"),
     ("loops", "explorer", "report/training_step.py"),
     ("constraints", "memory", "xla/buffers/host_equal.py"),
