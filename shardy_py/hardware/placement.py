@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from itertools import combinations
-from math import gcd, prod
+from math import gcd, isqrt, prod
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
@@ -227,7 +227,8 @@ def default_topology(devices: int, dimensions: int) -> tuple[int, ...]:
     """
     if dimensions == 1:
         return (devices,)
-    divisors = (size for size in range(1, devices + 1) if devices % size == 0)
+    small = [size for size in range(1, isqrt(devices) + 1) if devices % size == 0]
+    divisors = dict.fromkeys((*small, *(devices // size for size in reversed(small))))
     tried = ((size, *default_topology(devices // size, dimensions - 1)) for size in divisors)
     return min(map(_sorted, tried), key=lambda sizes: (max(sizes), sum(sizes)))
 

@@ -36,7 +36,14 @@ from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.sdy import OpShardingRuleAttr
 from shardy_py.mlir.dialects.traits import data_flow, is_terminator
 from shardy_py.mlir.holders import RULE
-from shardy_py.mlir.ir import find_ops, operands_of, replace_operand, terminator_of, walk_pre_order
+from shardy_py.mlir.ir import (
+    find_ops,
+    operands_of,
+    operands_set_together,
+    replace_operand,
+    terminator_of,
+    walk_pre_order,
+)
 from shardy_py.mlir.movements import Movement, note, replace_by_values
 from shardy_py.mlir.op_errors import errors_at
 from shardy_py.mlir.plain import tensor_type
@@ -262,15 +269,16 @@ class _Gathering:
     def _replicate_operands(self, op: Operation, indices: Iterable[int]) -> list[SSAValue]:
         """Returns the operands that were sharded; those that were unreduced only are summed."""
         gathered: list[SSAValue] = []
-        for index in indices:
-            value = operands_of(op)[index]
-            sharding = self._reader.of(value)
-            if sharding is None or (sharding.is_fully_replicated and not sharding.unreduced_axes):
-                continue
-            if not sharding.is_fully_replicated:
-                gathered.append(value)
-            whole = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
-            chain_before_use(op, index, (Reshard(whole),))
+        with operands_set_together() as changes:
+            for index in indices:
+                value = operands_of(op)[index]
+                sharding = self._reader.of(value)
+                if sharding is None or (sharding.is_fully_replicated and not sharding.unreduced_axes):
+                    continue
+                if not sharding.is_fully_replicated:
+                    gathered.append(value)
+                whole = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
+                chain_before_use(op, index, (Reshard(whole),), changes)
         return gathered
 
 

@@ -87,11 +87,11 @@ def indexing_maps(record: OpRecord) -> tuple[tuple[IndexMap | None, ...], ...] |
     groups = reads_of(record)
     if groups is None:
         return None
-    by_result = {result: group for group in groups for result in group.results}
-    return tuple(
-        tuple(m.trimmed() if m else None for m in by_result[result].operands)
-        for result in range(len(record.results))
-    )
+    by_result: dict[int, tuple[IndexMap | None, ...]] = {}
+    for group in groups:
+        maps = tuple(m.trimmed() if m else None for m in group.operands)
+        by_result.update(dict.fromkeys(group.results, maps))
+    return tuple(by_result[result] for result in range(len(record.results)))
 
 
 def is_elementwise(record: OpRecord) -> bool:

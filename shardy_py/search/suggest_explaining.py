@@ -111,8 +111,9 @@ def changes_of(program: Program, plan: Plan) -> Iterator[tuple[str, str, str]]:
     unnamed: dict[tuple[str, str, str], list[str]] = {}
     values = values_of_main(program)
     specs = {tensor.label: own for tensor, own in zip(plan.roles.tensors, plan.choice, strict=True)}
+    is_torch = plan.framework == "torch"  # reads the names of all arguments
     for tensor, own in zip(plan.roles.tensors, plan.choice, strict=True):
-        if plan.framework == "torch" and _follows(tensor.label, own, specs):
+        if is_torch and _follows(tensor.label, own, specs):
             continue
         kind = type_text(tensor.shape, tensor.element)
         if tensor.values:

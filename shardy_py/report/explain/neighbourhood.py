@@ -183,9 +183,17 @@ class Neighbourhood:
         known_crossing, crossing_of = self._crossing, self._crossing_of
         members_of = self.members if self.propagation.program.flat.groups else None
         seen, waiting = {start}, [start]
+        grouped = set[At]()
+        """The dimensions of members of groups, whose steps were crossed together."""
         while waiting:
             slot, dimension = waiting.pop()
-            for member in (slot,) if members_of is None else members_of(slot):
+            if (slot, dimension) in grouped:
+                continue
+            members = (slot,)
+            if members_of is not None:
+                members = members_of(slot)
+                grouped.update((member, dimension) for member in members)
+            for member in members:
                 for step in steps_of(member):
                     crossing = known_crossing[step] if step in known_crossing else crossing_of(step)
                     if crossing is None:
@@ -203,6 +211,8 @@ class Neighbourhood:
                         if UNSHARDABLE in slots:
                             found = [at for at in found if at[0] != UNSHARDABLE]
                         new = [at for at in found if at not in seen]
+                        if len(new) > 1:  # each once: where the last one is, from which the walk goes on
+                            new = [*dict.fromkeys(new[::-1])][::-1]
                         # Several places may be one dimension of one slot.
                         if len(found) > 1 and (found[0] != found[1] or len({*found}) > 1):
                             for at in found:

@@ -57,21 +57,31 @@ def sides(
     """
     if op is None or not explainer.module.is_ancestor(op):
         return ()
-    found: dict[tuple[str, Annotation], Side] = {}
-    others: dict[tuple[str, Annotation], Side] = {}
+    found, others = _Origins(), _Origins()
     for tensor, subject in _tensors(explainer, op):
         for axis, (nearest, *more) in _origins(explainer, subject, axes, most_chains):
-            _add(found, axis, tensor, nearest)
+            found.add(axis, tensor, nearest)
             for annotation in more:
-                _add(others, axis, tensor, annotation)
-    return (*found.values(), *(side for key, side in others.items() if key not in found))
+                others.add(axis, tensor, annotation)
+    return (*found.sides(), *others.sides(but=found))
 
 
-def _add(found: dict[tuple[str, Annotation], Side], axis: str, tensor: str, annotation: Annotation) -> None:
-    key = (axis, replace(annotation, dimension=0, priority=None))
-    side = found.get(key, Side(axis, (), annotation))
-    if tensor not in side.tensors:
-        found[key] = replace(side, tensors=(*side.tensors, tensor))
+class _Origins:
+    """The tensors that each annotation shards along an axis, by the axis and the place of the annotation."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, Annotation], tuple[Annotation, dict[str, None]]] = {}
+
+    def add(self, axis: str, tensor: str, annotation: Annotation) -> None:
+        """Notes that an axis of a tensor is from an annotation."""
+        key = (axis, replace(annotation, dimension=0, priority=None))
+        self._found.setdefault(key, (annotation, {}))[1][tensor] = None
+
+    def sides(self, but: _Origins | None = None) -> Iterator[Side]:
+        """Returns the sides in order, without those that are also in others."""
+        for key, (annotation, tensors) in self._found.items():
+            if but is None or key not in but._found:
+                yield Side(key[0], tuple(tensors), annotation)
 
 
 def _tensors(explainer: Explainer, op: Operation) -> Iterator[tuple[str, Subject]]:

@@ -36,7 +36,7 @@ from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.record import name_of
 from shardy_py.mlir.symbols import Symbols, function_name, functions_of
 from shardy_py.mlir.text.deep_stack import deep_stack
-from shardy_py.mlir.typed import dictionaries_of, of_kind
+from shardy_py.mlir.typed import dictionary_at, of_kind
 from shardy_py.mlir.value_table import RESULT_INFO, ValueTable
 from shardy_py.ops import record
 from shardy_py.report.memory import pickled, shown
@@ -395,6 +395,6 @@ def _function_around(op: Operation) -> str:
 
 def _result_location(result: FunctionResult) -> str:
     """Returns JAX's name of a function result; else the location of the function."""
-    attributes = dictionaries_of(result.function, "res_attrs")
-    info = attributes[result.position].data.get(RESULT_INFO) if attributes else None
+    attributes = result.function.properties.get("res_attrs")
+    info = dictionary_at(attributes, result.position).data.get(RESULT_INFO) if attributes else None
     return info.data if isinstance(info, StringAttr) else location_text(location_of(result))

@@ -140,7 +140,8 @@ def equal_steps(block: Block) -> set[int]:
 
 
 def _equal_steps(block: Block, mergeable: dict[int, bool]) -> set[int]:
-    """mergeable: by the identity of the record of a step without regions, whether equal ones are merged."""
+    """mergeable: by the identity of the op of a step with regions, or else of its record, whether equal ones
+    are merged."""
     found: set[int] = set()
     names: dict[Name, Name] = {}
     renamed = names.keys()
@@ -153,9 +154,13 @@ def _equal_steps(block: Block, mergeable: dict[int, bool]) -> set[int]:
         is_mergeable = mergeable.get(id(step.record))
         if is_mergeable is None:
             op = source_op(step)
-            is_mergeable = bool(step.results) and op is not None and is_dead_when_unused(op)
-            if op is None or not op.regions:
-                mergeable[id(step.record)] = is_mergeable
+            # A computation with many values has a step for each.
+            number = id(step.record) if op is None or not op.regions else id(op)
+            is_mergeable = mergeable.get(number)
+            if is_mergeable is None:
+                is_mergeable = op is not None and is_dead_when_unused(op)
+                mergeable[number] = is_mergeable
+            is_mergeable = is_mergeable and bool(step.results)
         if not is_mergeable:
             continue
         operands = step.operands

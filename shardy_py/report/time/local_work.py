@@ -6,6 +6,7 @@ completed by an all-reduce computes that part of the sum. Not here: the work of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import inf, prod
 
@@ -239,10 +240,11 @@ def _points_read(record: OpRecord) -> list[float]:
     with matching_attributes(record):
         maps = indexing_maps(record) or ()
     found = [0.0 if maps else inf] * len(record.operands)
-    for by_operand in maps:
+    sharing = Counter(map(id, maps))  # results of one shape have the same maps
+    for by_operand in {id(each): each for each in maps}.values():
         for number, index_map in enumerate(by_operand):
             if index_map is not None:
                 bounds = index_map.bounds
                 used = (v for v in index_map.used if v in bounds and v.kind != "rt")
-                found[number] += prod(bounds[v].size for v in used)
+                found[number] += sharing[id(by_operand)] * prod(bounds[v].size for v in used)
     return found

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.errors import Position
 from shardy_py.base.records import dataclass
@@ -99,9 +99,10 @@ def _passes_of(ops: Iterable[Operation | None], passes: Mapping[Operation, str])
 def cost_groups(report: CommunicationReport) -> tuple[CostGroup, ...]:
     """Returns the causes of the collectives of a report, most expensive first."""
     groups: dict[Hashable, list[tuple[int, CollectiveUse]]] = {}
+    signatures = _Signatures()
     for number, use in enumerate(report.sending):
         for part in by_cause(use):
-            groups.setdefault(_key(part), []).append((number, part))
+            groups.setdefault(_key(part, signatures), []).append((number, part))
     made = (_group(parts) for parts in groups.values())
     return tuple(sorted(made, key=lambda group: (-group.cost.seconds, -group.cost.bytes)))
 
@@ -115,15 +116,30 @@ def _expense(use: CollectiveUse) -> tuple[float, int]:
     return -use.total.seconds, -use.total.bytes
 
 
-def _key(use: CollectiveUse) -> Hashable:
+class _Signatures:
+    """Numbers of the types of ops, equal for equal ones: each op of many operands has many collectives."""
+
+    def __init__(self) -> None:
+        self._of_ops: dict[Operation, int] = {}
+        self._numbers: dict[tuple[Attribute, ...], int] = {}
+
+    def of(self, op: Operation) -> int:
+        """The number of the types of the operands and results of an op."""
+        known = self._of_ops.get(op)
+        if known is None:
+            types = tuple([value.type for value in (*operands_of(op), *op.results)])
+            known = self._of_ops[op] = self._numbers.setdefault(types, len(self._numbers))
+        return known
+
+
+def _key(use: CollectiveUse, signatures: _Signatures) -> Hashable:
     cause = use.cause
     place, op = cause.position, cause.made_for
     if place is not None and place.file.endswith(".py"):
         return place.file, place.line, module_of(_scope(use))
     if op is None:
         return use.kind, use.axes, cause.op, cause.location
-    types = tuple(value.type for value in (*operands_of(op), *op.results))
-    return use.kind, use.axes, cause.op, cause.operand, types, module_of(_scope(use))
+    return use.kind, use.axes, cause.op, cause.operand, signatures.of(op), module_of(_scope(use))
 
 
 def _scope(use: CollectiveUse) -> str:

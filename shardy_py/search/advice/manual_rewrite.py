@@ -97,6 +97,7 @@ def _axes(
     """The axes of each factor along which the op is computed by parts: those that shard an operand."""
     found: dict[int, tuple[AxisRef, ...]] = {}
     taken: set[str] = set()
+    free = _free_factors(rule)
     for mapping, sharding in zip(rule.operands, shardings, strict=False):
         for factors, dimension in zip(mapping, () if sharding is None else sharding.dimensions, strict=False):
             axes = tuple(axis for axis in dimension.axes if axis.sub_axis is None)
@@ -105,7 +106,7 @@ def _axes(
             factor = factors[0]
             if (
                 factor not in found
-                and _is_free(rule, factor)
+                and factor in free
                 and not (rule.factors[factor].size % total_size(axes, mesh))
             ):
                 found[factor] = axes
@@ -113,11 +114,12 @@ def _axes(
     return found
 
 
-def _is_free(rule: ShardingRule, factor: int) -> bool:
-    """Returns whether parts of a factor are computed alone: it is major in each dimension."""
-    is_major = all(factor not in factors[1:] for mapping in rule.tensors for factors in mapping)
-    in_all = all(any(factor in factors for factors in mapping) for mapping in rule.results)
-    return rule.factors[factor].type is FactorType.PASS_THROUGH and is_major and in_all
+def _free_factors(rule: ShardingRule) -> set[int]:
+    """Returns the factors whose parts are computed alone: in all results, and major in each dimension."""
+    found = {i for i, factor in enumerate(rule.factors) if factor.type is FactorType.PASS_THROUGH}
+    for mapping in rule.results:
+        found &= {factor for factors in mapping for factor in factors}
+    return found - {factor for mapping in rule.tensors for factors in mapping for factor in factors[1:]}
 
 
 def _sharding(mapping: TensorMapping, axes: dict[int, tuple[AxisRef, ...]], mesh_name: str) -> TensorSharding:

@@ -69,7 +69,7 @@ class Sites:
         """The values by position."""
         found: dict[Position, list[ValueEntry]] = {}
         for entry in self.table.entries:
-            if entry.role == "intermediate" and entry.value in entry.op.results:
+            if entry.role == "intermediate" and isinstance(entry.value, OpResult):
                 place = position_of(entry.location)
                 if place is not None and tensor_type(entry.type) is not None and not _is_manual(entry.op):
                     found.setdefault(place, []).append(entry)
@@ -100,7 +100,8 @@ class Sites:
             else ()
         )
         own = {id(entry.value) for entry in inside}
-        for value in dict.fromkeys(value for entry in inside for value in operands_of(entry.op)):
+        ops = dict.fromkeys(entry.op for entry in inside)  # which may have many results
+        for value in dict.fromkeys(value for op in ops for value in operands_of(op)):
             entry = self.table.by_value.get(id(value))
             if entry is not None and id(value) not in own and _rank(entry):
                 yield entry

@@ -107,10 +107,15 @@ def _of_training(
     data = [own for number, own in enumerate(classes) if number not in states]
     last = {own[-1] for own in data if len(own) > 1}
     found = set[int]()
-    for each in {each for own in data for each in own} - last:
+    having = [(product.classes, product.made) for product in products]
+    summing: dict[int, list[int]] = defaultdict(list)
+    for place, product in enumerate(products):
+        for each in product.summed if product.made else ():
+            summing[each].append(place)
+    for each in ({each for own in data for each in own} - last).intersection(summing):
         held = {c for number in states if each not in classes[number] for c in classes[number]}
-        own = [product for product in products if not product.classes <= held]
-        is_summed = any(each in product.summed and product.made <= held for product in own if product.made)
-        if is_summed and all(each in product.classes for product in own):
+        gradients = (having[place] for place in summing[each])
+        is_summed = any(made <= held and not own <= held for own, made in gradients)
+        if is_summed and all(each in own or own <= held for own, _ in having):
             found.add(each)
     return found

@@ -206,7 +206,8 @@ def roles_of(
 
 def _product_classes(link: DimensionLink, number: DimensionClasses) -> ProductClasses:
     count = len(link.operands)
-    each = [frozenset(number((slot, d)) for d in range(_rank(link, slot))) for slot in link.slots]
+    ranks = {slot: len(tensor) for slot, tensor in zip(link.slots, link.rule.tensors, strict=False)}
+    each = [frozenset(number((slot, d)) for d in range(ranks[slot])) for slot in link.slots]
     return ProductClasses(tuple(each[:count]), tuple(each[count:]))
 
 
@@ -226,19 +227,17 @@ def _is_whole(rule: ShardingRule, factor: int) -> bool:
     return rule.factors[factor].size == 1 or rule.factors[factor].type is FactorType.NEED_REPLICATION
 
 
-def _rank(link: DimensionLink, slot: int) -> int:
-    return len(link.rule.tensors[link.slots.index(slot)])
-
-
 def _multiplied(
     products: Sequence[DimensionLink], batch: int | None, number: Callable[[Dimension], int]
 ) -> Iterator[int]:
     """The classes of what is multiplied and does not have the batch: weights."""
     for link in products:
+        classes: dict[int, list[int]] = defaultdict(list)
+        for (slot, dimension), _ in _major_factors(link):
+            classes[slot].append(number((slot, dimension)))
         for slot in link.operands:
-            own = [number((each, d)) for (each, d), _ in _major_factors(link) if each == slot]
-            if batch not in own:
-                yield from own
+            if batch not in classes[slot]:
+                yield from classes[slot]
 
 
 def _sequence(

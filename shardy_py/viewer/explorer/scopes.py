@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Block, Operation
 
 from shardy_py.mlir.location_names import name_stack
 from shardy_py.report.training_step import passes_by_structure
@@ -42,6 +42,7 @@ class _Folder:
         self.old = items
         self.new = Items(items.table, maker=[-1] * len(items.maker))
         self.numbers: dict[int, int] = {0: 0}
+        self.by_structure: dict[Block, Mapping[Operation, str]] = {}
 
     def run(self) -> Items:
         ends = self._ends()
@@ -143,7 +144,9 @@ class _Folder:
         block = next((op.parent_block() for op in ops if op is not None), None)
         if block is None or not isinstance(block.parent_op(), FuncOp):
             return []
-        passes = passes_by_structure(block)
+        passes = self.by_structure.get(block)
+        if passes is None:  # of many ops with regions in one block once
+            passes = self.by_structure[block] = passes_by_structure(block)
         return [FORWARD if op is None else passes.get(op, FORWARD) for op in ops] if passes else []
 
     def _around(self, children: Sequence[int], inside: set[int]) -> tuple[list[int], list[int]]:

@@ -161,8 +161,10 @@ def _sends(
         name = (id(step), "sent", number)
         source = [block.stored_name(step.operands[operand])] if operand >= 0 else needs
         # What is sent of an operand does not wait for the others, which may be made much later.
-        earlier = [event.makes[0] for event in events]
-        before = [chains[operand]] if operand in chains else earlier if operand < 0 else []
+        if operand in chains:
+            before = [chains[operand]]
+        else:
+            before = [event.makes[0] for event in events] if operand < 0 else []
         held = block.types.get(source[0]) if operand >= 0 else None
         block.sizes[name] = int(_received(block, collective, held) * _width(block, collective))
         events.append(Event(step, (*source, *before), (name,), collective))

@@ -3,14 +3,15 @@
 Not here: which values have memory (`assignment.py`), places (`packing.py`). Source: openxla/xla,
 xla/service/buffer_assignment.cc (LiveRangeInterferes, AssignSingleHloBuffer).
 
->>> slot = HeldMemory(8, [Period(4, 9, "result", ("sum",))])
->>> slot.interferes(Period(2, 4, "sum")), slot.interferes(Period(2, 4, "other"))
+>>> result = Period(4, 9, "result", ("sum",))
+>>> _interfere(result, Period(2, 4, "sum")), _interfere(result, Period(2, 4, "other"))
 (False, True)
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -70,10 +71,6 @@ class HeldMemory:
         other.is_shared = other.is_shared or self.is_shared
         self.periods = []
 
-    def interferes(self, period: Period) -> bool:
-        """True if some value in it cannot be in one memory with another one."""
-        return any(_interfere(own, period) for own in self.periods)
-
 
 def _interfere(one: Period, other: Period) -> bool:
     """True if values are needed at the same time; where one ends the other may be written over it."""
@@ -99,6 +96,8 @@ class ResultMemory:
         self._noted: list[tuple[int, int, int]] = []  # of each period the slot, start and end
         self._columns: Integers | None = None  # the same [3, periods], of which some are copied so far
         self._copied = 0
+        self._ends: dict[tuple[int, int], list[Period]] = defaultdict(list)
+        """By slot and time the periods that start or end then."""
         for number, slot in enumerate(self._slots):
             self._note(number, slot.periods)
 
@@ -115,7 +114,7 @@ class ResultMemory:
         wanted = [number for slot in preferred if (number := self._numbers[id(slot)]) >= first]
         for number in (*wanted, *range(first, len(self._slots))):
             slot = self._slots[number]
-            if number not in busy and not any(map(slot.interferes, held.periods)):
+            if number not in busy and not self._meets(number, held.periods):
                 self._note(number, held.periods)
                 slot.periods += held.periods
                 return slot
@@ -123,6 +122,18 @@ class ResultMemory:
 
     def _note(self, number: int, periods: Sequence[Period]) -> None:
         self._noted += [(number, period.start, period.end) for period in periods]
+        for period in periods:
+            for time in {period.start, period.end}:
+                self._ends[number, time].append(period)
+
+    def _meets(self, number: int, periods: Sequence[Period]) -> bool:
+        """True if some of the periods cannot come right after or before one of a slot that is free then."""
+        return any(
+            _interfere(own, period)
+            for period in periods
+            for time in (period.start, period.end)
+            for own in self._ends.get((number, time), ())
+        )
 
     def _busy(self, periods: Sequence[Period]) -> set[int]:
         """The slots that are taken in some of the periods."""

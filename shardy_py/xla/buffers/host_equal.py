@@ -13,6 +13,7 @@ effects. Source: openxla/xla, xla/service/hlo_cse.cc, which runs before ops are 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence, Set
+from typing import cast
 
 from xdsl.ir import Operation
 
@@ -38,7 +39,7 @@ def merged(
     firsts: dict[tuple[Name, ...], HostOp] = {}
     """The first op that reads some values."""
     alike: dict[tuple[Name, ...], dict[Hashable, list[HostOp]]] = {}
-    """By what several ops read, these by kind and what they make, without equal ones."""
+    """By what several ops read, these by what they are and make, without equal ones."""
     found: list[HostOp] = []
     made, renamed = _Types(types), alias.keys()
     for each in ops:
@@ -54,10 +55,13 @@ def merged(
         if first is op:  # most have none before them that could be equal
             found.append(op)
             continue
+        if _is_unequalled(op):
+            found.append(op)
+            continue
         others = alike.get(reads)
         if others is None:
-            others = alike[reads] = {(first.kind, made.of(first)): [first]}
-        same = others.setdefault((op.kind, made.of(op)), [])
+            others = alike[reads] = {(_kind_of(first), made.of(first)): [first]}
+        same = others.setdefault((_kind_of(op), made.of(op)), [])
         for other in same:
             if _are_equal(op, other):
                 alias.update(zip(op.makes, other.makes, strict=True))
@@ -90,6 +94,31 @@ class _Types:
         if number is None:
             number = self._numbers[id(type_)] = self._equal.setdefault(type_, len(self._equal))
         return number
+
+
+def _kind_of(op: HostOp) -> Hashable:
+    """The kind of an op, what it sums and the attributes of its step: equal for equal ops."""
+    step = None if op.sums else (op.computed or op.step) if op.kind in _BY_STEP else op.computed
+    return op.kind, tuple(_summed(op)), None if step is None else _hashable(step.record.attributes)
+
+
+def _hashable(value: object) -> Hashable:
+    """A value of an attribute, without what has no hash."""
+    if isinstance(value, Mapping):
+        attributes = cast("Mapping[str, object]", value)
+        return frozenset((name, _hashable(each)) for name, each in attributes.items())
+    if isinstance(value, tuple):
+        return tuple(map(_hashable, cast("tuple[object, ...]", value)))
+    return value if isinstance(value, str | int | float | complex) else None
+
+
+def _is_unequalled(op: HostOp) -> bool:
+    """True if no op is equal to one, as it has effects."""
+    step = None if op.sums else op.computed
+    source = None if step is None else step.source
+    if step is None or not isinstance(source, Operation):
+        return False
+    return not is_dead_when_unused(source) and not _is_plain(step)
 
 
 def _are_equal(op: HostOp, other: HostOp) -> bool:

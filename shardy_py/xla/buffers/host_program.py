@@ -2,7 +2,7 @@
 
 Not here: which ops a step becomes (`host_steps.py`), what is fused (`host_fusion.py`).
 
->>> program = HostProgram({"x": TensorType((8, 4))}, {"x": 128}, {}, lambda type_: 4 * elements(type_))
+>>> program = HostProgram({"x": TensorType((8, 4))}, {"x": 128}, Aliases(), lambda type_: 4 * elements(type_))
 >>> half = program.made("slice", ("x",), TensorType((4, 4)))
 >>> program.sizes[half], [op.kind for op in program.ops]
 (64, ['slice'])
@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TABLE, Storage, TensorType
+from shardy_py.xla.buffers.aliases import Aliases
 from shardy_py.xla.buffers.facet import STORED, host_row
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -99,7 +100,7 @@ class HostProgram:
 
     types: dict[Name, TensorType]
     sizes: dict[Name, int]
-    alias: dict[Name, Name]
+    alias: Aliases
     measure: Callable[[TensorType], int]
     ops: list[HostOp] = field(default_factory=list[HostOp])
     known: dict[Hashable, Name] = field(default_factory=dict[Hashable, Name])
@@ -121,9 +122,7 @@ class HostProgram:
 
     def stored(self, name: Name) -> Name:
         """The value whose memory holds a value."""
-        while name in self.alias:
-            name = self.alias[name]
-        return name
+        return self.alias.root(name)
 
     def is_behind_barrier(self, name: Name) -> bool:
         """True if a value is another one behind an optimization barrier."""

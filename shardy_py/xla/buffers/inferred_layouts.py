@@ -8,9 +8,10 @@ xla/backends/cpu/ynn_support.cc.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from shardy_py.ops import TensorType
+from shardy_py.xla.buffers.aliases import Aliases
 from shardy_py.xla.buffers.storing import StoringKind
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
@@ -23,7 +24,7 @@ class InferredLayouts:
     alias: the value in whose memory another is.
     """
 
-    def __init__(self, alias: Mapping[Name, Name]) -> None:
+    def __init__(self, alias: Aliases) -> None:
         """No value yet."""
         self._orders: dict[Name, Order] = {}
         self._alias = alias
@@ -35,7 +36,7 @@ class InferredLayouts:
             return
         for step, kind in zip(steps, kinds, strict=True):
             index = None if kind is None else kind.row.keeps_layout_of
-            if index is not None and (source := stored_name(self._alias, step.operands[index])) in orders:
+            if index is not None and (source := self._alias.root(step.operands[index])) in orders:
                 orders[step.results[0]] = orders[source]
 
     def note(self, step: PlannedOp, kind: StoringKind) -> None:
@@ -43,12 +44,12 @@ class InferredLayouts:
         index = kind.row.keeps_layout_of
         type_ = step.record.results[0] if kind.is_transpose else None
         if type_ is not None:
-            given = self._orders.get(stored_name(self._alias, step.operands[0]), tuple(range(type_.rank)))
+            given = self._orders.get(self._alias.root(step.operands[0]), tuple(range(type_.rank)))
             self._put(step.results[0], transposed(type_, tuple(step.record.attributes["permutation"]), given))
         elif index is not None and self._orders:
             for position, name in enumerate(step.results):
                 source = step.operands[index if len(step.results) == 1 else position]
-                self._put(name, self._orders.get(stored_name(self._alias, source), ()))
+                self._put(name, self._orders.get(self._alias.root(source), ()))
 
     def _put(self, name: Name, order: Order) -> None:
         if order != tuple(range(len(order))):
@@ -56,14 +57,7 @@ class InferredLayouts:
 
     def is_in_order(self, name: Name) -> bool:
         """True if a value has its dimensions in order."""
-        return stored_name(self._alias, name) not in self._orders
-
-
-def stored_name(alias: Mapping[Name, Name], name: Name) -> Name:
-    """Returns the value whose memory holds a value."""
-    while name in alias:
-        name = alias[name]
-    return name
+        return self._alias.root(name) not in self._orders
 
 
 def transposed(made: TensorType, permutation: Order, given: Order) -> Order:

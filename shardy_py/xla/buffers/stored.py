@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TensorType
+from shardy_py.xla.buffers.aliases import Aliases
 from shardy_py.xla.buffers.as_made import MadeResults
 from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.canonical import canonical, is_narrowed_after, note_added
@@ -25,7 +26,7 @@ from shardy_py.xla.buffers.host_invariants import left_by, repeats
 from shardy_py.xla.buffers.host_program import HostProgram
 from shardy_py.xla.buffers.host_steps import HostSteps
 from shardy_py.xla.buffers.in_order import copied_in_order, ends_of, taken_by
-from shardy_py.xla.buffers.inferred_layouts import InferredLayouts, stored_name
+from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
 from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.reshaped_orders import reorders
@@ -65,7 +66,7 @@ class StoredBlock:
     merged: Mapping[int, Sequence[Sent]] = field(default_factory=dict[int, "Sequence[Sent]"])
     types: dict[Name, TensorType] = field(default_factory=dict[Name, TensorType])
     sizes: dict[Name, int] = field(default_factory=dict[Name, int])
-    alias: dict[Name, Name] = field(default_factory=dict[Name, Name])
+    alias: Aliases = field(default_factory=Aliases)
     steps: list[PlannedOp] = field(default_factory=list[PlannedOp])
     results: list[Name] = field(default_factory=list[Name])
     originals: dict[int, int] = field(default_factory=dict[int, int])
@@ -108,7 +109,7 @@ class StoredBlock:
 
     def stored_name(self, name: Name) -> Name:
         """The value whose memory holds a value."""
-        return stored_name(self.alias, name)
+        return self.alias.root(name)
 
     def _inline(self, block: Block) -> None:
         """Lists steps; regions that always run once are part of the block around them."""

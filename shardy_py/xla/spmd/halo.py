@@ -74,19 +74,17 @@ def exchanged(dimension: Dimension, left: Offset, right: Offset) -> tuple[HaloPa
     if low >= high:
         return None
     parts: list[HaloPart] = []
-    for hop in range(_parts(most_left, size) - 1, -1, -1):
+    for hop in range(min(_parts(most_left, size), shards - 1) - 1, -1, -1):
         if (-hop - 1) * size >= high:
             break
-        if hop < shards - 1:
-            whole = min(most_left - size * hop, size)
-            part = whole - max(-hop * size - high, 0)
-            parts.append(HaloPart.by_distance(part, hop + 1, shards, size - whole))
+        whole = min(most_left - size * hop, size)
+        part = whole - max(-hop * size - high, 0)
+        parts.append(HaloPart.by_distance(part, hop + 1, shards, size - whole))
     skipped = min(max(low - size, 0), max(most_right, 0)) // size
-    for hop in range(skipped, _parts(most_right, size)):
-        if hop < shards - 1:
-            start = max(low - (hop + 1) * size, 0)
-            part = min(most_right - size * hop, size) - start
-            parts.append(HaloPart.by_distance(part, -hop - 1, shards, start))
+    for hop in range(skipped, min(_parts(most_right, size), shards - 1)):
+        start = max(low - (hop + 1) * size, 0)
+        part = min(most_right - size * hop, size) - start
+        parts.append(HaloPart.by_distance(part, -hop - 1, shards, start))
     return tuple(parts)
 
 

@@ -8,6 +8,7 @@ xla/service/sharding_propagation.cc. Not here: the loops (`einsum_loops.py`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import field
 
@@ -30,7 +31,8 @@ class ValueUses:
     """The values of a block that products read.
 
     users: the steps that read each. tilings: those that the program gives them. known: the tilings that
-    products want of operands, by the identities of what that depends on, which the block keeps.
+    products want of operands, by the identities of what that depends on, which the block keeps. wanted: by
+    value how many users want each tiling of it.
     """
 
     users: Mapping[Name, Sequence[PlannedOp]]
@@ -38,6 +40,7 @@ class ValueUses:
     known: dict[tuple[int, ...], Tiling | None] = field(
         default_factory=dict[tuple[int, ...], "Tiling | None"]
     )
+    wanted: dict[Name, Counter[Tiling | None]] = field(default_factory=dict[Name, "Counter[Tiling | None]"])
 
     @staticmethod
     def of(block: Block, live: Container[Name]) -> ValueUses:
@@ -64,8 +67,12 @@ class ValueUses:
         own = self._wanted(step, number) if len(users) > 1 else None
         if own is None:
             return False
-        others = (self._wanted(user, user.operands.index(name)) for user in users if user is not step)
-        return any(other == own for other in others if other is not None and other != self.tilings.get(name))
+        if own == self.tilings.get(name):
+            return False
+        if name not in self.wanted:
+            self.wanted[name] = Counter(self._wanted(user, user.operands.index(name)) for user in users)
+        is_own = self._wanted(step, step.operands.index(name)) == own  # the step is one of the users
+        return self.wanted[name][own] > is_own
 
     def _wanted(self, step: PlannedOp, number: int) -> Tiling | None:
         """The tiling of an operand that the result of a step and its other operand suggest."""

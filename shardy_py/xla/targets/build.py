@@ -41,21 +41,23 @@ def body_of(block: Block, plan: ProgramPlan, *, keeps_gathered: bool = True) -> 
     needed: dict[int, list[Sent]] = defaultdict(list)
     for each in sorted((*plan.sent, *plan.merged), key=lambda each: each.number):
         needed[id(each.step)].append(each)
-    return _Builder(_Shared(needed, keeps_gathered)).body(block, None)
+    places = {id(each): place for own in needed.values() for place, each in enumerate(own)}
+    return _Builder(_Shared(needed, keeps_gathered, places)).body(block, None)
 
 
 @dataclass
 class _Shared:
     """State that the builders of the bodies of a program share.
 
-    needed: the collectives of each step. keeps_gathered: see `body_of`. values: the node of each value,
-    shapes: of the whole tensor. parts: of a type by a tiling, by the identities of both, which are kept.
-    forms: the nodes that a value was before, whole where it is a part, say. sent: by the key of a collective.
-    equal: by the key of its plan, what equal steps have in common.
+    needed: the collectives of each step; places: the number of each there. keeps_gathered: see `body_of`.
+    values: the node of each value, shapes: of the whole tensor. parts: of a type by a tiling, by identities,
+    which are kept. forms: the nodes that a value was before, whole where it is a part, say. sent: by the key
+    of a collective. equal: by the key of its plan, what equal steps have in common.
     """
 
     needed: Mapping[int, Sequence[Sent]]
     keeps_gathered: bool
+    places: Mapping[int, int]
     numbers: count[int] = field(default_factory=count)
     nodes: dict[int, DeviceNode] = field(default_factory=dict[int, DeviceNode])
     values: dict[Name, int] = field(default_factory=dict[Name, int])
@@ -185,7 +187,7 @@ class _Builder:
             for each in needed
             if not each.roots and (each.collective.instead or not (halo and is_halo(each)))
         ]
-        made = [self.shared.local(*pair) for pair in zip(record.results, step.targets, strict=False)]
+        made = {self.shared.local(*pair) for pair in zip(record.results, step.targets, strict=False)} - {None}
         after = [each for each in after if any(type_ is not None and fits(each, type_) for type_ in made)]
         behind = set(map(id, after))
         before = [each for each in needed if id(each) not in behind]
@@ -365,9 +367,7 @@ class _Builder:
         """
         if sent.step is None:
             return sent.number
-        needed = self.shared.needed.get(id(sent.step), ())
-        place = next((i for i, each in enumerate(needed) if each is sent), -1)
-        return id(sent.step.record), place, *map(id, sent.step.targets)
+        return id(sent.step.record), self.shared.places.get(id(sent), -1), *map(id, sent.step.targets)
 
     def _part(self, node: int, shape: Shape, tiling: Tiling | None, *, reshaped: bool = False) -> int:
         """The part of a node with that shape, in the tiles of `tiling`; else the node."""

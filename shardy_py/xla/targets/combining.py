@@ -8,6 +8,7 @@ xla/hlo/transforms/collectives/*_combiner.cc. Not here: which ops are fused befo
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
@@ -179,26 +180,37 @@ class _Sets:
     def combine(self, kind: str) -> None:
         """Finds the sets of collectives of one kind."""
         keys = _alike(kind, self.transfers, self.limits)
-        start = 0
-        while keys:
-            while self.order[start] not in keys:
-                start += 1
-            members = self._members(start, keys)
-            for place in members:
-                del keys[place]
+        while self._combine_first(keys):
+            pass
+
+    def _combine_first(self, keys: dict[int, Hashable]) -> bool:
+        """Makes the first set one op; removes keys up to its members. False: there is none."""
+        ordered = [place for place in self.order if place in keys]
+        queues: dict[Hashable, deque[int]] = defaultdict(deque)
+        for place in ordered:
+            queues[keys[place]].append(place)
+        left = {key: sum(1 << place for place in queue) for key, queue in queues.items()}
+        dependents = self._dependents() if ordered and self.limits.passes_dependent else None
+        for place in ordered:
+            key = keys[place]
+            members = self._members(queues[key], left[key], dependents)
+            for each in members:
+                del keys[each]
             if len(members) > 1:
                 self._join(members)
-                start = 0
+                return True
+            left[key] &= ~(1 << queues[key].popleft())
+        return False
 
-    def _members(self, start: int, keys: Mapping[int, Hashable]) -> list[int]:
-        """The set that begins with the collective at a place of the order."""
+    def _members(self, queue: Iterable[int], left: int, dependents: Sequence[int] | None) -> list[int]:
+        """The set that begins with the first of alike collectives, which are in order.
+
+        left: these as bits. dependents: see `_dependents`, if a set grows on behind one that needs it.
+        """
         limits, needs, members, size, bits = self.limits, self.needs, list[int](), 0, 0
-        own = keys[self.order[start]]
-        for place in self.order[start:]:
-            if place not in keys or keys[place] != own:
-                continue
+        for place in queue:
             is_dependent = bool(needs[place] & bits)
-            if is_dependent and limits.passes_dependent:
+            if is_dependent and dependents is not None:
                 continue
             size += self.transfers[place].result_bytes
             if size > limits.bytes or is_dependent:
@@ -207,7 +219,20 @@ class _Sets:
             bits |= 1 << place
             if len(members) == limits.count:
                 break
+            if dependents is not None:
+                left &= ~(dependents[place] | 1 << place)
+                if not left:  # as in a chain
+                    break
         return members
+
+    def _dependents(self) -> list[int]:
+        """For each collective those that need it, as bits."""
+        found = [0] * len(self.transfers)
+        for place in reversed(self.order):
+            own = found[place] | 1 << place
+            for each in self.before[place]:
+                found[self.first[each]] |= own
+        return found
 
     def _join(self, members: Sequence[int]) -> None:
         """Makes collectives one op: what needs one of them needs all, and all that these need."""

@@ -237,7 +237,7 @@ class _Reads:
             if how is Reading.EXACTLY or (how is Reading.AS_READ and number in found):
                 found.update(node.inputs)
             elif how is Reading.IN_PLACES:
-                found.update(each for each in node.inputs if self._passes_exactly(body, each, number))
+                found.update(self._passing_exactly(body, number))
         found.discard(ROOT)
 
     def _reading(self, body: DeviceBody, number: int, node: DeviceNode) -> Reading:
@@ -269,18 +269,18 @@ class _Reads:
             return self._passed_exactly(body, user, number)
         how = self._reading(body, user, node)
         if how is Reading.IN_PLACES:
-            return self._passes_exactly(body, number, user)
+            return number in self._passing_exactly(body, user)
         return how is Reading.EXACTLY or (how is Reading.AS_READ and user in self.found)
 
-    def _passes_exactly(self, body: DeviceBody, number: int, barrier: int) -> bool:
-        """True if the result of a barrier that is a value is read exactly."""
-        places = {i for i, each in enumerate(body.nodes[barrier].inputs) if each == number}
-        nodes = ((each, body.nodes.get(each)) for each in body.users.get(barrier, ()))
-        return any(
-            each in self.found and each != ROOT
-            for each, node in nodes
-            if node is None or node.role is not NodeRole.ELEMENT or node.index in places
-        )
+    def _passing_exactly(self, body: DeviceBody, barrier: int) -> set[int]:
+        """The inputs of a barrier whose results, each of one of them, are read exactly."""
+        inputs, passing = body.nodes[barrier].inputs, set[int]()
+        for user in self.found.intersection(body.users.get(barrier, ())) - {ROOT}:
+            node = body.nodes.get(user)
+            if node is None or node.role is not NodeRole.ELEMENT:
+                return {*inputs}
+            passing.update(inputs[node.index : node.index + 1])
+        return passing
 
     def _carried_exactly(self, body: DeviceBody, number: int, around: DeviceBody, loop: int) -> bool:
         """True if what a loop returns is read exactly: in its condition, its next iteration, or behind it."""

@@ -108,7 +108,9 @@ class _Scheduler:
             for each in self.before[node]:
                 waiting[each] -= 1
                 if waiting[each] == 1:
-                    self.frees[next(user for user in self.after[each] if user not in began)] += 1
+                    last = next(user for user in self.after[each] if user not in began)
+                    self.frees[last] += 1
+                    ready.change(last)
                 elif waiting[each] == 0:
                     steps = (began[user] + self._latency(each, user) for user in self.after[each])
                     ready.add(each, max(now, *steps))
@@ -141,19 +143,27 @@ class _Scheduler:
         return min(keys)[-1]
 
 
+_Alike = tuple[float, bool, int]
+"""The cost of nodes, whether they lock, and how many they free."""
+
+
 class _Ready:
     """The nodes that may be taken, such that the few which may be the least are found at once.
 
     times: when each may begin. ends: how many are ends. Those that may begin now are in groups of equal ends,
-    starts, and depth, of which only the deepest may have the least; the others are in heaps by their times.
+    starts, and depth, of which only the deepest may have the least, and in these in heaps of equal costs,
+    locks and frees, by their places; the others are in heaps by their times.
     """
 
     def __init__(self, scheduler: _Scheduler) -> None:
         self.is_end, self.is_start, self.depth = scheduler.is_end, scheduler.is_start, scheduler.depth
+        self.cost, self.locks, self.frees = scheduler.cost, scheduler.locks, scheduler.frees
+        self.place = scheduler.place
+        self._begun = set[int]()
         self.times: dict[int, float] = {}
         self.ends = 0
         self._later: tuple[list[tuple[float, int]], list[tuple[float, int]]] = ([], [])
-        self._groups: dict[tuple[bool, bool, float], dict[int, None]] = {}
+        self._groups: dict[tuple[bool, bool, float], dict[_Alike, list[tuple[float, int]]]] = {}
         self._depths: dict[tuple[bool, bool], list[float]] = {}
 
     def add(self, node: int, time: float) -> None:
@@ -166,8 +176,12 @@ class _Ready:
         """Removes a node."""
         del self.times[node]
         self.ends -= self.is_end[node]
-        kind = self.is_end[node], self.is_start[node]
-        self._groups.get((*kind, self.depth[node]), {}).pop(node, None)
+        self._begun.discard(node)
+
+    def change(self, node: int) -> None:
+        """Notes that a node frees more."""
+        if node in self._begun:
+            self._begin(node)
 
     def reach(self, now: float) -> float | None:
         """Notes the time, which never decreases; returns the first time at which another node may begin."""
@@ -185,7 +199,11 @@ class _Ready:
         group = self._groups.setdefault((*kind, depth), {})
         if not group:
             heappush(self._depths.setdefault(kind, []), -depth)
-        group[node] = None
+        self._begun.add(node)
+        heappush(group.setdefault(self._alike(node), []), (-self.place[node], node))
+
+    def _alike(self, node: int) -> _Alike:
+        return self.cost[node], self.locks[node], self.frees[node]
 
     def first(self, now: float, *, with_ends: bool) -> list[int]:
         """The nodes among which the least is: ends if there are any that may be taken, else others."""
@@ -198,11 +216,19 @@ class _Ready:
     def _deepest(self, kind: tuple[bool, bool]) -> Iterable[int]:
         depths = self._depths.get(kind, [])
         while depths:
-            group = self._groups.get((*kind, -depths[0]))
+            group = self._groups.get((*kind, -depths[0]), {})
+            for alike, places in tuple(group.items()):
+                while places and not self._is_among(places[0][1], alike):
+                    heappop(places)
+                if not places:
+                    del group[alike]
             if group:
-                return group
+                return [places[0][1] for places in group.values()]
             heappop(depths)
         return ()
+
+    def _is_among(self, node: int, alike: _Alike) -> bool:
+        return node in self._begun and self._alike(node) == alike
 
     def _soonest(self, later: list[tuple[float, int]], now: float) -> list[int]:
         found: list[tuple[float, int]] = []

@@ -13,6 +13,7 @@ from dataclasses import field
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import SortOp
 from shardy_py.ops import OpRecord, TensorType
+from shardy_py.xla.buffers.aliases import Aliases
 from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.carried import copied, with_copies
 from shardy_py.xla.buffers.facet import STORED
@@ -65,7 +66,7 @@ class GpuComputation:
     around: Mapping[int, TensorType | None] = field(default_factory=dict[int, "TensorType | None"])
     limits: CombinerLimits | None = None
     graph: GpuGraph = field(init=False)
-    alias: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
+    alias: Aliases = field(default_factory=Aliases, init=False)
     sizes: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
     nodes: dict[Name, DeviceNode] = field(default_factory=dict[Name, DeviceNode], init=False)
     """By the first value of an event, the node whose bodies it runs."""
@@ -252,9 +253,7 @@ class GpuComputation:
 
     def stored(self, name: Name) -> Name:
         """The value whose memory a value is in."""
-        while name in self.alias:
-            name = self.alias[name]
-        return name
+        return self.alias.root(name)
 
     def assignment(self, memory: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.

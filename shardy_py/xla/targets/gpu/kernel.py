@@ -14,8 +14,9 @@ from shardy_py.base.records import dataclass
 class Kernel:
     """Ops that are computed together.
 
-    root: the last. members: their numbers. reads: by value that is read how often each element is, and for
-    which of the places at which values are used. uses, costs: how often in all, and the ticks that takes.
+    root: the last. members: their numbers. first: the least of them. reads: by value that is read how often
+    each element is, and for which of the places at which values are used. uses, costs: how often in all, and
+    the ticks that takes.
     places: how often each of these is computed; codes: how often code for it is there. operations: of
     arithmetic. code, branches: of the kernel. reduces: whether it has a large reduction. rows: whether it
     has whole rows, so that nothing is computed repeatedly. time: the ticks that it takes; written, read: of
@@ -24,6 +25,7 @@ class Kernel:
 
     root: int
     members: set[int]
+    first: int = 0
     reads: dict[int, set[int]] = field(default_factory=dict[int, "set[int]"])
     uses: dict[int, float] = field(default_factory=dict[int, float])
     costs: dict[int, int] = field(default_factory=dict[int, int])

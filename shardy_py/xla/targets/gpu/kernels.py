@@ -143,9 +143,7 @@ class KernelFusion:
         for each in consumers:
             kernel = self.kernels[each]
             assert kernel is not None
-            kernel.members |= producer.members
-            kernel.rows = kernel.rows or producer.rows
-            self._measure(kernel)
+            self._extend(kernel, producer)
             known = dict.fromkeys([*kernel.operands, *operands])
             kernel.operands = [value for value in known if value in kernel.reads]
             for value in kernel.reads:
@@ -165,16 +163,31 @@ class KernelFusion:
 
     def _measure(self, kernel: Kernel) -> None:
         """Notes what a kernel reads, how often, and the time that it takes."""
-        graph, elements = self.graph, self.elements
         root = kernel.root
-        places: dict[int, float] = {root: 1.0}
-        codes: dict[int, int] = {root: 1}
-        at: dict[int, set[int]] = {root: {root}}
-        operations, code, branches, reduces = 0.0, 0, 0, False
+        kernel.reads, kernel.places, kernel.codes = {root: {root}}, {root: 1.0}, {root: 1}
+        kernel.operations, kernel.code, kernel.branches, kernel.reduces = 0.0, 0, 0, False
+        kernel.first = min(kernel.members)
+        self._add(kernel, kernel.members)
+
+    def _extend(self, kernel: Kernel, producer: Kernel) -> None:
+        """Computes one more kernel in another, whose measures go on from there if it comes first."""
+        kernel.members |= producer.members
+        if producer.root < kernel.first and kernel.rows == (kernel.rows or producer.rows):
+            kernel.first = min(producer.members)
+            self._add(kernel, producer.members)
+        else:
+            kernel.rows = kernel.rows or producer.rows
+            self._measure(kernel)
+
+    def _add(self, kernel: Kernel, members: set[int]) -> None:
+        """Adds ops, all before those that are there, to the measures of a kernel."""
+        graph, elements = self.graph, self.elements
+        places, codes, at = kernel.places, kernel.codes, kernel.reads
+        operations, code, branches, reduces = kernel.operations, kernel.code, kernel.branches, kernel.reduces
         all_operations, all_branches, large = self.operations, self.branches, self.large
-        members, has_rows = kernel.members, kernel.rows
+        has_rows = kernel.rows
         for number in sorted(members, reverse=True) if len(members) > 1 else members:
-            own = at.get(number)
+            own = at.pop(number, None)
             if own is None:
                 continue
             if len(own) == 1:
@@ -208,21 +221,24 @@ class KernelFusion:
                     times = 0
                 places[value] = places.get(value, 0.0) + times
                 codes[value] = codes.get(value, 0) + count
-        kernel.reads = reads = {v: found for v, found in at.items() if v not in members}
+        kernel.operations, kernel.code, kernel.branches, kernel.reduces = operations, code, branches, reduces
+        self._time(kernel)
+
+    def _time(self, kernel: Kernel) -> None:
+        """Notes how often a kernel reads what it reads, and the time that it takes."""
+        places, operations = kernel.places, kernel.operations
         uses: dict[int, float] = {}
-        for value, found in reads.items():
+        for value, found in kernel.reads.items():
             if len(found) == 1:
                 (only,) = found
                 uses[value] = places[only]
             else:
                 uses[value] = sum([places[each] for each in found])
-        if has_rows:
+        if kernel.rows:
             uses = {value: min(use, 1.0) for value, use in uses.items()}
         kernel.uses = uses
-        kernel.places, kernel.codes, kernel.operations = places, codes, operations
-        kernel.code, kernel.branches, kernel.reduces = code, branches, reduces
-        kernel.written = ticks(self.gpu.moved(graph.sizes[root]))
-        once, most, computed = self._rates_of(self._grid(root))
+        kernel.written = ticks(self.gpu.moved(self.graph.sizes[kernel.root]))
+        once, most, computed = self._rates_of(self._grid(kernel.root))
         sizes, again = self.sizes, self.again
         kernel.costs = costs = {
             value: ticks(sizes[value] * use / once * 1e6)

@@ -213,7 +213,9 @@ class _Lowering:
             return None
         source, given = self.graph.types[reads[0]], step.record.operands[0]
         result = step.record.results[0]
-        if source is None or given is None or result is None or not source.rank == given.rank == result.rank:
+        if source is None or given is None or result is None:
+            return None
+        if not source.rank == given.rank == result.rank == made.rank:
             return None
         dimensions = zip(given.shape, result.shape, source.shape, made.shape, strict=True)
         whole = TensorType(

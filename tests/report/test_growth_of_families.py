@@ -1,0 +1,96 @@
+"""Work of reports grows as programs do: lines that run in a module, at one size and at four times that.
+
+The times are measured by `benchmarks/growth.py`; lines are the same in each run.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from runpy import run_path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import shardy_py
+
+ROOT = Path(shardy_py.__file__).parent
+BENCHMARKS = ROOT.parent / "benchmarks"
+FACTOR = 4
+BOUND = FACTOR**1.15
+
+CASES = (
+    ("arguments", "suggest", "search/suggest/suggestion.py"),
+    ("constant uses", "memory h100", "xla/targets/gpu/kernels.py"),
+    ("results", "suggest", "xla/targets/rounding.py"),
+    ("concatenation", "memory", "xla/buffers/host_equal.py"),
+    ("concatenation", "communication", "report/verdict/causes.py"),
+    ("concatenation", "explorer", "report/explain/neighbourhood.py"),
+    ("concatenation", "suggest", "xla/spmd/halo.py"),
+    ("custom call", "suggest", "xla/targets/combining.py"),
+    ("custom call", "communication xla", "search/advice/sites.py"),
+    ("reduced", "time", "report/time/local_work.py"),
+    ("reduced", "time", "indexing/index_map.py"),
+    ("reduced", "suggest", "search/suggest/roles.py"),
+    ("reduced", "suggest", "xla/buffers/held.py"),
+    ("reduced", "memory h100", "xla/targets/sends.py"),
+    ("reduced", "memory h100", "xla/targets/build.py"),
+    ("reduced", "communication xla", "search/advice/manual_rewrite.py"),
+    ("one group", "explorer", "report/explain/neighbourhood.py"),
+    ("loops", "explorer", "report/training_step.py"),
+    ("constraints", "memory", "xla/buffers/host_equal.py"),
+    ("constraints", "memory h100", "mlir/typed.py"),
+    ("barriers", "suggest", "xla/buffers/aliases.py"),
+    ("meshes", "memory h100", "xla/buffers/gpu/latency.py"),
+    ("manual operands", "time xla", "mlir/dialects/traits.py"),
+    ("sharded results", "suggest", "xla/spmd/loop_users.py"),
+    ("sharded results", "suggest", "search/suggest/batch.py"),
+)
+"""The family of programs, the report, and the module in which work was once repeated for each part."""
+
+
+def lines_run(action: Callable[[], object], files: frozenset[str]) -> Counter[str]:
+    """Returns how many lines run in each of some files."""
+    found: Counter[str] = Counter()
+
+    def in_file(frame: FrameType, event: str, _: object) -> Any:
+        found[frame.f_code.co_filename] += event == "line"
+        return in_file
+
+    def entered(frame: FrameType, *_: object) -> Any:
+        return in_file if frame.f_code.co_filename in files else None
+
+    before = sys.gettrace()
+    sys.settrace(entered)
+    try:
+        action()
+    finally:
+        sys.settrace(before)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not BENCHMARKS.is_dir(), reason="the programs are those of the benchmarks")
+@pytest.mark.parametrize("family", dict.fromkeys(family for family, _, _ in CASES))
+def test_the_work_of_reports_grows_as_programs_do(family: str, tmp_path: Path) -> None:
+    families, sharded, surfaces = (
+        run_path(str(BENCHMARKS / f"{name}.py")) for name in ("families", "sharded_families", "surfaces")
+    )
+    program, _ = {**families["FAMILIES"], **sharded["SHARDED_FAMILIES"]}[family]
+    cases = [(report, str(ROOT / module)) for own, report, module in CASES if own == family]
+    small = 100 if family != "loops" else 30
+    counts: list[list[int]] = []
+    for size in (2, small, small * FACTOR):  # the first loads what is loaded on use
+        todo = surfaces["steps"](program(size), tmp_path)
+        todo["read"]()
+        todo["propagate"]()
+        lines = {
+            report: lines_run(todo[report], frozenset(file for own, file in cases if own == report))
+            for report in dict.fromkeys(report for report, _ in cases)
+        }
+        counts.append([lines[report][file] for report, file in cases])
+    grown = {case: last / first for case, first, last in zip(cases, *counts[1:], strict=True)}
+    assert {case: ratio for case, ratio in grown.items() if ratio > BOUND} == {}
