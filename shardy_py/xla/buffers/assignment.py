@@ -228,7 +228,7 @@ class _Holding:
             if event.sent is not None and (needed := block.of.until(event.sent)) >= 0:
                 finish = max(finish, block.moments[needed])
             over = tuple(name for name in event.over_at(position) if sizes.get(name) == sizes[made])
-            taken = next((name for name in over if name in dying), None) if event.is_update else None
+            taken = next((name for name in over if name in dying), None) if event.updates(position) else None
             if taken is not None:
                 dying.remove(taken)
                 held = holders.pop(taken)
@@ -237,7 +237,7 @@ class _Holding:
                 in_tuple = is_part or event.is_part
                 held = HeldMemory(sizes[made], [], order, event, is_part=in_tuple, is_apart=is_apart)
                 self.found.append(held)
-            held.is_shared = held.is_shared or event.is_update
+            held.is_shared = held.is_shared or event.updates(position)
             if block.starts[number] and event.is_update:
                 _enter_loop(held, (block.number, taken), block.starts[number])
             # Names of another computation may be the same.

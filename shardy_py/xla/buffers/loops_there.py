@@ -202,7 +202,7 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
     replaced: dict[int, tuple[Name, Name]] = {}
     if len(event.over) != len(event.makes) or len(event.makes) < 2:
         return _Loop(inner, events, read, replaced)
-    in_place = {name for each in events if each.is_update for name in each.makes}
+    in_place = {name for each in events for i, name in enumerate(each.makes) if each.updates(i)}
     condition = step.blocks[0]
     asked = (
         {name for each in condition.steps for name in each.operands} if len(step.blocks) > 1 else set[Name]()

@@ -56,7 +56,8 @@ def read_there(block: StoredBlock, event: Event, sent: Collection[Name]) -> set[
         return {*event.reads}
     if computes(event) and not event.step.blocks and not is_constant(event):
         is_fetched = STORED.of(event.step.record.name).is_over_operands
-        over = event.over if event.is_update and not is_fetched else ()
+        updated = tuple([name for at in event.updated for name in event.over_at(at)]) or event.over
+        over = updated if event.is_update and not is_fetched else ()
         return {*event.reads}.difference(over, sent)
     return set()
 

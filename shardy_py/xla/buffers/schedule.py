@@ -30,7 +30,7 @@ class Event(NamedTuple):
     over: what is read in whose memory the result may be, or each of several results; is_update: whether it is
     in that memory in any case, which is copied before if need be. is_part: whether what it makes is in a
     tuple with others, as what several results are in any case, or is read as a bitcast. over_each: as over,
-    for each of several results.
+    for each of several results. updated: the positions of those that are in the memory of what they update.
     """
 
     step: Any
@@ -43,6 +43,11 @@ class Event(NamedTuple):
     is_update: bool = False
     is_part: bool = False
     over_each: tuple[tuple[Name, ...], ...] = ()
+    updated: tuple[int, ...] = ()
+
+    def updates(self, position: int) -> bool:
+        """True if a result is in the memory of what it is written over in any case."""
+        return position in self.updated if self.updated else self.is_update
 
     def over_at(self, position: int) -> tuple[Name, ...]:
         """The values that one of the results may be written over: of a loop the one in its place."""
