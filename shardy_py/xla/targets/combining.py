@@ -15,6 +15,9 @@ from functools import lru_cache
 from shardy_py.base.records import dataclass
 from shardy_py.xla.spmd.model import Pairs
 from shardy_py.xla.targets.model import DeviceBody, PassChange, Transfer
+from shardy_py.xla.targets.padding import held_in_parts
+
+_SCATTER = "reduce_scatter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +25,25 @@ class CombinerLimits:
     """The most that one op combines: bytes of results, and members; no kind that is not in `kinds`.
 
     passes_dependent: whether a set grows on behind a collective that needs one of it, as XLA:TPU's do.
+    scattered_bytes: of the memory on a chip, in which one op holds all that it scatters, and receives; 0: no
+    matter.
     """
 
     kinds: tuple[str, ...]
     bytes: int
     count: int
     passes_dependent: bool = False
+    scattered_bytes: int = 0
+
+    def most(self, kind: str) -> int:
+        """The most bytes of `size` that one op of a kind combines."""
+        return self.scattered_bytes if kind == _SCATTER and self.scattered_bytes else self.bytes
+
+    def size(self, transfer: Transfer) -> int:
+        """The bytes that count of a collective: of its result, or of the memory on a chip."""
+        if transfer.kind != _SCATTER or not self.scattered_bytes:
+            return transfer.result_bytes
+        return held_in_parts(transfer.collective.held_bytes, transfer.collective.group_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +228,9 @@ class _Sets:
             is_dependent = bool(needs[place] & bits)
             if is_dependent and dependents is not None:
                 continue
-            size += self.transfers[place].result_bytes
-            if size > limits.bytes or is_dependent:
+            transfer = self.transfers[place]
+            size += limits.size(transfer)
+            if size > limits.most(transfer.kind) or is_dependent:
                 break
             members.append(place)
             bits |= 1 << place
@@ -295,6 +312,6 @@ def _alike(kind: str, transfers: Sequence[Transfer], limits: CombinerLimits) -> 
     """The keys of the collectives of a kind that may be in one op with others."""
     found: dict[Hashable, list[int]] = {}
     for place, each in enumerate(transfers):
-        if each.kind == kind and each.result_bytes <= limits.bytes:
+        if each.kind == kind and limits.size(each) <= limits.most(kind):
             found.setdefault(_key(each), []).append(place)
     return {place: key for key, places in found.items() if len(places) > 1 for place in places}

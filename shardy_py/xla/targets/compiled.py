@@ -34,7 +34,7 @@ from shardy_py.xla.targets.merging import merged
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.moved_converts import with_moved_converts
 from shardy_py.xla.targets.narrowing import narrowed, widened
-from shardy_py.xla.targets.padding import ScatteredParts, padded
+from shardy_py.xla.targets.padding import ScatteredParts, left_for_parts, padded
 from shardy_py.xla.targets.rounding import rounded
 from shardy_py.xla.targets.sent_once import equal_sent_once, sent_at_once
 from shardy_py.xla.targets.simplified import simplified, without_transpositions
@@ -105,7 +105,12 @@ def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes:
             summed,
             in_words,
         ),
-        CombinerLimits(("all_reduce", "reduce_scatter"), 120 * _MIB, 256, passes_dependent=True),
+        CombinerLimits(
+            ("all_reduce", "reduce_scatter"),
+            *(120 * _MIB, 256),
+            passes_dependent=True,
+            scattered_bytes=left_for_parts(scoped_bytes) if scoped_bytes else 0,
+        ),
         (rounded,),
         "" if loops else "loops of permutes instead of gathers for products and of scattered sums",
         rewrite=simplified_for_tpu,
