@@ -98,12 +98,15 @@ def _sent_alone(
 ) -> Event:
     """The event of a step that is a collective. updated: what is made in the memory of another value."""
     (source,), (made,) = map(block.stored_name, step.operands), step.results
+    waited_for = tuple(block.waited_for(step.operands))
     if collective.kind == "all_reduce":
         event = _sum(block, step, (collective,), (source,))
+        event = event._replace(reads=(*event.reads, *waited_for))
         return event._replace(over=(), is_update=False) if source in updated else event
     if "minor_to_major" not in step.record.attributes:
         block.sizes[made] = _received(block, collective, block.types.get(source))
-    return Event(step, (block.in_order.get(id(step), {}).get(source, source),), (made,), collective)
+    read = block.in_order.get(id(step), {}).get(source, source)
+    return Event(step, (read, *waited_for), (made,), collective)
 
 
 def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event]:

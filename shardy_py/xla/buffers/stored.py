@@ -356,9 +356,9 @@ class StoredBlock:
         """The stored names of what a step reads, which are known once all steps are listed."""
         names = (*step.operands, *(name for inner in step.blocks for name in used(inner)))
         found = [self.stored_name(name) for name in names]
-        return [*found, *self._waited_for(names)] if self._passed else found
+        return [*found, *self.waited_for(names)] if self._passed else found
 
-    def _waited_for(self, names: Iterable[Name]) -> Iterable[Name]:
+    def waited_for(self, names: Iterable[Name]) -> Iterable[Name]:
         """The values that the readers of these values wait for."""
         for name in names:
             while name in self.alias:

@@ -25,7 +25,9 @@ _MOVES = {
 
 def _ops(body: str, given: str, results: str, types: str) -> list[str]:
     """The names of the ops with the element types of their results, once the program is simplified."""
-    text = f"func.func @main(%a: tensor<4x8x{given}>) -> ({types}) {{\n{body}\n  return {results} : {types}\n}}"
+    text = (
+        f"func.func @main(%a: tensor<4x8x{given}>) -> ({types}) {{\n{body}\n  return {results} : {types}\n}}"
+    )
     module = simplified_for_tpu(Program.parse(text, as_compiled=False).module)
     names = (op for op in walk_pre_order(module) if op.name.startswith("stablehlo."))
     return [f"{op.name.removeprefix('stablehlo.')} {op.results[0].type.element_type}" for op in names]

@@ -7,9 +7,11 @@ from random import Random
 
 import pytest
 
+from shardy_py.hardware import hardware_of
 from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.targets.combining import CombinerLimits, combined, read_ops
+from shardy_py.xla.targets.compiled import compiler_of
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 
 KINDS = ("all_reduce", "all_gather")
@@ -106,3 +108,35 @@ def test_sets_are_those_of_a_search_through_all(seed: int, limits: CombinerLimit
     own = expected(given, limits)
     assert own <= sets
     assert sorted(number for each in sets for number in each) == sorted(given.sent)
+
+
+@pytest.mark.parametrize(
+    ("chip", "element", "size", "number", "devices", "expected_sizes"),
+    [
+        ("tpu-v5p", "f32", 512, 8, 4, [1, 7]),
+        ("tpu-v5p", "f32", 640, 6, 4, [2, 4]),
+        ("tpu-v5p", "f32", 384, 16, 4, [4, 12]),
+        ("tpu-v5p", "f32", 1024, 3, 4, [1, 1, 1]),
+        ("tpu-v5p", "f32", 256, 40, 2, [2, 19, 19]),
+        ("tpu-v5p", "bf16", 256, 60, 4, [3, 57]),
+        ("tpu-v5e", "f32", 256, 60, 4, [4, 28, 28]),
+        ("tpu-v6e", "f32", 256, 60, 4, [2, 58]),
+        ("tpu-v6e", "f32", 256, 80, 2, [2, 39, 39]),
+    ],
+)
+def test_scattered_sums_are_combined_as_far_as_their_parts_fit_on_the_chip(
+    chip: str, element: str, size: int, number: int, devices: int, expected_sizes: list[int]
+) -> None:
+    """As XLA:TPU combines gradients of square weights, of jax 0.10.2."""
+    compiler = compiler_of(hardware_of(chip))
+    assert compiler is not None
+    sums = PlannedCollective(
+        "reduce_scatter", devices, element, (size, size), made_shape=(size // devices, size)
+    )
+    type_ = TensorType((size // devices, size), element)
+    nodes = {0: DeviceNode(NodeRole.ARGUMENT)} | {
+        i: DeviceNode(NodeRole.SENT, (0,), type_, transfer=Transfer(sums)) for i in range(1, number + 1)
+    }
+    body_ = DeviceBody(nodes, (0,), tuple(range(1, number + 1)))
+    sets = combined(body_, read_ops(body_), compiler.limits)
+    assert sorted(len(each.parts) for each in sets) == expected_sizes
