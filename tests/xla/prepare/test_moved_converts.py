@@ -6,6 +6,7 @@ import pytest
 
 from shardy_py import Program
 from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.mlir.stablehlo_builder import element_of
 from shardy_py.xla.prepare.for_tpu import simplified_for_tpu
 
 _SLICE = "stablehlo.slice %w [0:4, 0:7] : (tensor<4x8x{0}>) -> tensor<4x7x{0}>"
@@ -30,7 +31,7 @@ def _ops(body: str, given: str, results: str, types: str) -> list[str]:
     )
     module = simplified_for_tpu(Program.parse(text, as_compiled=False).module)
     names = (op for op in walk_pre_order(module) if op.name.startswith("stablehlo."))
-    return [f"{op.name.removeprefix('stablehlo.')} {op.results[0].type.element_type}" for op in names]
+    return [f"{op.name.removeprefix('stablehlo.')} {element_of(op.results[0])}" for op in names]
 
 
 @pytest.mark.parametrize("move", _MOVES)
