@@ -13,10 +13,10 @@ effects. Source: openxla/xla, xla/service/hlo_cse.cc, which runs before ops are 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence, Set
-from typing import cast
 
 from xdsl.ir import Operation
 
+from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.ops import TABLE, Family, TensorType
 from shardy_py.xla.buffers.host_program import HostOp
@@ -104,11 +104,10 @@ def _kind_of(op: HostOp) -> Hashable:
 
 def _hashable(value: object) -> Hashable:
     """A value of an attribute, without what has no hash."""
-    if isinstance(value, Mapping):
-        attributes = cast("Mapping[str, object]", value)
-        return frozenset((name, _hashable(each)) for name, each in attributes.items())
-    if isinstance(value, tuple):
-        return tuple(map(_hashable, cast("tuple[object, ...]", value)))
+    if is_mapping(value):
+        return frozenset((name, _hashable(each)) for name, each in value.items())
+    if is_sequence(value):
+        return tuple(map(_hashable, value))
     return value if isinstance(value, str | int | float | complex) else None
 
 

@@ -115,9 +115,8 @@ class StoredBlock:
         """Lists steps; regions that always run once are part of the block around them."""
         on_host, kinds, note, listed = self.setting.on_host, self.kinds.of, self._note, self.steps.append
         in_any_order, is_rounded = self.setting.on_tpu, bool(self.rounded.made)
-        steps, first = block.steps, 0
-        steps = with_sliced_products(block, self.sent_for, self.originals) if in_any_order else steps
-        own = self._made.note(steps, self.types, self.sizes)
+        steps = with_sliced_products(block, self.sent_for, self.originals) if in_any_order else block.steps
+        first, own = 0, self._made.note(steps, self.types, self.sizes)
         for last in (*[number for number, kind in enumerate(own) if kind is None], len(steps)):
             self.steps += steps[first:last]  # nearly all: steps whose results are stored as they are
             if on_host:

@@ -36,7 +36,7 @@ _MOVES = (
 
 
 def fold_widened_operands(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """What moves elements of a wider type moves those that are converted to it."""
+    """An op that moves elements of a wider type moves those that are converted to it."""
     values = operands_of(op)
     converts = [folding.producer(value, _CONVERT) for value in values]
     source = next((operands_of(each)[0] for each in converts if each is not None), None)
@@ -71,7 +71,7 @@ def fold_narrowed_result(op: Operation, splats: folding.Splats) -> SSAValue | No
 def _sources(
     op: Operation, converts: list[Operation | None], element: Attribute, splats: folding.Splats
 ) -> Iterator[SSAValue | bytes]:
-    """What each operand of an op was converted from, or the bytes of a constant; fewer if one is neither."""
+    """The value that each operand was converted from, or the bytes of a constant; fewer if one is neither."""
     for value, convert in zip(operands_of(op), converts, strict=True):
         if convert is not None:
             (source,) = operands_of(convert)
@@ -132,4 +132,4 @@ CONVERT_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
     **dict.fromkeys(_MOVES, (fold_widened_operands,)),
     _CONVERT: (fold_narrowed_result,),
 }
-"""What XLA:TPU tries after the other folds: those move conversions the other way."""
+"""The folds that XLA:TPU tries after the others, which move conversions the other way."""

@@ -48,6 +48,7 @@ SETS = (
     "resident",
     "held",
     "blind",
+    "decoders",
 )
 """Sets of tests/xla/spmd, and the programs of `on_large.py`."""
 
