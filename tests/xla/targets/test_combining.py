@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from shardy_py import Program, propagate
 from shardy_py.hardware import hardware_of
 from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.model import PlannedCollective
@@ -140,3 +141,33 @@ def test_scattered_sums_are_combined_as_far_as_their_parts_fit_on_the_chip(
     body_ = DeviceBody(nodes, (0,), tuple(range(1, number + 1)))
     sets = combined(body_, read_ops(body_), compiler.limits)
     assert sorted(len(each.parts) for each in sets) == expected_sizes
+
+
+def _gathered(number: int, *, has_barriers: bool) -> str:
+    """Products by weights that are gathered, each behind a barrier with what the one before it makes."""
+    rows, weight = "tensor<64x256xbf16>", "tensor<256x256xbf16>"
+    sharding = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}'
+    given = "".join(f", %w{i}: {weight} {sharding}" for i in range(number))
+    lines: list[str] = []
+    for i in range(number):
+        held = (f"%b{i}#0", f"%b{i}#1") if has_barriers else (f"%x{i}", f"%w{i}")
+        if has_barriers:
+            lines.append(f"  %b{i}:2 = stablehlo.optimization_barrier %x{i}, %w{i} : {rows}, {weight}")
+        lines.append(
+            f"  %d{i} = stablehlo.dot_general {', '.join(held)}, contracting_dims = [1] x [0] : "
+            f"({rows}, {weight}) -> {rows}\n  %x{i + 1} = stablehlo.tanh %d{i} : {rows}"
+        )
+    body_ = "\n".join(lines)
+    return f"""sdy.mesh @mesh = <["x"=8]>
+func.func @main(%x0: {rows} {sharding}{given}) -> ({rows} {sharding}) {{
+{body_}
+  return %x{number} : {rows}
+}}"""
+
+
+@pytest.mark.parametrize(("has_barriers", "runs"), [(False, 1), (True, 3)])
+def test_gathers_behind_barriers_are_not_combined_with_those_before(has_barriers: bool, runs: int) -> None:
+    """XLA:GPU combines collectives before it removes barriers: layers that are computed again are apart."""
+    text = _gathered(3, has_barriers=has_barriers)
+    report = propagate(Program.parse(text, as_compiled=True), progress=False).communication(target="h100")
+    assert report.counts["all_gather"] == runs

@@ -56,13 +56,13 @@ class GpuKernels:
         return KernelGroups(self.graph, self.kernels).groups()
 
     def read_ops(self, body: DeviceBody) -> ReadOps:
-        """The ops once kernels are fused, without optimization barriers. body: the computation."""
+        """The ops once kernels are fused, with optimization barriers. body: the computation."""
         graph, first = self.graph, {root: group[0] for group in self.groups for root in group}
         members = {group[0]: group for group in self.groups}
 
         def maker(value: int) -> int:
             while graph.kinds[value] == ELEMENT:
-                value = graph.reads[value][0]  # of a barrier: its operand
+                value = graph.reads[value][-1]  # of a barrier: this, behind its operand
             return -1 if graph.kinds[value] in (ARGUMENT, OUTER) else first.get(value, value)
 
         def reads(op: int) -> list[int]:
