@@ -131,6 +131,10 @@ class DotDimensions:
         )
         return DotDimensions((left, right), summed)
 
+    def first_of_right(self, left_rank: int) -> int:
+        """Returns the first dimension of the result that is of the right operand."""
+        return left_rank - len(self.contracting[0])
+
 
 @dataclass(frozen=True, slots=True)
 class ConvolutionDimensions:

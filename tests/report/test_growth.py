@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from types import FrameType
-from typing import Any
 
 import pytest
 
@@ -14,6 +11,7 @@ from shardy_py.check import check
 from shardy_py.mlir.value_table import ValueTable
 from shardy_py.report.difference import difference
 from shardy_py.report.matching import matched
+from tests.report.executed_lines import executed_lines
 
 ROW = "tensor<8xf32>"
 
@@ -128,26 +126,6 @@ def _why_not_all(result: Result) -> object:
 
 def _shardings(result: Result) -> object:
     return [value.sharding for value in result.values]
-
-
-def executed_lines(work: Callable[[], object], where: str = "") -> int:
-    """The lines that are executed in files whose path has a part `where`."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal count
-        if where not in frame.f_code.co_filename:
-            return None
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,13 @@ The times are measured by `benchmarks/growth.py`; lines are the same in each run
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from runpy import run_path
-from types import FrameType
-from typing import Any
 
 import pytest
 
 import shardy_py
+from tests.report.executed_lines import lines_by_file
 
 ROOT = Path(shardy_py.__file__).parent
 BENCHMARKS = ROOT.parent / "benchmarks"
@@ -52,26 +48,6 @@ CASES = (
 """The family of programs, the report, and the module in which work was once repeated for each part."""
 
 
-def lines_run(action: Callable[[], object], files: frozenset[str]) -> Counter[str]:
-    """Returns how many lines run in each of some files."""
-    found: Counter[str] = Counter()
-
-    def in_file(frame: FrameType, event: str, _: object) -> Any:
-        found[frame.f_code.co_filename] += event == "line"
-        return in_file
-
-    def entered(frame: FrameType, *_: object) -> Any:
-        return in_file if frame.f_code.co_filename in files else None
-
-    before = sys.gettrace()
-    sys.settrace(entered)
-    try:
-        action()
-    finally:
-        sys.settrace(before)
-    return found
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not BENCHMARKS.is_dir(), reason="the programs are those of the benchmarks")
 @pytest.mark.parametrize("family", dict.fromkeys(family for family, _, _ in CASES))
@@ -88,7 +64,9 @@ def test_the_work_of_reports_grows_as_programs_do(family: str, tmp_path: Path) -
         todo["read"]()
         todo["propagate"]()
         lines = {
-            report: lines_run(todo[report], frozenset(file for own, file in cases if own == report))
+            report: lines_by_file(
+                todo[report], frozenset(file for own, file in cases if own == report).__contains__
+            )
             for report in dict.fromkeys(report for report, _ in cases)
         }
         counts.append([lines[report][file] for report, file in cases])

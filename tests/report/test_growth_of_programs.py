@@ -11,7 +11,7 @@ from shardy_py.passes.pipelines import before_propagation_passes
 from shardy_py.passes.runner import run_passes
 from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.program import Block
-from tests.report.test_growth import executed_lines
+from tests.report.executed_lines import executed_lines
 
 ROW = "tensor<8xf32>"
 SHARDED = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}'

@@ -40,6 +40,10 @@ class ElementType:
         """The fewest bits that hold all values: 1 for `pred`, else `bits`."""
         return 1 if self.name == "pred" else self.bits
 
+    def is_narrower_than(self, other: ElementType) -> bool:
+        """Returns whether elements take fewer bits than those of another type, and at least a byte."""
+        return self.bits >= _BYTE and self.value_bits < other.value_bits
+
     @property
     def dtype(self) -> AnyDtype:
         """The numpy type; types narrower than a byte take a byte in it.
@@ -55,6 +59,7 @@ class ElementType:
         return np.dtype(type_)
 
 
+_BYTE = 8
 _WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 # Nothing packs the six bits of f6; a byte holds them.
 _SMALL_FLOATS = (

@@ -23,7 +23,7 @@ MOST_DIGITS = 12_000
 LARGEST_POWER = 6_000
 """Powers of ten beyond those of any format."""
 _FAR = 12
-"""Digits of the exponents that are told apart: those of larger ones round to 0 or to infinity."""
+"""Digits of the exponents that are distinguished: those of larger ones round to 0 or to infinity."""
 _MOST_CONVERTED = 4_000
 """Digits that Python converts at once."""
 

@@ -73,7 +73,7 @@ def product_of(record: OpRecord, shape: tuple[int, ...], flops: float) -> Matrix
     if _DOT in record.attributes:
         numbers = DotDimensions.of(record.attributes)
         batches = len(numbers.batching[0])
-        first = left.rank - len(numbers.contracting[0])  # of the dimensions that are the right operand's
+        first = numbers.first_of_right(left.rank)
         sizes = prod(shape[:batches]), prod(shape[batches:first]), prod(shape[first:])
         return MatrixProduct(*sizes, ceil(flops / (2 * prod(shape))), given_bytes, made_bytes)
     kernel = record.operands[1] if len(record.operands) > 1 else None

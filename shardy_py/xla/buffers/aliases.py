@@ -14,7 +14,7 @@ from shardy_py.xla.spmd.program import Name
 
 
 class Aliases(dict[Name, Name]):
-    """By name the value that a value is; no entry is changed or removed.
+    """By name the value that it is an alias of; no entry is changed or removed.
 
     Chains may be as long as a program: what was passed once leads to the end of its chain at once.
     """
@@ -24,7 +24,7 @@ class Aliases(dict[Name, Name]):
         self._further: dict[Name, Name] = {}
 
     def root(self, name: Name) -> Name:
-        """Returns the value that a value is in the end: itself if it is no alias."""
+        """Returns the value at the end of the chain of a name: itself if it is not an alias."""
         if name not in self:
             return name
         further, passed = self._further, list[Name]()

@@ -66,6 +66,6 @@ def _is_made_alone(
 
 def _operand_of(dimension: int, record: OpRecord) -> int:
     """The operand of a product that a dimension of the result is of; the first one for a batch."""
-    numbers, left = DotDimensions.of(record.attributes), record.operands[0]
+    left = record.operands[0]
     assert left is not None
-    return int(dimension >= left.rank - len(numbers.contracting[0]))
+    return int(dimension >= DotDimensions.of(record.attributes).first_of_right(left.rank))

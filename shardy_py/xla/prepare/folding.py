@@ -96,10 +96,7 @@ class Splats:
         data = self.of(value)
         if data is None:
             return False
-        element = _element_type(value)
-        if is_integral(element):
-            return load_integer(data, element) == number
-        return getattr(element, "name", None) in FORMATS and _real(element.name, data) == number
+        return number_of(data, _element_type(value)) == number
 
     def _element(self, op: Operation) -> bytes | None:
         match _way(op.__class__):
@@ -132,6 +129,14 @@ def computed(op: Operation, numbers: Sequence[int]) -> bytes | None:
         for number, type_ in zip(numbers, types[1:], strict=True)
     ]
     return store_integer(int(compute_of(record)(record, *operands)[0]), element)
+
+
+def number_of(data: bytes, element: Attribute) -> float | None:
+    """The number that the bytes of an element are; None for others than integers and floats."""
+    if is_integral(element):
+        return load_integer(data, element)
+    name = getattr(element, "name", None)
+    return _real(name, data) if name in FORMATS else None
 
 
 @lru_cache(maxsize=4096)

@@ -14,14 +14,14 @@ from math import isfinite
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from shardy_py.indexing.layout.element_types import ElementType, element_type
+from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.mlir.dialects import stablehlo
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.holders import SHARDING
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, resized
 from shardy_py.mlir.text.builtin_attributes import is_integral
-from shardy_py.mlir.text.dense import element_size, load_integer, store_integer
+from shardy_py.mlir.text.dense import element_size, store_integer
 from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.xla.prepare import folding
 
@@ -98,18 +98,12 @@ def _moved(mover: Operation, before: Operation, operands: list[SSAValue]) -> SSA
 
 
 def _is_narrower(narrow: Attribute, wide: Attribute) -> bool:
-    """True if elements of a type take fewer bits than those of another, and not less than a byte."""
-    first, second = _layout(narrow), _layout(wide)
-    return first.bits >= 8 and first.value_bits < second.value_bits
-
-
-def _layout(element: Attribute) -> ElementType:
-    return element_type(str(element))
+    return element_type(str(narrow)).is_narrower_than(element_type(str(wide)))
 
 
 def _narrowed(data: bytes, wide: Attribute, narrow: Attribute) -> bytes | None:
     """The bytes of an element in a narrower type; None if that cannot hold it."""
-    number = _number(data, wide)
+    number = folding.number_of(data, wide)
     if number is None or (not isfinite(number) and is_integral(narrow)):
         return None
     if is_integral(narrow):
@@ -118,14 +112,7 @@ def _narrowed(data: bytes, wide: Attribute, narrow: Attribute) -> bytes | None:
         held = format_.encode(number).to_bytes(element_size(narrow), "little")
     else:
         return None
-    return held if _number(held, narrow) == number else None
-
-
-def _number(data: bytes, element: Attribute) -> float | None:
-    if is_integral(element):
-        return load_integer(data, element)
-    format_ = FORMATS.get(getattr(element, "name", ""))
-    return None if format_ is None else format_.to_float(int.from_bytes(data, "little"))
+    return held if folding.number_of(held, narrow) == number else None
 
 
 CONVERT_FOLDS: dict[str, tuple[folding.Fold, ...]] = {

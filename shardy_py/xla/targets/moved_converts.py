@@ -13,14 +13,12 @@ from dataclasses import replace
 from itertools import count
 
 from shardy_py.indexing.layout import element_type
-from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops import OpRecord
 from shardy_py.xla.spmd.program import PlannedOp, edited
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole
 
 _MOVES = (NodeForm.SLICE, NodeForm.TRANSPOSE, NodeForm.RESHAPE)
-_LEAST_BITS = 8
-"""Narrower elements are packed, and stay as they are."""
 
 
 def with_moved_converts(body: DeviceBody, numbers: count[int]) -> DeviceBody:
@@ -40,7 +38,9 @@ def with_moved_converts(body: DeviceBody, numbers: count[int]) -> DeviceBody:
         if source not in converted and body.form(source) is not NodeForm.CONVERT:
             continue
         narrow = given.step.record.operands[0]
-        if narrow is None or node.type is None or not _is_wider(node.type, narrow):
+        if narrow is None or node.type is None:
+            continue
+        if not element_type(narrow.element).is_narrower_than(element_type(node.type.element)):
             continue
         key = id(node.step.record), narrow.element
         if key not in records:
@@ -54,11 +54,6 @@ def with_moved_converts(body: DeviceBody, numbers: count[int]) -> DeviceBody:
         new[number] = replace(node, inputs=(moved,), step=_converted(given.step, step, node.step))
         converted[number] = moved
     return body.edited(new, {})
-
-
-def _is_wider(wide: TensorType, narrow: TensorType) -> bool:
-    bits = [element_type(type_.element).value_bits for type_ in (narrow, wide)]
-    return element_type(narrow.element).bits >= _LEAST_BITS and bits[0] < bits[1]
 
 
 def _of_type(record: OpRecord, element: str) -> OpRecord:

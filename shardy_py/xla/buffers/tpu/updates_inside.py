@@ -78,5 +78,5 @@ def _one(event: Event, updates: Mapping[Name, Event]) -> Event:
             makes += update.makes
             over.append(update.over[:1])
             updated.append(position)
-    found = event._replace(reads=(*reads,), makes=(*makes,), over_each=(*over,), is_update=True)
-    return found._replace(updated=(*updated,))
+    made = {"makes": (*makes,), "over_each": (*over,), "updated": (*updated,)}
+    return event._replace(reads=(*reads,), is_update=True, **made)
