@@ -8,6 +8,8 @@ dimension. Not here: tiles (`indexing/layout/`), which sums may be scattered (`s
 (True, False)
 >>> scatters_in_tiles((16, 512), (16, 128), "f32"), scatters_in_tiles((16, 512), (16, 128), "bf16")
 (True, False)
+>>> scatters_in_tiles((2, 64, 256), (2, 16, 256), "f32"), scatters_in_tiles((1, 64, 256), (1, 16, 256), "f32")
+(True, False)
 """
 
 from __future__ import annotations
@@ -42,16 +44,23 @@ _IN_WORDS = PassChange(
 def scatters_in_tiles(held: Shape, made: Shape, element: str, *, on_flat_torus: bool = True) -> bool:
     """Returns whether XLA:TPU scatters a sum: its parts fill tiles, in the order with least padding.
 
-    held, made: the shapes of the sum and of a part. Vectors are never scattered. on_flat_torus: whether links
-    are in two dimensions; in three, parts are twice as large at least, and rows are those of narrow types.
+    held, made: the shapes of the sum and of a part. Vectors are never scattered, nor along a dimension before
+    which there are only ones, as of a batch of one row a device. on_flat_torus: whether links are in two
+    dimensions; in three, parts are twice as large at least, and rows are those of narrow types.
     """
     if len(held) != len(made):
         return True
-    if len(held) < 2:
+    if len(held) < 2 or _is_behind_ones(held, made):
         return False
     packed = max(1, _WORD // element_type(element).bits)
     rings = 1 if on_flat_torus else 2
     return _fits(held, made, _compact_order(made, element), _LANES * packed, rings)
+
+
+def _is_behind_ones(held: Shape, made: Shape) -> bool:
+    """True if the first dimension that is split has others before it, all of one element."""
+    split = next((i for i, (whole, own) in enumerate(zip(held, made, strict=True)) if whole != own), 0)
+    return split > 0 and prod(held[:split]) == 1
 
 
 @lru_cache(maxsize=1024)

@@ -193,6 +193,14 @@ def test_sums_of_batches_are_scattered(batch: int, target: str) -> None:
     assert _sent(_BEHIND.format(batch=batch), target) == [("reduce_scatter", 1)]
 
 
+@pytest.mark.parametrize(("batch", "kind"), [(4, "all_reduce"), (8, "reduce_scatter")])
+@pytest.mark.parametrize("target", ["tpu-v5e", "tpu-v5p", "tpu-v6e"])
+def test_sums_of_a_batch_of_one_on_each_device_are_not_scattered(batch: int, kind: str, target: str) -> None:
+    """As compiled for 16 devices of each chip, where batches of 4 and 8 have 1 and 2 rows a device."""
+    text = _BEHIND.format(batch=batch).replace('<["a"=4]>', '<["b"=4, "a"=4]>').replace("[{}, {", '[{"b"}, {')
+    assert _sent(text, target) == [(kind, 1)]
+
+
 @pytest.mark.slow
 def test_programs_that_were_compiled() -> None:
     """Bytes of each kind are within 5 % of those that XLA:TPU sends."""
