@@ -8,9 +8,10 @@ xla/hlo/transforms/collectives/*_combiner.cc. Not here: which ops are fused befo
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from shardy_py.base.records import dataclass
 from shardy_py.xla.spmd.model import Pairs
@@ -122,30 +123,43 @@ def _issued(parts: Sequence[Transfer], nodes: tuple[int, ...]) -> Issued:
     return Issued(tuple(part.changed(change) for part in parts), nodes)
 
 
-def _first_needed(ops: ReadOps) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
+def _first_needed(ops: ReadOps) -> tuple[list[tuple[int, ...]], tuple[int, ...], list[int]]:
     """For each collective those that a walk through its operands meets first, and so for the results.
 
     Collectives are numbered as they are in `ops.sent`. A walk through these alone reaches them in the order
-    of one through all ops.
+    of one through all ops. Third: for each all that it needs, as bits.
     """
     places = {op: place for place, op in enumerate(ops.sent)}
     found: list[tuple[int, ...]] = [()] * len(places)
+    needs = [0] * len(places)
     met: dict[int, tuple[int, ...]] = {}
     for op, reads in ops.reads.items():
-        own = _together([met[each] for each in reads if each in met])
+        own = _first_of([met[each] for each in reads if each in met], needs)
         place = places.get(op)
         if place is not None:
             found[place] = own
+            for each in own:
+                needs[place] |= needs[each] | 1 << each
             own = (place,)
         if own:
             met[op] = own
-    return found, _together([met[each] for each in ops.ends if each in met])
+    return found, _first_of([met[each] for each in ops.ends if each in met], needs), needs
 
 
-def _together(each: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def _first_of(each: Sequence[tuple[int, ...]], needs: Sequence[int]) -> tuple[int, ...]:
+    """Collectives without those that one before them needs, which are met with that one.
+
+    >>> _first_of([(1, 2), (2, 0)], [0, 0b1, 0])
+    (1, 2)
+    """
     if len(each) < 2:
         return each[0] if each else ()
-    return tuple(dict.fromkeys(place for own in each for place in own))
+    met, found = 0, list[int]()
+    for place in dict.fromkeys(chain.from_iterable(each)):
+        if not met >> place & 1:
+            met |= needs[place] | 1 << place
+            found.append(place)
+    return tuple(found)
 
 
 def post_order(ends: Iterable[int], reads: Callable[[int], Sequence[int]]) -> list[int]:
@@ -171,9 +185,9 @@ def post_order(ends: Iterable[int], reads: Callable[[int], Sequence[int]]) -> li
 class _Sets:
     """The sets of collectives that become one op, in the order in which XLA finds them.
 
-    before: see `_first_needed`; ends: of the results. parts: by the first member of a set all of them; order:
-    of these first members, in the graph as it is by now; needs: for each collective all that it needs, as
-    bits.
+    before, ends, needs: see `_first_needed`; needed_by: for each collective those that need it, as bits.
+    parts: by the first member of a set all of them; order: of these first members, in the graph as it is by
+    now.
     """
 
     def __init__(
@@ -181,52 +195,53 @@ class _Sets:
         transfers: Sequence[Transfer],
         before: Sequence[tuple[int, ...]],
         ends: tuple[int, ...],
+        needs: Sequence[int],
         limits: CombinerLimits,
     ) -> None:
         self.transfers, self.limits = transfers, limits
-        self.before, self.ends = [*before], ends
+        self.before, self.needs, self.needed_by = [*before], [*needs], [0] * len(transfers)
         self.first = [*range(len(transfers))]
         self.parts: dict[int, Sequence[int]] = {place: (place,) for place in self.first}
-        self.order = self._ordered()
-        self.needs = [0] * len(transfers)
-        for place in self.order:
-            for each in self.before[place]:
-                self.needs[place] |= self.needs[each] | 1 << each
+        self.order = post_order(ends, before.__getitem__)
+        for place in reversed(self.order):
+            own = self.needed_by[place] | 1 << place
+            for each in before[place]:
+                self.needed_by[each] |= own
 
     def combine(self, kind: str) -> None:
         """Finds the sets of collectives of one kind."""
         keys = _alike(kind, self.transfers, self.limits)
-        while self._combine_first(keys):
-            pass
+        while keys:
+            self._combine_in_order(keys)
 
-    def _combine_first(self, keys: dict[int, Hashable]) -> bool:
-        """Makes the first set one op; removes keys up to its members. False: there is none."""
+    def _combine_in_order(self, keys: dict[int, Hashable]) -> None:
+        """Finds sets until the order of what is left has changed, and removes their members from keys."""
         ordered = [place for place in self.order if place in keys]
-        queues: dict[Hashable, deque[int]] = defaultdict(deque)
+        alike: dict[Hashable, dict[int, None]] = defaultdict(dict)
         for place in ordered:
-            queues[keys[place]].append(place)
-        left = {key: sum(1 << place for place in queue) for key, queue in queues.items()}
-        dependents = self._dependents() if ordered and self.limits.passes_dependent else None
+            alike[keys[place]][place] = None
+        left = {key: sum(1 << place for place in places) for key, places in alike.items()}
         for place in ordered:
-            key = keys[place]
-            members = self._members(queues[key], left[key], dependents)
+            key = keys.get(place)
+            if key is None:  # of a set that began before
+                continue
+            members = self._members(alike[key], left[key])
             for each in members:
-                del keys[each]
-            if len(members) > 1:
-                self._join(members)
-                return True
-            left[key] &= ~(1 << queues[key].popleft())
-        return False
+                del keys[each], alike[key][each]
+                left[key] ^= 1 << each
+            if len(members) > 1 and not keys.keys().isdisjoint(self._join(members)):
+                return
+        keys.clear()  # the results need none of what is left
 
-    def _members(self, queue: Iterable[int], left: int, dependents: Sequence[int] | None) -> list[int]:
+    def _members(self, alike: Iterable[int], left: int) -> list[int]:
         """The set that begins with the first of alike collectives, which are in order.
 
-        left: these as bits. dependents: see `_dependents`, if a set grows on behind one that needs it.
+        left: these as bits.
         """
         limits, needs, members, size, bits = self.limits, self.needs, list[int](), 0, 0
-        for place in queue:
+        for place in alike:
             is_dependent = bool(needs[place] & bits)
-            if is_dependent and dependents is not None:
+            if is_dependent and limits.passes_dependent:
                 continue
             transfer = self.transfers[place]
             size += limits.size(transfer)
@@ -236,43 +251,55 @@ class _Sets:
             bits |= 1 << place
             if len(members) == limits.count:
                 break
-            if dependents is not None:
-                left &= ~(dependents[place] | 1 << place)
+            if limits.passes_dependent:
+                left &= ~(self.needed_by[place] | 1 << place)
                 if not left:  # as in a chain
                     break
         return members
 
-    def _dependents(self) -> list[int]:
-        """For each collective those that need it, as bits."""
-        found = [0] * len(self.transfers)
-        for place in reversed(self.order):
-            own = found[place] | 1 << place
-            for each in self.before[place]:
-                found[self.first[each]] |= own
-        return found
+    def _join(self, members: Sequence[int]) -> Sequence[int]:
+        """Makes collectives one op: what needs one of them needs all, and all that these need.
 
-    def _join(self, members: Sequence[int]) -> None:
-        """Makes collectives one op: what needs one of them needs all, and all that these need."""
-        first, bits, both = members[0], 0, 0
+        Returns the others that come earlier in the order than before.
+        """
+        first, bits, needs, needed_by = members[0], 0, 0, 0
         for place in members:
             bits |= 1 << place
-            both |= self.needs[place]
+            needs |= self.needs[place]
+            needed_by |= self.needed_by[place]
             self.first[place] = first
         self.parts[first] = members
-        self.before[first] = _together([self.before[place] for place in members])
-        all_of_them = both | bits
-        for place, needed in enumerate(self.needs):
-            if bits >> place & 1:
-                self.needs[place] = both
-            elif needed & bits:
-                self.needs[place] = needed | all_of_them
-        self.order = self._ordered()
+        self.before[first] = _first_of([self.before[place] for place in members], self.needs)
+        _tie(self.needs, bits, needs)
+        _tie(self.needed_by, bits, needed_by)
+        return self._move(members)
 
-    def _ordered(self) -> list[int]:
-        first, before = self.first, self.before
-        return post_order(
-            [first[place] for place in self.ends], lambda op: [first[each] for each in before[op]]
+    def _move(self, members: Sequence[int]) -> Sequence[int]:
+        """Puts a set in the place of its first member, behind what the others need, which is returned.
+
+        A walk from the results meets all that comes before in the order as it did, and in what comes behind
+        nothing but what it has met by then is gone.
+        """
+        first, order, before = self.first, self.order, self.before
+        place = order.index(members[0])
+        later = {*order[place + 1 :]}
+        earlier = post_order(
+            [first[each] for each in before[members[0]] if first[each] in later],
+            lambda op: [found for each in before[op] if (found := first[each]) in later],
         )
+        later.difference_update(members, earlier)
+        order[place:] = [*earlier, members[0], *filter(later.__contains__, order[place + 1 :])]
+        return earlier
+
+
+def _tie(sets: list[int], members: int, of_members: int) -> None:
+    """Sets of bits: each that has a member has them all, and what these have; so have the members."""
+    every = of_members | members
+    for place, own in enumerate(sets):
+        if members >> place & 1:
+            sets[place] = of_members
+        elif own & members:
+            sets[place] = own | every
 
 
 def _key(transfer: Transfer) -> Hashable:

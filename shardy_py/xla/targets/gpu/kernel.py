@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from shardy_py.base.records import dataclass
+from shardy_py.xla.targets.gpu.costs import Grid
 
 
 @dataclass(slots=True)
@@ -16,7 +17,8 @@ class Kernel:
 
     root: the last. members: their numbers. first: the least of them. reads: by value that is read how often
     each element is, and for which of the places at which values are used. uses, costs: how often in all, and
-    the ticks that takes.
+    the ticks that takes; inside: those of all reads, by how often other kernels compute this one, and by
+    their blocks and threads, where that is known.
     places: how often each of these is computed; codes: how often code for it is there. operations: of
     arithmetic. code, branches: of the kernel. reduces: whether it has a large reduction. rows: whether it
     has whole rows, so that nothing is computed repeatedly. time: the ticks that it takes; written, read: of
@@ -29,6 +31,7 @@ class Kernel:
     reads: dict[int, set[int]] = field(default_factory=dict[int, "set[int]"])
     uses: dict[int, float] = field(default_factory=dict[int, float])
     costs: dict[int, int] = field(default_factory=dict[int, int])
+    inside: dict[tuple[float, Grid], int] = field(default_factory=dict["tuple[float, Grid]", int])
     places: dict[int, float] = field(default_factory=dict[int, float])
     codes: dict[int, int] = field(default_factory=dict[int, int])
     operations: float = 0

@@ -237,6 +237,7 @@ class KernelFusion:
         if kernel.rows:
             uses = {value: min(use, 1.0) for value, use in uses.items()}
         kernel.uses = uses
+        kernel.inside.clear()
         kernel.written = ticks(self.gpu.moved(self.graph.sizes[kernel.root]))
         once, most, computed = self._rates_of(self._grid(kernel.root))
         sizes, again = self.sizes, self.again
@@ -358,29 +359,28 @@ class KernelFusion:
 
     def _together(self, producer: Kernel, consumer: Kernel) -> int:
         """The ticks of both as one kernel, which reads what else the consumer reads as before."""
-        made, sizes, again = producer.root, self.sizes, self.again
         if producer.rows or consumer.rows:
             return self._together_in_rows(producer, consumer)
-        use = consumer.uses[made]
-        once, most, computed = self._rates_of(self._grid(consumer.root))
-        produced, consumed, costs = producer.reads, consumer.reads, consumer.costs
-        second, at, alone = consumer.uses, consumed[made], {made}
-        read = consumer.read - costs[made]
-        for value, times in producer.uses.items():
-            times *= use
-            own = second.get(value)
-            if own is not None:
-                times += own
-                read -= costs[value]
-                if produced[value] == alone:
-                    times -= sum([consumer.places[each] for each in at & consumed[value]])
-            size = sizes[value]
-            if size * times <= size:  # as for most
-                read += ticks(size * times / once * 1e6)
-            else:
-                read += read_time(size, times, once, again[value], most)
+        made, uses, grid = producer.root, producer.uses, self._grid(consumer.root)
+        use, own = consumer.uses[made], consumer.uses
+        read = producer.inside.get((use, grid))
+        if read is None:
+            found = [self._read_ticks(value, times * use, grid) for value, times in uses.items()]
+            read = producer.inside[use, grid] = sum(found)
+        read += consumer.read - consumer.costs[made]
+        for value in uses.keys() & own.keys():
+            times = uses[value] * use
+            both = times + own[value]
+            if producer.reads[value] == {made}:
+                both -= sum([consumer.places[each] for each in consumer.reads[made] & consumer.reads[value]])
+            read += self._read_ticks(value, both, grid) - consumer.costs[value]
+            read -= self._read_ticks(value, times, grid)
         operations = producer.operations * use + consumer.operations
-        return combined(ticks(operations / computed), read + consumer.written)
+        return combined(ticks(operations / self._rates_of(grid)[2]), read + consumer.written)
+
+    def _read_ticks(self, value: int, times: float, grid: Grid) -> int:
+        once, most, _ = self._rates_of(grid)
+        return read_time(self.sizes[value], times, once, self.again[value], most)
 
     def _together_in_rows(self, producer: Kernel, consumer: Kernel) -> int:
         """`_together` of kernels that have whole rows, and so read each value once."""
