@@ -8,7 +8,7 @@ xla/hlo/transforms/collectives/*_combiner.cc. Not here: which ops are fused befo
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -129,37 +129,49 @@ def _first_needed(ops: ReadOps) -> tuple[list[tuple[int, ...]], tuple[int, ...],
     Collectives are numbered as they are in `ops.sent`. A walk through these alone reaches them in the order
     of one through all ops. Third: for each all that it needs, as bits.
     """
+    ends = {*ops.ends}
     places = {op: place for place, op in enumerate(ops.sent)}
     found: list[tuple[int, ...]] = [()] * len(places)
     needs = [0] * len(places)
-    met: dict[int, tuple[int, ...]] = {}
+    left = Counter(chain.from_iterable(ops.reads.values()))
+    met: dict[int, _Met] = {}
     for op, reads in ops.reads.items():
         own = _first_of([met[each] for each in reads if each in met], needs)
+        for each in reads:
+            left[each] -= 1
+            if not left[each] and each not in ends:
+                met.pop(each, None)
         place = places.get(op)
         if place is not None:
-            found[place] = own
-            for each in own:
-                needs[place] |= needs[each] | 1 << each
-            own = (place,)
-        if own:
+            found[place], needs[place] = own
+            own = (place,), needs[place] | 1 << place
+        if own[0]:
             met[op] = own
-    return found, _first_of([met[each] for each in ops.ends if each in met], needs), needs
+    return found, _first_of([met[each] for each in ops.ends if each in met], needs)[0], needs
 
 
-def _first_of(each: Sequence[tuple[int, ...]], needs: Sequence[int]) -> tuple[int, ...]:
+_Met = tuple[tuple[int, ...], int]
+"""Collectives that a walk meets first, and all that it has met then, as bits."""
+
+
+def _first_of(each: Sequence[_Met], needs: Sequence[int]) -> _Met:
     """Collectives without those that one before them needs, which are met with that one.
 
-    >>> _first_of([(1, 2), (2, 0)], [0, 0b1, 0])
-    (1, 2)
+    >>> _first_of([((1, 2), 0b111), ((2, 0), 0b101)], [0, 0b1, 0])
+    ((1, 2), 7)
     """
-    if len(each) < 2:
-        return each[0] if each else ()
-    met, found = 0, list[int]()
-    for place in dict.fromkeys(chain.from_iterable(each)):
-        if not met >> place & 1:
-            met |= needs[place] | 1 << place
-            found.append(place)
-    return tuple(found)
+    if not each:
+        return (), 0
+    first, met = each[0]
+    more = list[int]()
+    for places, needed in each[1:]:
+        if needed | met != met:
+            for place in places:
+                if not met >> place & 1:
+                    met |= needs[place] | 1 << place
+                    more.append(place)
+            met |= needed
+    return ((*first, *more) if more else first), met
 
 
 def post_order(ends: Iterable[int], reads: Callable[[int], Sequence[int]]) -> list[int]:
@@ -185,9 +197,9 @@ def post_order(ends: Iterable[int], reads: Callable[[int], Sequence[int]]) -> li
 class _Sets:
     """The sets of collectives that become one op, in the order in which XLA finds them.
 
-    before, ends, needs: see `_first_needed`; needed_by: for each collective those that need it, as bits.
-    parts: by the first member of a set all of them; order: of these first members, in the graph as it is by
-    now.
+    before, ends, needs: see `_first_needed`; needed_by: for each collective those that need it, as bits,
+    where sets grow on behind these. parts: by the first member of a set all of them; order: of these first
+    members, in the graph as it is by now.
     """
 
     def __init__(
@@ -203,7 +215,7 @@ class _Sets:
         self.first = [*range(len(transfers))]
         self.parts: dict[int, Sequence[int]] = {place: (place,) for place in self.first}
         self.order = post_order(ends, before.__getitem__)
-        for place in reversed(self.order):
+        for place in reversed(self.order) if limits.passes_dependent else ():
             own = self.needed_by[place] | 1 << place
             for each in before[place]:
                 self.needed_by[each] |= own
@@ -262,16 +274,17 @@ class _Sets:
 
         Returns the others that come earlier in the order than before.
         """
-        first, bits, needs, needed_by = members[0], 0, 0, 0
+        first, bits, needed_by = members[0], 0, 0
         for place in members:
             bits |= 1 << place
-            needs |= self.needs[place]
             needed_by |= self.needed_by[place]
             self.first[place] = first
         self.parts[first] = members
-        self.before[first] = _first_of([self.before[place] for place in members], self.needs)
+        each = [(self.before[place], self.needs[place]) for place in members]
+        self.before[first], needs = _first_of(each, self.needs)
         _tie(self.needs, bits, needs)
-        _tie(self.needed_by, bits, needed_by)
+        if self.limits.passes_dependent:
+            _tie(self.needed_by, bits, needed_by)
         return self._move(members)
 
     def _move(self, members: Sequence[int]) -> Sequence[int]:
