@@ -368,7 +368,7 @@ class Program(VerifiedModule):
     def _changed(self, change: _Edit, replaced: Mapping[str, Mesh] = MappingProxyType({})) -> Program:
         copy = self.copy()
         editor = Editor(copy.module)
-        change(editor, lambda key: copy.counterpart(self.find(key), copy.origin))
+        change(editor, lambda key: copy.copied(self.find(key), copy.origin))
         editor.finish()
         try:
             verify_module(copy.module)

@@ -6,6 +6,7 @@ Not here: reading, changing and running programs (`program.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from shardy_py.base.errors import ShardyError, suggestion
 from shardy_py.base.releases import Release
 from shardy_py.base.source_files import SourceFiles, default_roots
 from shardy_py.mlir.dialects import print_module
+from shardy_py.mlir.ir import owning_op
 from shardy_py.sharding import Mesh
 from shardy_py.xla.prepare.explicit_axes import has_explicit_axes
 from shardy_py.xla.prepare.taken import Taken, how_taken
@@ -137,3 +139,17 @@ class VerifiedModule:
         if entry.value is None:
             return Value(table.find(f"@{entry.function}:{entry.name}"), self.meshes)
         return Value(table.by_value[id(origin[entry.value])], self.meshes)
+
+    def copied(self, value: Value, origin: Mapping[SSAValue, SSAValue]) -> Value:
+        """Returns what `counterpart` does, to edit it: unlike that, it equals no other value of this program.
+
+        No entries of all values are made for it, as an edited copy may be asked for this value alone.
+        """
+        entry = value.entry
+        if entry.value is None:
+            ends = self.values.table.boundaries
+            return Value(ends[entry.function, entry.role, entry.index], self.meshes)
+        new = origin[entry.value]
+        op = owning_op(new)
+        assert op is not None  # of a value in a module
+        return Value(replace(entry, op=op, value=new), self.meshes)

@@ -5,23 +5,24 @@ Not here: the collectives (`report/communication/`), which programs are compared
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import prod, sqrt
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from shardy_py.base.records import dataclass
 from shardy_py.hardware.cost import Cost
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.dialects.sdy import ManualComputationOp
-from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.ir import operands_of, ops_in, type_of
 from shardy_py.mlir.loops import run_counts
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.mlir.value_table import ValueTable
-from shardy_py.ops import TABLE, Family
+from shardy_py.ops import TABLE, Family, TensorType
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.difference import Figures
 from shardy_py.sharding import Mesh, TensorSharding
@@ -53,13 +54,12 @@ class Outcome:
     @staticmethod
     def of(module: ModuleOp, uses: Iterable[CollectiveUse], figures: Figures) -> Outcome:
         """Returns the costs of a propagated program with these collectives."""
-        meshes, table, reader = Symbols(module).meshes(), ValueTable(module), ShardingReader()
-        kept = 0
-        for entry in table.entries:
+        meshes, table, kept = Symbols(module).meshes(), ValueTable(module), 0
+        for entry in table.boundaries.values():
             type_ = tensor_type(entry.type)
-            if entry.role != "intermediate" and entry.function == table.functions[0] and type_ is not None:
+            if entry.function == table.functions[0] and type_ is not None:
                 kept += tensor_size(type_, entry.sharding, meshes, "linear").bytes.local_bytes
-        return Outcome(tuple(uses), figures, kept, _work(table, reader, meshes))
+        return Outcome(tuple(uses), figures, kept, _work(module, meshes))
 
     @cached_property
     def total(self) -> Cost:
@@ -85,31 +85,38 @@ class Outcome:
         return {key: sum(use.total.bytes for use in uses) for key, uses in self.by_group.items()}
 
 
-def _work(table: ValueTable, reader: ShardingReader, meshes: Mapping[str, Mesh]) -> float:
+def _work(module: ModuleOp, meshes: Mapping[str, Mesh]) -> float:
     """The elements that each device computes; an op on more than two large operands counts as a product.
 
     The square root of the product of the sizes of both operands and the result is what a product of two
     matrices multiplies.
     """
-    runs, total = run_counts(table.module), 0.0
-    for entry in table.entries:
-        type_ = tensor_type(entry.type)
-        if (
-            entry.role != "intermediate"
-            or entry.index
-            or type_ is None
-            or entry.value not in entry.op.results
-            or isinstance(entry.op, ManualComputationOp)  # the ops inside are counted
-        ):
+    runs, reader, total = run_counts(module), ShardingReader(), 0.0
+    known: dict[tuple[object, ...], tuple[float, int, object]] = {}
+    for op in ops_in(module):
+        # The ops inside of a manual computation are counted.
+        if not op.results or isinstance(op, ManualComputationOp):
             continue
-        values = (entry.op.results[0], *operands_of(entry.op))
+        values = (op.results[0], *operands_of(op))
         shardings = [reader.of(value) for value in values]
-        work = float(_elements(type_.shape))
-        if TABLE[entry.op.name].kind is Family.PRODUCT:
-            types = [tensor_type(value.type) for value in values]
-            work = sqrt(prod(_elements(each.shape) for each in types if each is not None))
-        total += work * runs(entry.op)[0] / _shards(shardings, meshes)
+        types = [type_of(value) for value in values]
+        # Types and shardings are objects of few values, which are kept, so that no others have their ids.
+        key = op.__class__, *map(id, types), *map(id, shardings)
+        found = known.get(key)
+        if found is None:
+            work = _work_of(op, [tensor_type(each) for each in types])
+            found = known[key] = work, _shards(shardings, meshes), (types, shardings)
+        total += found[0] * runs(op)[0] / found[1]
     return total
+
+
+def _work_of(op: Operation, types: Sequence[TensorType | None]) -> float:
+    """The elements that an op computes, whose result and operands have these types."""
+    if types[0] is None:
+        return 0.0
+    if TABLE[op.name].kind is Family.PRODUCT:
+        return sqrt(prod(_elements(each.shape) for each in types if each is not None))
+    return float(_elements(types[0].shape))
 
 
 def _elements(shape: tuple[int | None, ...]) -> int:
