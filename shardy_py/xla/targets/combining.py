@@ -8,10 +8,9 @@ xla/hlo/transforms/collectives/*_combiner.cc. Not here: which ops are fused befo
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 
 from shardy_py.base.records import dataclass
 from shardy_py.xla.spmd.model import Pairs
@@ -107,12 +106,12 @@ def combined(body: DeviceBody, ops: ReadOps, limits: CombinerLimits) -> tuple[Is
     """
     nodes = [*ops.sent.values()]
     transfers = [transfer for node in nodes if (transfer := body.nodes[node].transfer) is not None]
-    sets = _Sets(transfers, *_first_needed(ops), limits)
+    sets = _Sets(transfers, _graph(ops), limits)
     for kind in limits.kinds:
         sets.combine(kind)
     return tuple(
         _issued([transfers[each] for each in own], tuple(nodes[each] for each in own))
-        for own in (sets.parts[first] for first in sets.order)
+        for own in (sets.parts[first] for first in sets.order if first in sets.parts)
     )
 
 
@@ -123,55 +122,61 @@ def _issued(parts: Sequence[Transfer], nodes: tuple[int, ...]) -> Issued:
     return Issued(tuple(part.changed(change) for part in parts), nodes)
 
 
-def _first_needed(ops: ReadOps) -> tuple[list[tuple[int, ...]], tuple[int, ...], list[int]]:
-    """For each collective those that a walk through its operands meets first, and so for the results.
+@dataclass(frozen=True, slots=True)
+class _Graph:
+    """What the collectives of a computation need of each other, in the order in which a walk meets it.
 
-    Collectives are numbered as they are in `ops.sent`. A walk through these alone reaches them in the order
-    of one through all ops. Third: for each all that it needs, as bits.
+    before: by node those that a walk through its operands meets first. Nodes are the collectives, numbered
+    as they are in `ReadOps.sent`, then the other ops behind which several of them are. ends: of the results.
+    needs: by collective all that it needs, as bits.
     """
-    ends = {*ops.ends}
+
+    before: list[tuple[int, ...]]
+    ends: tuple[int, ...]
+    needs: list[int]
+
+
+def _graph(ops: ReadOps) -> _Graph:
+    """A walk through this graph reaches collectives in the order of one through all ops."""
     places = {op: place for place, op in enumerate(ops.sent)}
-    found: list[tuple[int, ...]] = [()] * len(places)
-    needs = [0] * len(places)
-    left = Counter(chain.from_iterable(ops.reads.values()))
-    met: dict[int, _Met] = {}
+    before: list[tuple[int, ...]] = [()] * len(places)
+    within, node_of = [0] * len(places), dict[int, int]()
     for op, reads in ops.reads.items():
-        own = _first_of([met[each] for each in reads if each in met], needs)
-        for each in reads:
-            left[each] -= 1
-            if not left[each] and each not in ends:
-                met.pop(each, None)
-        place = places.get(op)
-        if place is not None:
-            found[place], needs[place] = own
-            own = (place,), needs[place] | 1 << place
-        if own[0]:
-            met[op] = own
-    return found, _first_of([met[each] for each in ops.ends if each in met], needs)[0], needs
+        met = [node_of[each] for each in reads if each in node_of]
+        node = places.get(op)
+        if node is None and len(met) < 2:
+            if met:
+                node_of[op] = met[0]
+            continue
+        first, bits = _first_of(met, within)
+        if node is not None:
+            before[node], within[node] = first, bits | 1 << node
+        elif len(first) == 1:
+            (node,) = first
+        else:
+            node = len(before)
+            before.append(first)
+            within.append(bits)
+        node_of[op] = node
+    ends, _ = _first_of([node_of[each] for each in ops.ends if each in node_of], within)
+    return _Graph(before, ends, [within[place] ^ 1 << place for place in range(len(places))])
 
 
-_Met = tuple[tuple[int, ...], int]
-"""Collectives that a walk meets first, and all that it has met then, as bits."""
+def _first_of(nodes: Iterable[int], within: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """Nodes that have collectives which none before them has, and the collectives of all, as bits.
 
+    within: by node the collectives that it is, and needs.
 
-def _first_of(each: Sequence[_Met], needs: Sequence[int]) -> _Met:
-    """Collectives without those that one before them needs, which are met with that one.
-
-    >>> _first_of([((1, 2), 0b111), ((2, 0), 0b101)], [0, 0b1, 0])
+    >>> _first_of([1, 0, 2], [0b1, 0b11, 0b100])
     ((1, 2), 7)
     """
-    if not each:
-        return (), 0
-    first, met = each[0]
-    more = list[int]()
-    for places, needed in each[1:]:
-        if needed | met != met:
-            for place in places:
-                if not met >> place & 1:
-                    met |= needs[place] | 1 << place
-                    more.append(place)
-            met |= needed
-    return ((*first, *more) if more else first), met
+    met, found = 0, list[int]()
+    for node in nodes:
+        own = met | within[node]
+        if own != met:
+            met = own
+            found.append(node)
+    return tuple(found), met
 
 
 def post_order(ends: Iterable[int], reads: Callable[[int], Sequence[int]]) -> list[int]:
@@ -197,27 +202,20 @@ def post_order(ends: Iterable[int], reads: Callable[[int], Sequence[int]]) -> li
 class _Sets:
     """The sets of collectives that become one op, in the order in which XLA finds them.
 
-    before, ends, needs: see `_first_needed`; needed_by: for each collective those that need it, as bits,
-    where sets grow on behind these. parts: by the first member of a set all of them; order: of these first
-    members, in the graph as it is by now.
+    before, needs: see `_Graph`; needed_by: by node the collectives that need it, as bits, where sets grow on
+    behind these. first: by node the first member of its set. parts: by this all members; order: of these and
+    the other nodes, in the graph as it is by now.
     """
 
-    def __init__(
-        self,
-        transfers: Sequence[Transfer],
-        before: Sequence[tuple[int, ...]],
-        ends: tuple[int, ...],
-        needs: Sequence[int],
-        limits: CombinerLimits,
-    ) -> None:
+    def __init__(self, transfers: Sequence[Transfer], graph: _Graph, limits: CombinerLimits) -> None:
         self.transfers, self.limits = transfers, limits
-        self.before, self.needs, self.needed_by = [*before], [*needs], [0] * len(transfers)
-        self.first = [*range(len(transfers))]
-        self.parts: dict[int, Sequence[int]] = {place: (place,) for place in self.first}
-        self.order = post_order(ends, before.__getitem__)
-        for place in reversed(self.order) if limits.passes_dependent else ():
-            own = self.needed_by[place] | 1 << place
-            for each in before[place]:
+        self.before, self.needs, self.needed_by = graph.before, graph.needs, [0] * len(graph.before)
+        self.first = [*range(len(graph.before))]
+        self.parts: dict[int, Sequence[int]] = {place: (place,) for place in range(len(transfers))}
+        self.order = post_order(graph.ends, self.before.__getitem__)
+        for node in reversed(self.order) if limits.passes_dependent else ():
+            own = self.needed_by[node] | (1 << node if node in self.parts else 0)
+            for each in self.before[node]:
                 self.needed_by[each] |= own
 
     def combine(self, kind: str) -> None:
@@ -274,14 +272,14 @@ class _Sets:
 
         Returns the others that come earlier in the order than before.
         """
-        first, bits, needed_by = members[0], 0, 0
+        first, bits, needs, needed_by = members[0], 0, 0, 0
         for place in members:
             bits |= 1 << place
+            needs |= self.needs[place]
             needed_by |= self.needed_by[place]
             self.first[place] = first
         self.parts[first] = members
-        each = [(self.before[place], self.needs[place]) for place in members]
-        self.before[first], needs = _first_of(each, self.needs)
+        self.before[first] = tuple(dict.fromkeys(node for place in members for node in self.before[place]))
         _tie(self.needs, bits, needs)
         if self.limits.passes_dependent:
             _tie(self.needed_by, bits, needed_by)

@@ -14,6 +14,7 @@ from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.targets.combining import CombinerLimits, combined, read_ops
 from shardy_py.xla.targets.compiled import compiler_of
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
+from tests.report.executed_lines import executed_lines
 
 KINDS = ("all_reduce", "all_gather")
 LIMITS = [CombinerLimits(KINDS, 64, 3), CombinerLimits(KINDS, 64, 3, passes_dependent=True)]
@@ -109,6 +110,30 @@ def test_sets_are_those_of_a_search_through_all(seed: int, limits: CombinerLimit
     own = expected(given, limits)
     assert own <= sets
     assert sorted(number for each in sets for number in each) == sorted(given.sent)
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+def test_collectives_of_more_layers_cost_as_much_more(limits: CombinerLimits) -> None:
+    """Each layer gathers two tensors, and its gradients, which are added to one another, are reduced."""
+
+    def of_layers(count: int) -> int:
+        nodes, type_, number = {0: DeviceNode(NodeRole.ARGUMENT)}, TensorType((1,), "f32"), 0
+        norm, results = 0, list[int]()
+        for _ in range(count):
+            for kind in ("all_gather", "all_gather", "all_reduce", "all_reduce"):
+                sent = PlannedCollective(kind, 2, "f32", (8,), made_shape=(8,), group=(0, 1))
+                nodes[number + 1] = DeviceNode(NodeRole.SENT, (number,), type_, transfer=Transfer(sent))
+                number += 1
+                if kind == "all_reduce":
+                    nodes[number + 1] = DeviceNode(NodeRole.OP, (norm, number), type_)
+                    norm = number + 1
+                    results.append(number)
+                    number += 1
+        given = DeviceBody(nodes, (0,), (*results, norm))
+        ops = read_ops(given)
+        return executed_lines(lambda: combined(given, ops, limits), "combining")
+
+    assert of_layers(80) < 2.3 * of_layers(40)
 
 
 @pytest.mark.parametrize(
