@@ -202,21 +202,23 @@ def post_order(ends: Iterable[int], reads: Callable[[int], Sequence[int]]) -> li
 class _Sets:
     """The sets of collectives that become one op, in the order in which XLA finds them.
 
-    before, needs: see `_Graph`; needed_by: by node the collectives that need it, as bits, where sets grow on
-    behind these. first: by node the first member of its set. parts: by this all members; order: of these and
+    before, needs: see `_Graph`; needed_by: by collective those that need it, where sets grow on behind these,
+    else none. first: by node the first member of its set. parts: by this all members; order: of these and
     the other nodes, in the graph as it is by now.
     """
 
     def __init__(self, transfers: Sequence[Transfer], graph: _Graph, limits: CombinerLimits) -> None:
         self.transfers, self.limits = transfers, limits
-        self.before, self.needs, self.needed_by = graph.before, graph.needs, [0] * len(graph.before)
+        self.before, self.needs = graph.before, _TiedBits(graph.needs)
         self.first = [*range(len(graph.before))]
         self.parts: dict[int, Sequence[int]] = {place: (place,) for place in range(len(transfers))}
         self.order = post_order(graph.ends, self.before.__getitem__)
+        needed_by = [0] * len(graph.before)
         for node in reversed(self.order) if limits.passes_dependent else ():
-            own = self.needed_by[node] | (1 << node if node in self.parts else 0)
+            own = needed_by[node] | (1 << node if node in self.parts else 0)
             for each in self.before[node]:
-                self.needed_by[each] |= own
+                needed_by[each] |= own
+        self.needed_by = _TiedBits(needed_by)
 
     def combine(self, kind: str) -> None:
         """Finds the sets of collectives of one kind."""
@@ -272,17 +274,13 @@ class _Sets:
 
         Returns the others that come earlier in the order than before.
         """
-        first, bits, needs, needed_by = members[0], 0, 0, 0
+        first = members[0]
         for place in members:
-            bits |= 1 << place
-            needs |= self.needs[place]
-            needed_by |= self.needed_by[place]
             self.first[place] = first
         self.parts[first] = members
         self.before[first] = tuple(dict.fromkeys(node for place in members for node in self.before[place]))
-        _tie(self.needs, bits, needs)
-        if self.limits.passes_dependent:
-            _tie(self.needed_by, bits, needed_by)
+        self.needs.tie(members)
+        self.needed_by.tie(members)
         return self._move(members)
 
     def _move(self, members: Sequence[int]) -> Sequence[int]:
@@ -303,14 +301,33 @@ class _Sets:
         return earlier
 
 
-def _tie(sets: list[int], members: int, of_members: int) -> None:
-    """Sets of bits: each that has a member has them all, and what these have; so have the members."""
-    every = of_members | members
-    for place, own in enumerate(sets):
-        if members >> place & 1:
-            sets[place] = of_members
-        elif own & members:
-            sets[place] = own | every
+class _TiedBits:
+    """For each collective a set of others, as bits: those that it needs, or those that need it.
+
+    What has one member of a set has them all, and what these have; that is found when it is asked for.
+    """
+
+    def __init__(self, bits: list[int]) -> None:
+        self._bits = bits
+        self._tied: list[tuple[int, int]] = []
+        self._known = [0] * len(bits)
+
+    def __getitem__(self, place: int) -> int:
+        own = self._bits[place]
+        if self._known[place] < len(self._tied):
+            for members, every in self._tied[self._known[place] :]:
+                if own & members:
+                    own |= every
+            self._bits[place], self._known[place] = own, len(self._tied)
+        return own
+
+    def tie(self, places: Iterable[int]) -> None:
+        """Makes collectives one op."""
+        members, every = 0, 0
+        for place in places:
+            members |= 1 << place
+            every |= self[place]
+        self._tied.append((members, members | every))
 
 
 def _key(transfer: Transfer) -> Hashable:
