@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
+from math import inf
 
 from shardy_py.base.deferred import np
 from shardy_py.base.records import dataclass
@@ -35,13 +36,26 @@ class VmemValues:
 class VectorMemory:
     """The bytes that are taken at each moment."""
 
-    def __init__(self, room: int, moments: int) -> None:
-        """Nothing is taken. room: the bytes that there are."""
+    def __init__(
+        self, room: int, moments: int, moved: Sequence[float] | None = None, most: float = inf
+    ) -> None:
+        """Nothing is taken. room: the bytes that there are.
+
+        moved: the bytes that are read and written up to each moment and in it; most: while a value stays.
+        """
         self.room = room
         self._used = np.zeros(moments, np.int64)
+        self._moved, self._most = moved, most
+
+    def _is_too_long(self, start: int, end: int) -> bool:
+        """True if too much is moved after a moment and before the last one that needs what is there."""
+        moved = self._moved
+        return moved is not None and end - start > 1 and moved[end - 2] - moved[start] > self._most
 
     def take(self, start: int, end: int, size: int) -> bool:
         """Takes `size` bytes from one moment until before another, and returns True, if they are free."""
+        if self._is_too_long(start, end):
+            return False
         moments = self._used[start:end]
         if int(moments.max(initial=0)) + size > self.room:
             return False
