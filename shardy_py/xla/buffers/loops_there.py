@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardy_py.ops import TABLE, Control
+from shardy_py.xla.buffers.moved import moved_up_to
 from shardy_py.xla.buffers.read_there import has_elements, is_constant, read_there
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.vmem import VectorMemory
@@ -36,12 +37,13 @@ def fetched(name: Name, number: int, position: int = -1) -> Name:
 class _Loop(NamedTuple):
     """The values of a loop that may be in VMEM.
 
-    inner, events: its body. read: by what the loop reads, and never replaces, the names in the body.
+    inner, events: its body. is_short: whether a value may stay in VMEM while that runs once. read: by what the loop reads, and never replaces, the names in the body.
     replaced: by the position of what each iteration replaces its names in the body: at first, and in the end.
     """
 
     inner: StoredBlock
     events: Sequence[Event]
+    is_short: bool
     read: Mapping[Name, Sequence[Name]]
     replaced: Mapping[int, tuple[Name, Name]]
 
@@ -56,6 +58,8 @@ class _Loop(NamedTuple):
 
     def read_there(self) -> set[Name]:
         """The values that the body reads in VMEM if they are fetched before."""
+        if not self.is_short:
+            return set()
         inside = LoopsThere(self.inner, self.events)
         names = {name for number in range(len(self.events)) for name in inside.read_there(number, ())}
         return {name for name, within in self.read.items() if not names.isdisjoint(within)}
@@ -194,6 +198,7 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
     if step is None or event.sent is not None or TABLE[step.record.name].control is not Control.LOOP:
         return None
     inner, events = block.regions_in_order(step)[-1]
+    is_short = sum(moved_up_to(inner, events)[-1:]) <= block.setting.moved_while_kept
     read: dict[Name, list[Name]] = {}
     for name in used(inner.block):
         stored = block.stored_name(name)
@@ -201,7 +206,7 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
         read.setdefault(rounded if rounded in event.reads else stored, []).append(name)
     replaced: dict[int, tuple[Name, Name]] = {}
     if len(event.over) != len(event.makes) or len(event.makes) < 2:
-        return _Loop(inner, events, read, replaced)
+        return _Loop(inner, events, is_short, read, replaced)
     in_place = {name for each in events for i, name in enumerate(each.makes) if each.updates(i)}
     condition = step.blocks[0]
     asked = (
@@ -214,4 +219,4 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
             given = [block.arguments[position].name for block in step.blocks[:-1]]
             if asked.isdisjoint(given):
                 replaced[position] = value.name, made
-    return _Loop(inner, events, read, replaced)
+    return _Loop(inner, events, is_short, read, replaced)
