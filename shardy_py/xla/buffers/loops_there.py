@@ -37,8 +37,8 @@ def fetched(name: Name, number: int, position: int = -1) -> Name:
 class _Loop(NamedTuple):
     """The values of a loop that may be in VMEM.
 
-    inner, events: its body. is_short: whether a value may stay in VMEM while that runs once. read: by what the loop reads, and never replaces, the names in the body.
-    replaced: by the position of what each iteration replaces its names in the body: at first, and in the end.
+    inner, events: its body. is_short: whether a value may stay in VMEM while that runs once. read: by what the
+    loop reads, and never replaces, the names in the body. replaced: by the position of what each iteration replaces its names in the body: at first, and in the end.
     """
 
     inner: StoredBlock

@@ -1,13 +1,15 @@
-"""The bytes that can be copied while ops of a TPU run: as many as they move, or a product's time allows.
+"""The bytes that a TPU can copy while ops run: as many as they move, or a product's time allows.
 
-XLA:TPU takes each loop for five iterations where it asks how long a value would stay in VMEM
-(`xla_tpu_memory_space_assignment_while_execution_count`). Source: openxla/xla, the interval picker of
-xla/service/memory_space_assignment/. Not here: what is copied (`fetched.py`).
+A value stays in VMEM no longer than all of VMEM is copied eight times (`xla_msa_max_overlap_to_mem_size_
+async_copy_ratio`), where each loop is taken for five iterations (`xla_tpu_memory_space_assignment_while_
+execution_count`): then a training step that scans over layers keeps nothing there from one pass to the other.
+Source: openxla/xla, the interval picker of xla/service/memory_space_assignment/. Not here: what is copied
+(`fetched.py`), and how long values stay (`vmem.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING
@@ -21,26 +23,56 @@ from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
+    from shardy_py.xla.spmd.program import Name
 
 _ITERATIONS = 5
 
 
 def moved_up_to(block: StoredBlock, events: Sequence[Event]) -> list[float]:
     """Returns by event the bytes that can be copied until it has run."""
-    return [*accumulate(_moved_with_iterations(block, event) for event in events)]
+    return [*accumulate(_with_iterations(block, events))]
 
 
-def _moved_with_iterations(block: StoredBlock, event: Event) -> float:
-    """The bytes that can be copied while an event runs, and all iterations of a loop."""
-    step = event.step
-    if step is None or event.sent is not None or TABLE[step.record.name].control is not Control.LOOP:
-        return moved_meanwhile(block, event)
-    inner, events = block.regions_in_order(step)[-1]
-    return _ITERATIONS * sum(_moved_with_iterations(inner, each) for each in events)
+def _with_iterations(block: StoredBlock, events: Sequence[Event]) -> Iterator[float]:
+    """The bytes that can be copied while each event runs, and all iterations of a loop."""
+    written = _written_parts(block)
+    for event in events:
+        step = event.step
+        if step is None or event.sent is not None or TABLE[step.record.name].control is not Control.LOOP:
+            own = _sliced_bytes(block, event, written)
+            yield max(own, _flops(block, event) / block.setting.flops_per_byte)
+        else:
+            yield _ITERATIONS * sum(_with_iterations(*block.regions_in_order(step)[-1]))
+
+
+def _written_parts(block: StoredBlock) -> dict[Name, int]:
+    """By value in whose memory a part is written, the bytes of that part."""
+    return {
+        step.results[0]: block.sizes.get(block.stored_name(step.operands[1]), 0)
+        for step in block.steps
+        if COMPILED.of(step.record.name).form is NodeForm.UPDATE
+    }
+
+
+def _sliced_bytes(block: StoredBlock, event: Event, written: dict[Name, int]) -> int:
+    """The bytes that an event moves: of what it slices and updates, those of the parts."""
+    if is_constant(event):
+        return 0
+    sizes = block.sizes
+    used = block.in_vmem.used_by.get(id(event.step), {}) if event.sent is None else {}
+    parts = [written[name] for name in event.makes if name in written]
+    updated = {name for i in range(len(event.makes)) if event.updates(i) for name in event.over_at(i)}
+    reads = {*event.reads}.difference(updated if parts else ())
+    read = sum(min(used.get(name, size), size) for name in reads if (size := sizes.get(name, 0)))
+    return read + 2 * sum(parts) + sum(sizes.get(name, 0) for name in event.makes if name not in written)
 
 
 def moved_meanwhile(block: StoredBlock, event: Event) -> float:
-    """The bytes that are copied to VMEM while an event runs, which reads and writes memory as fast."""
+    """Returns the bytes that are copied to VMEM while an event runs, which reads and writes memory as fast.
+
+    A slice or update that is fused with other ops, or whose start is not known, counts as long as its whole
+    operand: XLA:TPU fetches what only so there is time for.
+    """
     if is_constant(event):
         return 0
     sizes = block.sizes

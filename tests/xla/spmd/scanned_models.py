@@ -103,7 +103,7 @@ def _layer(x: Any, w: Any) -> Any:
 
 
 def _loss(weights: Any, tokens: Any, *, again: str, dtype: Any, place: Any) -> Any:
-    """The cross entropy of the next token. dtype: what weights are converted to; place: the sharding of rows."""
+    """The cross entropy of the next token. dtype: what weights are converted to; place: where rows are."""
     import jax
     import jax.numpy as jnp
 
