@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.loops_there import FETCHED, LoopsThere, fetched, used_of
-from shardy_py.xla.buffers.moved import moved_meanwhile, moved_up_to
+from shardy_py.xla.buffers.moved import moved_meanwhile, while_kept
 from shardy_py.xla.buffers.read_there import has_elements, is_constant, is_fetched_whole
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.sliced import sliced_into_vmem
@@ -48,8 +48,7 @@ def with_fetches(
     """
     own = block.in_vmem.returned if block.is_entry else set[Name]()
     updated = {made for name, made in taken.items() if name is not None and has_elements(block, made)} & own
-    sizes, moved_so_far = block.sizes, moved_up_to(block, events)
-    memory = VectorMemory(room, len(events), moved_so_far, block.setting.moved_while_kept)
+    sizes, memory = block.sizes, VectorMemory(room, len(events), while_kept(block, events))
     loops = LoopsThere(block, events, memory)
     sliced = sliced_into_vmem(block, events)
     candidates = (block.in_vmem.made | sliced) - loops.in_hbm()
@@ -109,7 +108,7 @@ def _fetches(
                 before[number].append(name)
             last[name] = number
     for length, size, start, _, name in sorted(stays, key=lambda stay: stay[:4]):
-        if not memory.take(start, start + length, size):
+        if not memory.take((start, start + length), size):
             before[start + length].append(name)
     return before
 

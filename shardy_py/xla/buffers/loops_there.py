@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardy_py.ops import TABLE, Control
-from shardy_py.xla.buffers.moved import moved_up_to
+from shardy_py.xla.buffers.moved import while_kept
 from shardy_py.xla.buffers.read_there import has_elements, is_constant, read_there
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.vmem import VectorMemory
@@ -37,13 +37,12 @@ def fetched(name: Name, number: int, position: int = -1) -> Name:
 class _Loop(NamedTuple):
     """The values of a loop that may be in VMEM.
 
-    inner, events: its body. is_short: whether a value may stay in VMEM while that runs once. read: by what the
-    loop reads, and never replaces, the names in the body. replaced: by the position of what each iteration replaces its names in the body: at first, and in the end.
+    inner, events: its body. read: by what the loop reads, and never replaces, the names in the body.
+    replaced: by the position of what each iteration replaces its names in the body: at first, and in the end.
     """
 
     inner: StoredBlock
     events: Sequence[Event]
-    is_short: bool
     read: Mapping[Name, Sequence[Name]]
     replaced: Mapping[int, tuple[Name, Name]]
 
@@ -58,11 +57,18 @@ class _Loop(NamedTuple):
 
     def read_there(self) -> set[Name]:
         """The values that the body reads in VMEM if they are fetched before."""
-        if not self.is_short:
-            return set()
         inside = LoopsThere(self.inner, self.events)
-        names = {name for number in range(len(self.events)) for name in inside.read_there(number, ())}
-        return {name for name, within in self.read.items() if not names.isdisjoint(within)}
+        uses = dict[Name, list[int]]()
+        for number in range(len(self.events)):
+            for name in inside.read_there(number, ()):
+                uses.setdefault(name, [-1]).append(number)
+        kept, end = while_kept(self.inner, self.events), len(self.events)
+        return {
+            name
+            for name, within in self.read.items()
+            if (own := [uses[each] for each in within if each in uses])
+            and all(kept.stays([*each, end]) for each in own)
+        }
 
 
 def used_of(block: StoredBlock, events: Sequence[Event]) -> dict[Name, int]:
@@ -92,9 +98,11 @@ class LoopsThere:
         found = {number: _loop(block, event) for number, event in enumerate(events)}
         self.of = {number: loop for number, loop in found.items() if loop is not None}
         self._replaced: dict[int, list[int]] = defaultdict(list)
-        self._last: dict[Name, int] = {}
+        uses: dict[Name, list[int]] = defaultdict(list)
         for number, event in enumerate(events):
-            self._last |= dict.fromkeys(event.reads, number)
+            for name in dict.fromkeys(event.reads):
+                uses[name].append(number)
+        self._last = {name: own[-1] for name, own in uses.items()}
         self._makers = {name: number for number, event in enumerate(events) for name in event.makes}
         self._constants = set[Name]()
         for event in events:
@@ -103,11 +111,10 @@ class LoopsThere:
         for number, loop in self.of.items():
             for position in loop.replaced:
                 made = events[number].makes[position]
-                end = self._last.get(made, number) + 1
                 if (
                     self._may_be_there(made)
                     and self._is_copied_there(number, position)
-                    and (memory is None or memory.take(number, end, block.sizes[made]))
+                    and (memory is None or memory.take([number, *uses.get(made, ())], block.sizes[made]))
                 ):
                     self._replaced[number].append(position)
 
@@ -198,7 +205,6 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
     if step is None or event.sent is not None or TABLE[step.record.name].control is not Control.LOOP:
         return None
     inner, events = block.regions_in_order(step)[-1]
-    is_short = sum(moved_up_to(inner, events)[-1:]) <= block.setting.moved_while_kept
     read: dict[Name, list[Name]] = {}
     for name in used(inner.block):
         stored = block.stored_name(name)
@@ -206,7 +212,7 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
         read.setdefault(rounded if rounded in event.reads else stored, []).append(name)
     replaced: dict[int, tuple[Name, Name]] = {}
     if len(event.over) != len(event.makes) or len(event.makes) < 2:
-        return _Loop(inner, events, is_short, read, replaced)
+        return _Loop(inner, events, read, replaced)
     in_place = {name for each in events for i, name in enumerate(each.makes) if each.updates(i)}
     condition = step.blocks[0]
     asked = (
@@ -219,4 +225,4 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
             given = [block.arguments[position].name for block in step.blocks[:-1]]
             if asked.isdisjoint(given):
                 replaced[position] = value.name, made
-    return _Loop(inner, events, is_short, read, replaced)
+    return _Loop(inner, events, read, replaced)

@@ -10,7 +10,6 @@ Source: openxla/xla, the interval picker of xla/service/memory_space_assignment/
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.read_there import is_constant
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.sliced import is_sliced_alone
+from shardy_py.xla.buffers.vmem import MovedMeanwhile
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 _ITERATIONS = 5
 
 
-def moved_up_to(block: StoredBlock, events: Sequence[Event]) -> list[float]:
-    """Returns by event the bytes that can be copied until it has run."""
-    return [*accumulate(_with_iterations(block, events))]
+def while_kept(block: StoredBlock, events: Sequence[Event]) -> MovedMeanwhile:
+    """Returns how long values stay in VMEM while events of a block run."""
+    return MovedMeanwhile(_with_iterations(block, events), block.setting.moved_while_kept)
 
 
 def _with_iterations(block: StoredBlock, events: Sequence[Event]) -> Iterator[float]:

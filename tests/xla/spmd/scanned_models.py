@@ -27,54 +27,59 @@ _TURNED = "out", "fall"
 
 
 def programs() -> Programs:
-    """The programs by name."""
+    """The programs by name: those that rules were made with, and from `wide` on others."""
+    fsdp, both, two = ("x", None), ("x", "y"), (("x", "y"), None)
+    feed = ("norm", "rise", "fall")
+    yield "fsdp_adam_float32", _step("8", fsdp, "x")
+    yield "fsdp_adam_mixed", _step("8", fsdp, "x", types="mixed")
+    yield "fsdp_adam_bfloat16", _step("8", fsdp, "x", types="bfloat16")
+    yield "fsdp_momentum_float32_again", _step("8", fsdp, "x", "momentum", again="layers")
+    yield "both_adam_mixed_again", _step("4x2", both, "x", types="mixed", again="layers")
+    yield "two_adam_mixed_products", _step("2x4", two, ("x", "y"), types="mixed", again="products")
+    yield "feed_fsdp_adam_float32", _step("8", fsdp, "x", names=feed)
+    yield "feed_both_descent_float32", _step("2x4", both, "x", "descent", names=feed)
+    yield "wide_fsdp_adam_mixed_again", _step("8", fsdp, "x", types="mixed", again="layers", batch=64)
+    yield "deep_both_momentum_mixed_again", _step("2x4", both, "x", "momentum", "mixed", "layers", layers=12)
+    yield "two_descent_bfloat16", _step("4x2", two, ("x", "y"), "descent", "bfloat16")
+    yield "both_adam_float32_products", _step("4x2", both, "x", again="products", batch=32)
+    yield "feed_two_adam_mixed_again", _step("4x2", two, ("x", "y"), "adam", "mixed", "layers", feed, 64, 8)
+    yield "fsdp_momentum_bfloat16", _step("8", fsdp, "x", "momentum", "bfloat16", batch=8, layers=6)
+
+
+def _step(
+    mesh: str,
+    axes: tuple[Any, Any],
+    rows: Any,
+    optimizer: str = "adam",
+    types: str = "float32",
+    again: str = "",
+    names: tuple[str, ...] = tuple(SIZES),
+    batch: int = 16,
+    layers: int = LAYERS,
+) -> Any:
+    """A step of training with its arguments. axes: of the dimensions of weights; rows: of tokens."""
     import jax
     import jax.numpy as jnp
 
-    def one(
-        mesh: str,
-        axes: tuple[Any, Any],
-        rows: Any,
-        optimizer: str = "adam",
-        types: str = "float32",
-        again: str = "",
-        names: tuple[str, ...] = tuple(SIZES),
-        batch: int = 16,
-    ) -> Any:
-        grid = Placed(mesh)
-        dtype = "bfloat16" if types == "bfloat16" else "float32"
+    grid = Placed(mesh)
+    dtype = "bfloat16" if types == "bfloat16" else "float32"
 
-        def placed(name: str) -> Any:
-            own = axes[::-1] if name in _TURNED else axes
-            return grid.array((LAYERS, *SIZES[name]), None, *own[: len(SIZES[name])], dtype=dtype)
+    def placed(name: str) -> Any:
+        own = axes[::-1] if name in _TURNED else axes
+        return grid.array((layers, *SIZES[name]), None, *own[: len(SIZES[name])], dtype=dtype)
 
-        weights = {
-            "table": grid.array((TOKENS, WIDTH), axes[0], dtype=dtype),
-            "layers": {name: placed(name) for name in names if name != "norm"}
-            | {"norm": grid.array((LAYERS, WIDTH), dtype=dtype)},
-            "logits": grid.array((WIDTH, TOKENS), *axes, dtype=dtype),
-        }
-        tokens = grid.array((batch, LENGTH), rows, dtype="int32")
-        compute = jnp.bfloat16 if types == "mixed" else None
-        loss = partial(_loss, again=again, dtype=compute, place=grid.at(rows))
-        step, states = {"adam": (_adam, 2), "momentum": (_momentum, 1), "descent": (_descent, 0)}[optimizer]
-        donated = tuple(range(1 + states))
-        return (
-            jax.jit(partial(step, loss), donate_argnums=donated),
-            [*[weights] * (1 + states), tokens],
-            None,
-        )
-
-    fsdp, both, two = ("x", None), ("x", "y"), (("x", "y"), None)
-    feed = ("norm", "rise", "fall")
-    yield "fsdp_adam_float32", one("8", fsdp, "x")
-    yield "fsdp_adam_mixed", one("8", fsdp, "x", types="mixed")
-    yield "fsdp_adam_bfloat16", one("8", fsdp, "x", types="bfloat16")
-    yield "fsdp_momentum_float32_again", one("8", fsdp, "x", "momentum", again="layers")
-    yield "both_adam_mixed_again", one("4x2", both, "x", types="mixed", again="layers")
-    yield "two_adam_mixed_products", one("2x4", two, ("x", "y"), types="mixed", again="products")
-    yield "feed_fsdp_adam_float32", one("8", fsdp, "x", names=feed)
-    yield "feed_both_descent_float32", one("2x4", both, "x", "descent", names=feed)
+    weights = {
+        "table": grid.array((TOKENS, WIDTH), axes[0], dtype=dtype),
+        "layers": {name: placed(name) for name in names if name != "norm"}
+        | {"norm": grid.array((layers, WIDTH), dtype=dtype)},
+        "logits": grid.array((WIDTH, TOKENS), *axes, dtype=dtype),
+    }
+    tokens = grid.array((batch, LENGTH), rows, dtype="int32")
+    compute = jnp.bfloat16 if types == "mixed" else None
+    loss = partial(_loss, again=again, dtype=compute, place=grid.at(rows))
+    step, states = {"adam": (_adam, 2), "momentum": (_momentum, 1), "descent": (_descent, 0)}[optimizer]
+    donated = tuple(range(1 + states))
+    return jax.jit(partial(step, loss), donate_argnums=donated), [*[weights] * (1 + states), tokens], None
 
 
 def _norm(x: Any, scale: Any) -> Any:
