@@ -108,7 +108,7 @@ def _fetches(
                 before[number].append(name)
             last[name] = number
     for length, size, start, _, name in sorted(stays, key=lambda stay: stay[:4]):
-        if not memory.take((start, start + length), size):
+        if not memory.take(start, start + length, size, (start, start + length)):
             before[start + length].append(name)
     return before
 

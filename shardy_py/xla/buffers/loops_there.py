@@ -111,10 +111,11 @@ class LoopsThere:
         for number, loop in self.of.items():
             for position in loop.replaced:
                 made = events[number].makes[position]
+                own = [number, *uses.get(made, ())]
                 if (
                     self._may_be_there(made)
                     and self._is_copied_there(number, position)
-                    and (memory is None or memory.take([number, *uses.get(made, ())], block.sizes[made]))
+                    and (memory is None or memory.take(number, own[-1] + 1, block.sizes[made], own))
                 ):
                     self._replaced[number].append(position)
 

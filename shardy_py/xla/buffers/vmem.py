@@ -61,19 +61,19 @@ class VectorMemory:
     """The bytes that are taken at each moment."""
 
     def __init__(self, room: int, moments: int, meanwhile: MovedMeanwhile | None = None) -> None:
-        """Nothing is taken. room: the bytes that there are; meanwhile: how long values stay, if that counts."""
+        """Nothing is taken. room: the bytes that there are; meanwhile: how long values stay there."""
         self.room = room
         self._used = np.zeros(moments, np.int64)
         self._meanwhile = meanwhile
 
-    def take(self, uses: Sequence[int], size: int) -> bool:
-        """Takes `size` bytes from the first to the last use of a value, and returns True.
+    def take(self, start: int, end: int, size: int, uses: Sequence[int] = ()) -> bool:
+        """Takes `size` bytes from one moment until before another, and returns True, if they are free.
 
-        Not if they are not free, or the value does not stay there for so long.
+        uses: of the value there; between two of them not more may be moved than it stays for.
         """
         if self._meanwhile is not None and not self._meanwhile.stays(uses):
             return False
-        moments = self._used[uses[0] : uses[-1] + 1]
+        moments = self._used[start:end]
         if int(moments.max(initial=0)) + size > self.room:
             return False
         moments += size
@@ -99,5 +99,5 @@ def in_vmem(
         for number, (name, own) in enumerate(uses.items())
     )
     for *_, size, _, _, name in periods:
-        if memory.take(uses[name], size):
+        if memory.take(uses[name][0], uses[name][-1] + 1, size, uses[name]):
             yield name
