@@ -258,12 +258,12 @@ class _Holding:
 
 
 def _enter_loop(held: HeldMemory, name: Name, starts: Sequence[int]) -> None:
-    """Ends what a loop starts with, or a copy of it, where its body starts."""
+    """Ends what a loop starts with, or a copy of it, where the first computation of the loop starts."""
     for number, period in enumerate(held.periods):
         if period.name == name:
-            held.periods[number] = period._replace(end=starts[-1])
+            held.periods[number] = period._replace(end=starts[0])
             return
-    held.periods.append(Period(starts[0], starts[-1]))
+    held.periods.append(Period(starts[0], starts[0]))
 
 
 def _order_results(of: Assignment, slots: Sequence[HeldMemory], orders: Sequence[int]) -> None:
