@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from shardy_py.ops import TABLE, Role
 from shardy_py.xla.buffers.events import with_joined_sums
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.memory_order import in_least_memory
@@ -63,8 +64,9 @@ def _repeats_element(block: StoredBlock, event: Event) -> bool:
     step = event.step
     if step is None or event.sent is not None or len(event.makes) != 1 or step.blocks:
         return False
-    is_one = all(block.sizes.get(name, 0) <= ELEMENT_BYTES for name in event.reads)
-    return is_one and block.kinds.of(step.record).is_broadcast
+    if TABLE[step.record.name].role is not Role.BROADCAST:
+        return False
+    return all(block.sizes.get(name, 0) <= ELEMENT_BYTES for name in event.reads)
 
 
 def _most_alive_inside(block: StoredBlock, event: Event) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from shardy_py import Program, propagate
@@ -41,14 +43,14 @@ def _program(lines: str, last: str) -> str:
 def _chain(count: int) -> str:
     """Products between."""
     names = ["y", *(f"y{number}" for number in range(count))]
-    lines = [_product(made, read) for read, made in zip(names, names[1:], strict=False)]
+    lines = [_product(made, read) for read, made in pairwise(names)]
     return _program("\n".join(lines), names[-1])
 
 
 def _loop(iterations: int, products: int) -> str:
     """A loop between, each of whose iterations has some products."""
     names = ["z", *(f"z{number}" for number in range(products))]
-    lines = "\n".join(_product(made, read) for read, made in zip(names, names[1:], strict=False))
+    lines = "\n".join(_product(made, read) for read, made in pairwise(names))
     types = f"tensor<i32>, {_ROUNDED}"
     return _program(
         f"""
@@ -89,7 +91,7 @@ PROGRAMS = {
     [("chain_8", 4), ("chain_10", 8), ("loop_2_1", 4), ("loop_20_1", 4), ("loop_2_2", 8), ("loop_20_2", 8)],
 )
 def test_values_leave_vmem_where_much_is_moved(name: str, allocated: int) -> None:
-    """Not for seven products between, but for nine; a loop is as long as five iterations, however many it has."""
+    """Not for seven products between, but for nine; a loop counts as five iterations, whatever it has."""
     assert _temporaries(PROGRAMS[name]) == pytest.approx(allocated, abs=0.25)
 
 
