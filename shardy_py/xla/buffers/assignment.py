@@ -239,7 +239,9 @@ class _Holding:
                 self.found.append(held)
             held.is_shared = held.is_shared or event.updates(position)
             if block.starts[number] and event.is_update:
-                _enter_loop(held, (block.number, taken), block.starts[number])
+                # On TPUs it ends where the condition starts: the live ranges that XLA:TPU writes say so.
+                starts = block.starts[number][: 1 if block.of.receives_apart else None]
+                _enter_loop(held, (block.number, taken), starts)
             # Names of another computation may be the same.
             names = tuple((block.number, name) for name in over)
             in_place = event.is_update and (
@@ -258,7 +260,7 @@ class _Holding:
 
 
 def _enter_loop(held: HeldMemory, name: Name, starts: Sequence[int]) -> None:
-    """Ends what a loop starts with, or a copy of it, where its body starts."""
+    """Ends what a loop starts with, or a copy of it, where the last of some of its computations starts."""
     for number, period in enumerate(held.periods):
         if period.name == name:
             held.periods[number] = period._replace(end=starts[-1])

@@ -29,6 +29,7 @@ CHIPS: Mapping[str, Chip] = {name: each for name, each in HARDWARE.items() if na
 
 _VMEM: Mapping[str, int] = {"tpu-v5e": 128 << 20, "tpu-v5p": 64 << 20, "tpu-v6e": 128 << 20}
 """The bytes of the vector memory of a core. Source: jax-ml.github.io/scaling-book. Others are not known."""
+_COPIES_WHILE_KEPT: Final = 8
 _HBM_FIRST: Final = ("tpu-v5p",)
 """The chips for which XLA:TPU leaves values in HBM, but for operands that are fetched before, and for what
 fusions without a product make."""
@@ -52,6 +53,19 @@ def fusions_in_vmem(chip: Hardware | None) -> int:
     48
     """
     return left_in_vmem(chip) if chip is not None and chip.name in _HBM_FIRST else 0
+
+
+def moved_while_kept(chip: Hardware | None) -> float:
+    """Returns the bytes that ops can read and write at most while a value stays in VMEM.
+
+    They move as many in the time in which XLA:TPU copies what values have of VMEM eight times, which is what
+    `xla_msa_max_overlap_to_mem_size_async_copy_ratio` says: of chains of products the compiler keeps a value
+    while they could move 346 MiB, not 395.
+
+    >>> moved_while_kept(CHIPS["tpu-v5p"]) / 2**20
+    384.0
+    """
+    return inf if chip is None or chip.name not in _VMEM else _COPIES_WHILE_KEPT * left_in_vmem(chip)
 
 
 def flops_per_byte(chip: Hardware | None) -> float:

@@ -24,7 +24,13 @@ from shardy_py.mlir.symbols import function_name
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.beside_vmem import addresses, bytes_apart, bytes_beside, may_be_beside
-from shardy_py.xla.buffers.chips import fits_in_vmem, flops_per_byte, fusions_in_vmem, values_in_vmem
+from shardy_py.xla.buffers.chips import (
+    fits_in_vmem,
+    flops_per_byte,
+    fusions_in_vmem,
+    moved_while_kept,
+    values_in_vmem,
+)
 from shardy_py.xla.buffers.estimated import LiveTensor, MemoryEstimate
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.on_chips import by_step, chip_block
@@ -65,7 +71,12 @@ def estimate_memory(
     with of(program.release):
         on_tpu = chip is not None and chip.compiler == "tpu"
         pace = flops_per_byte(chip)
-        setting = CompileSetting(on_host, target, fusions_in_vmem(chip), on_tpu=on_tpu, flops_per_byte=pace)
+        setting = CompileSetting(
+            *(on_host, target, fusions_in_vmem(chip)),
+            on_tpu=on_tpu,
+            flops_per_byte=pace,
+            moved_while_kept=moved_while_kept(chip),
+        )
         return _estimated(program, function, donated, setting, chip)
 
 

@@ -16,18 +16,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from math import prod
 from typing import TYPE_CHECKING
 
-from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.loops_there import FETCHED, LoopsThere, fetched, used_of
+from shardy_py.xla.buffers.moved import moved_meanwhile, while_kept
 from shardy_py.xla.buffers.read_there import has_elements, is_constant, is_fetched_whole
 from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.sliced import is_sliced_alone, sliced_into_vmem
+from shardy_py.xla.buffers.sliced import sliced_into_vmem
 from shardy_py.xla.buffers.vmem import VectorMemory, in_vmem
 from shardy_py.xla.spmd.program import Name
-from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
@@ -50,7 +48,7 @@ def with_fetches(
     """
     own = block.in_vmem.returned if block.is_entry else set[Name]()
     updated = {made for name, made in taken.items() if name is not None and has_elements(block, made)} & own
-    sizes, memory = block.sizes, VectorMemory(room, len(events))
+    sizes, memory = block.sizes, VectorMemory(room, len(events), while_kept(block, events))
     loops = LoopsThere(block, events, memory)
     sliced = sliced_into_vmem(block, events)
     candidates = (block.in_vmem.made | sliced) - loops.in_hbm()
@@ -110,7 +108,7 @@ def _fetches(
                 before[number].append(name)
             last[name] = number
     for length, size, start, _, name in sorted(stays, key=lambda stay: stay[:4]):
-        if not memory.take(start, start + length, size):
+        if not memory.take(start, start + length, size, (start, start + length)):
             before[start + length].append(name)
     return before
 
@@ -158,7 +156,7 @@ def _fetched_reads(
             if names:
                 known.update(names)
                 found[number] = names
-        time.add(_moved_meanwhile(block, event))
+        time.add(moved_meanwhile(block, event))
         if len(event.makes) > 1:
             stored = {*event.makes}.difference(made_there)
             small.update(name for name in stored if ELEMENT_BYTES < block.sizes.get(name, 0) <= _PART_BYTES)
@@ -252,26 +250,3 @@ def is_fetch(event: Event) -> bool:
 
 def _is_named(name: Name, kind: str) -> bool:
     return isinstance(name, tuple) and name[:1] == (kind,)
-
-
-def _moved_meanwhile(block: StoredBlock, event: Event) -> float:
-    """The bytes that are copied to VMEM while an event runs, which reads and writes memory as fast."""
-    if is_constant(event):
-        return 0
-    sizes = block.sizes
-    if is_sliced_alone(block, event):
-        return 2 * sizes.get(event.makes[0], 0)
-    own = sum(sizes.get(name, 0) for name in {*event.reads, *event.makes})
-    return max(own, _flops(block, event) / block.setting.flops_per_byte)
-
-
-def _flops(block: StoredBlock, event: Event) -> int:
-    """The operations of a product; 0 of others."""
-    step = event.step
-    if step is None or event.sent is not None or COMPILED.of(step.record.name).form is not NodeForm.PRODUCT:
-        return 0
-    left, made = block.types.get(step.operands[0]), block.types.get(step.results[0])
-    if left is None or made is None:
-        return 0
-    summed = DotDimensions.of(step.record.attributes).contracting[0]
-    return 2 * prod(size or 0 for size in made.shape) * prod(left.shape[d] or 0 for d in summed)

@@ -299,7 +299,7 @@ class Fusion:
             if (row.takes_plain or row.is_product) and not (
                 is_plain
                 or kind.is_repeatable
-                or ((kind.is_transpose or (kind.is_slice and self.on_tpu)) and row.is_product)
+                or ((kind.is_transpose or (self.on_tpu and kind.is_cut_or_padded)) and row.is_product)
             ):
                 return False
             is_repeated = into.is_broadcast or (each in repeated and not makes_one_element(step))

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardy_py.ops import TABLE, Control
+from shardy_py.xla.buffers.moved import while_kept
 from shardy_py.xla.buffers.read_there import has_elements, is_constant, read_there
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.vmem import VectorMemory
@@ -57,8 +58,17 @@ class _Loop(NamedTuple):
     def read_there(self) -> set[Name]:
         """The values that the body reads in VMEM if they are fetched before."""
         inside = LoopsThere(self.inner, self.events)
-        names = {name for number in range(len(self.events)) for name in inside.read_there(number, ())}
-        return {name for name, within in self.read.items() if not names.isdisjoint(within)}
+        uses = dict[Name, list[int]]()
+        for number in range(len(self.events)):
+            for name in inside.read_there(number, ()):
+                uses.setdefault(name, [-1]).append(number)
+        kept, end = while_kept(self.inner, self.events), len(self.events)
+        return {
+            name
+            for name, within in self.read.items()
+            if (own := [uses[each] for each in within if each in uses])
+            and all(kept.stays([*each, end]) for each in own)
+        }
 
 
 def used_of(block: StoredBlock, events: Sequence[Event]) -> dict[Name, int]:
@@ -88,9 +98,11 @@ class LoopsThere:
         found = {number: _loop(block, event) for number, event in enumerate(events)}
         self.of = {number: loop for number, loop in found.items() if loop is not None}
         self._replaced: dict[int, list[int]] = defaultdict(list)
-        self._last: dict[Name, int] = {}
+        uses: dict[Name, list[int]] = defaultdict(list)
         for number, event in enumerate(events):
-            self._last |= dict.fromkeys(event.reads, number)
+            for name in dict.fromkeys(event.reads):
+                uses[name].append(number)
+        self._last = {name: own[-1] for name, own in uses.items()}
         self._makers = {name: number for number, event in enumerate(events) for name in event.makes}
         self._constants = set[Name]()
         for event in events:
@@ -99,11 +111,11 @@ class LoopsThere:
         for number, loop in self.of.items():
             for position in loop.replaced:
                 made = events[number].makes[position]
-                end = self._last.get(made, number) + 1
+                own = [number, *uses.get(made, ())]
                 if (
                     self._may_be_there(made)
                     and self._is_copied_there(number, position)
-                    and (memory is None or memory.take(number, end, block.sizes[made]))
+                    and (memory is None or memory.take(number, own[-1] + 1, block.sizes[made], own))
                 ):
                     self._replaced[number].append(position)
 

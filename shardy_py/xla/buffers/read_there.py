@@ -30,13 +30,16 @@ def note_used(block: StoredBlock, groups: Iterable[FusedStep]) -> None:
     """
     used, sizes = block.in_vmem.used, block.sizes
     for group in groups:
+        own = block.in_vmem.used_by[id(group.members[-1])] = dict[Name, int]()
         for member in group.members:
             part = sizes.get(member.results[0], 0) if takes_slices(member) and member.results else None
             for position, operand in enumerate(member.operands):
                 name = block.stored_name(operand)
                 if name in group.needs:
                     whole = sizes.get(name, 0)
-                    used[name] = used.get(name, 0) + (whole if part is None or position else min(part, whole))
+                    own[name] = own.get(name, 0) + (whole if part is None or position else min(part, whole))
+        for name, size in own.items():
+            used[name] = used.get(name, 0) + size
 
 
 def takes_slices(step: PlannedOp) -> bool:

@@ -16,7 +16,8 @@ class CompileSetting:
     are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
     fused_in_vmem: the bytes of VMEM for what fusions without a product make. on_tpu: as XLA:TPU stores
     values, which the report on time does not follow. flops_per_byte: how many products run while a byte of
-    memory is read. sends_apart: whether collectives are steps of their own.
+    memory is read. sends_apart: whether collectives are steps of their own. moved_while_kept: the bytes that
+    ops can read and write at most while a value stays in VMEM.
     """
 
     on_host: bool
@@ -25,3 +26,4 @@ class CompileSetting:
     on_tpu: bool = False
     flops_per_byte: float = inf
     sends_apart: bool = False
+    moved_while_kept: float = inf

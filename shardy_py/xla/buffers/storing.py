@@ -37,6 +37,7 @@ class StoringKind:
     is_alone_on_tpu: whether nothing takes it in there, nor it others.
     is_table: whether it is a constant of different elements, which TPUs fetch into VMEM in any case.
     joins_parts: whether it puts values beside others, or beside padding. is_slice: whether it is a slice.
+    is_cut_or_padded: whether it is a slice or pads, which a product that reads it does itself on TPUs.
     """
 
     record: OpRecord
@@ -58,6 +59,7 @@ class StoringKind:
     is_table: bool
     joins_parts: bool
     is_slice: bool
+    is_cut_or_padded: bool
 
     @staticmethod
     def of(record: OpRecord) -> StoringKind:
@@ -85,6 +87,7 @@ class StoringKind:
             stored.is_table or (stored.is_constant and has_several(record.attributes.get("value"))),
             COMPILED.of(record.name).form in (NodeForm.PAD, NodeForm.JOIN),
             COMPILED.of(record.name).form is NodeForm.SLICE,
+            COMPILED.of(record.name).form in (NodeForm.SLICE, NodeForm.PAD),
         )
 
 

@@ -9,8 +9,9 @@ Not here: which values may be there (`events.py`, `fetched.py`). Source: the ass
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import accumulate, pairwise
 
 from shardy_py.base.deferred import np
 from shardy_py.base.records import dataclass
@@ -23,25 +24,55 @@ class VmemValues:
     """Values that may be in VMEM: made by fusions without a product, or returned by them.
 
     products: the steps that a product is computed in, by their identities. used: the bytes that steps read of
-    a value, all together: of what they take slices of, those of the slices.
+    a value, all together: of what they take slices of, those of the slices. used_by: by the identity of each
+    step those that it reads.
     """
 
     made: set[Name] = field(default_factory=set[Name])
     returned: set[Name] = field(default_factory=set[Name])
     products: set[int] = field(default_factory=set[int])
     used: dict[Name, int] = field(default_factory=dict[Name, int])
+    used_by: dict[int, dict[Name, int]] = field(default_factory=dict[int, "dict[Name, int]"])
+
+
+class MovedMeanwhile:
+    """The bytes that ops move while a value stays in VMEM: at most so many from one use of it to the next.
+
+    >>> meanwhile = MovedMeanwhile([8, 8, 32, 8], 16)
+    >>> meanwhile.stays([0, 2, 3]), meanwhile.stays([1, 3])
+    (True, False)
+    """
+
+    def __init__(self, moved: Iterable[float], most: float) -> None:
+        """moved: by event."""
+        self._before = [0.0, *accumulate(moved)]
+        self._most = most
+
+    def stays(self, uses: Sequence[int]) -> bool:
+        """Returns whether a value stays that events use, by their numbers.
+
+        -1 for the start of the computation, and the number of all events for its end.
+        """
+        before, most = self._before, self._most
+        return all(before[later] - before[use + 1] <= most for use, later in pairwise(uses))
 
 
 class VectorMemory:
     """The bytes that are taken at each moment."""
 
-    def __init__(self, room: int, moments: int) -> None:
-        """Nothing is taken. room: the bytes that there are."""
+    def __init__(self, room: int, moments: int, meanwhile: MovedMeanwhile | None = None) -> None:
+        """Nothing is taken. room: the bytes that there are; meanwhile: how long values stay there."""
         self.room = room
         self._used = np.zeros(moments, np.int64)
+        self._meanwhile = meanwhile
 
-    def take(self, start: int, end: int, size: int) -> bool:
-        """Takes `size` bytes from one moment until before another, and returns True, if they are free."""
+    def take(self, start: int, end: int, size: int, uses: Sequence[int] = ()) -> bool:
+        """Takes `size` bytes from one moment until before another, and returns True, if they are free.
+
+        uses: of the value there; between two of them not more may be moved than it stays for.
+        """
+        if self._meanwhile is not None and not self._meanwhile.stays(uses):
+            return False
         moments = self._used[start:end]
         if int(moments.max(initial=0)) + size > self.room:
             return False
@@ -56,21 +87,17 @@ def in_vmem(
 
     events: in their order. sizes: bytes of values.
     """
-    made: dict[Name, int] = {}
-    last: dict[Name, int] = {}
+    uses: dict[Name, list[int]] = {}
     for number, event in enumerate(events):
-        for name in event.makes:
-            if name in names:
-                made[name] = number
         for name in event.reads:
-            if name in names:
-                last[name] = number
-    ends = (last.get(name, start) + 1 for name, start in made.items())
+            if name in uses:
+                uses[name].append(number)
+        uses |= {name: [number] for name in event.makes if name in names}
     # The shortest first, then the smallest, then the earliest; the number keeps equal ones in order.
     periods = sorted(
-        (end - start, sizes[name], start, number, name)
-        for number, ((name, start), end) in enumerate(zip(made.items(), ends, strict=True))
+        (own[-1] - own[0], sizes[name], own[0], number, name)
+        for number, (name, own) in enumerate(uses.items())
     )
-    for length, size, start, _, name in periods:
-        if memory.take(start, start + length, size):
+    for *_, size, _, _, name in periods:
+        if memory.take(uses[name][0], uses[name][-1] + 1, size, uses[name]):
             yield name

@@ -211,3 +211,21 @@ def test_what_is_repeated_is_computed_again_though_it_is_sent(monkeypatch: pytes
     shapes: dict[str, list[int]] = {}
     assert "broadcast_in_dim" in _stored(text, monkeypatch, shapes=shapes)
     assert shapes["multiply"] == [1, 2]
+
+
+@pytest.mark.parametrize("interior", [0, 1])
+def test_products_pad_what_they_read(interior: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of two products pads it, as XLA:TPU (v5p) does; elements between others are stored."""
+    rows = 1024 + 1023 * interior
+    wide, square, result = f"tensor<{rows + 1}x1024xf32>", "tensor<1024x1024xf32>", "tensor<1024x1024xf32>"
+    text = f"""
+    func.func @main(%x: {square}, %v: {wide}, %w: {square}) -> ({wide}, {result}) {{
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.exponential %x : {square}
+      %1 = stablehlo.pad %0, %zero, low = [0, 0], high = [1, 0], interior = [{interior}, 0]
+        : ({square}, tensor<f32>) -> {wide}
+      %2 = stablehlo.dot_general %1, %w, contracting_dims = [1] x [0] : ({wide}, {square}) -> {wide}
+      %3 = stablehlo.dot_general %v, %1, contracting_dims = [0] x [0] : ({wide}, {wide}) -> {result}
+      return %2, %3 : {wide}, {result}
+    }}"""
+    assert ("pad" in _stored(text, monkeypatch)) is bool(interior)

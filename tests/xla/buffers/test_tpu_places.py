@@ -151,3 +151,24 @@ def test_products_of_growing_sizes_leave_memory_free() -> None:
     text += f"\nreturn {left} : tensor<4096x256xbf16>\n}}"
     estimate = propagate(Program.parse(text)).memory("tpu-v5p").estimate
     assert estimate.temporaries == pytest.approx(268_533_664, rel=0.001)
+
+
+@pytest.mark.parametrize(("receives_apart", "end"), [(True, 1), (False, 2)])
+def test_what_a_loop_starts_with_ends_where_its_condition_starts(receives_apart: bool, end: int) -> None:
+    """On TPUs, so that it does not count beside a copy with which the body starts; elsewhere the body."""
+    sizes: dict[Name, int] = {"x": _UNIT, "y": _UNIT, "c": _UNIT, "copy": _UNIT, "n": _UNIT, "asked": 4}
+
+    def region(events: list[Event], results: tuple[Name, ...], carried: tuple[Name, ...]) -> Assignment:
+        memory = (_UNIT,) * len(results)
+        return Assignment(*(events, sizes, results, memory, carried, {}, lambda event: ()))
+
+    condition = region([Event(None, (), ("asked",))], (), ())
+    body = region([Event(None, ("c",), ("copy",)), Event(None, ("copy",), ("n",))], ("n",), ("c",))
+    loop = Event(None, ("x",), ("y",), over=("x",), is_update=True)
+    known = Assignment(
+        *([Event(None, (), ("x",)), loop], sizes, (), (), (), {}),
+        lambda event: (condition, body) if event is loop else (),
+        receives_apart=receives_apart,
+    )
+    _, held = known.held()
+    assert end in [period.end for each in held for period in each.periods if period.value == "x"]

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from shardy_py.ops import TABLE, Role
 from shardy_py.xla.buffers.events import with_joined_sums
+from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.memory_order import in_least_memory
 from shardy_py.xla.buffers.read_there import is_constant
 from shardy_py.xla.buffers.schedule import Event, least_memory, makes_elements, ordered_by_reads
@@ -32,12 +34,39 @@ def in_tpu_order(block: StoredBlock, events: Sequence[Event]) -> list[Event]:
     sizes = {
         name: 0 if is_constant(event) else block.sizes.get(name, 0) for event in found for name in event.makes
     }
-    return in_least_memory(
+    ordered = in_least_memory(
         *(found, sizes, block.results),
         lambda event: makes_elements(event, block.types),
         lambda event: _most_alive_inside(block, event),
         knows_operands=False,  # fusions have operands in an order of their own
     )
+    return _with_late_broadcasts(block, ordered)
+
+
+def _with_late_broadcasts(block: StoredBlock, events: Sequence[Event]) -> list[Event]:
+    """Returns events in order, with those that only repeat one element right before their first readers.
+
+    XLA:TPU has zeros that loops and scatters start with there, in whatever order it runs other ops.
+    """
+    late: dict[Name, Event] = {}
+    found: list[Event] = []
+    for event in events:
+        found += [late.pop(name) for name in dict.fromkeys(event.reads) if name in late]
+        if _repeats_element(block, event):
+            late[event.makes[0]] = event
+        else:
+            found.append(event)
+    return [*found, *late.values()]
+
+
+def _repeats_element(block: StoredBlock, event: Event) -> bool:
+    """True for an op that only repeats one element."""
+    step = event.step
+    if step is None or event.sent is not None or len(event.makes) != 1 or step.blocks:
+        return False
+    if TABLE[step.record.name].role is not Role.BROADCAST:
+        return False
+    return all(block.sizes.get(name, 0) <= ELEMENT_BYTES for name in event.reads)
 
 
 def _most_alive_inside(block: StoredBlock, event: Event) -> int:

@@ -32,3 +32,24 @@ def test_constants_do_not_count() -> None:
     )
     made = [event.makes[0] for event in in_tpu_order(block, events)]
     assert made == ["one", "value", "small", "large", "result"]
+
+
+def test_what_repeats_an_element_waits_for_its_reader() -> None:
+    """Zeros for an op at the end are made right before it, though they are ready at once."""
+    many = TensorType((64,), "f32")
+    record = OpRecord("stablehlo.broadcast_in_dim", (_NUMBER,), (many,), {"broadcast_dimensions": ()})
+    events = [
+        Event(step_of(record, ("one",), ("zeros",), None), ("one",), ("zeros",)),
+        Event(None, (), ("value",)),
+        Event(None, ("value",), ("other",)),
+        Event(None, ("other", "zeros"), ("result",)),
+    ]
+    block: Any = SimpleNamespace(
+        joined={},
+        setting=SimpleNamespace(fused_in_vmem=1),
+        sizes={"one": 4, "zeros": 8, "value": 256, "other": 256, "result": 256},
+        types={"zeros": many},
+        results=("result",),
+    )
+    made = [event.makes[0] for event in in_tpu_order(block, events)]
+    assert made == ["value", "other", "zeros", "result"]
