@@ -82,22 +82,24 @@ def merged(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     needs = _needs(body, {each.node: each.members for each in products})
     new: dict[int, DeviceNode] = {}
     instead: dict[int, int] = {}
-    taken: set[int] = set()
+    taken = 0
     for (side, _, _), places in classes.items():
-        left = [products[place] for place in places if place not in taken]
+        left = [products[place] for place in places if not taken >> place & 1]
         while left:
-            one = left.pop(0)
-            for other in tuple(left):
-                joined = one.members | other.members
-                apart = not needs[one.node] & other.members and not needs[other.node] & one.members
+            (one, *others), left = left, list[_Product]()
+            for other in others:
+                first, second = needs.get(one.node, 0), needs.get(other.node, 0)
+                apart = not first & other.members and not second & one.members
                 if not apart or min(one.bytes, other.bytes) > _MOST_BYTES:
+                    left.append(other)
                     continue
-                left.remove(other)
-                taken |= {place for place in places if joined >> place & 1}
-                before = needs[one.node] | needs[other.node]
                 one = _together(body, one, other, side, new, instead, numbers)
-                needs[one.node] = before
-                needs.update({at: found | before | joined for at, found in needs.items() if found & joined})
+                taken |= one.members
+                before = first | second
+                if before:
+                    needs[one.node] = before
+                joined = before | one.members
+                needs |= {at: found | joined for at, found in needs.items() if found & one.members}
     return body.edited(new, instead)
 
 
@@ -110,11 +112,12 @@ def _together(
     instead: dict[int, int],
     numbers: count[int],
 ) -> _Product:
-    """Two products as one, on the `side` that they share."""
+    """Two products as one, on the `side` that they share; instead of the first, if that is several."""
     joined, product, *parts = (next(numbers) for _ in range(4))
-    first, second = (new.get(each.node) or body.nodes[each.node] for each in (one, other))
-    shared, element = one.inputs[side], _element(first)
-    new[joined] = DeviceNode(NodeRole.OP, (one.inputs[1 - side], other.inputs[1 - side]))
+    first, second = new.pop(one.node, None) or body.nodes[one.node], body.nodes[other.node]
+    shared, element, own = one.inputs[side], _element(first), one.inputs[1 - side]
+    before = new.pop(own).inputs if own in new else (own,)
+    new[joined] = DeviceNode(NodeRole.OP, (*before, other.inputs[1 - side]))
     inputs = (shared, joined) if side == 0 else (joined, shared)
     elements = one.elements + other.elements
     new[product] = DeviceNode(NodeRole.OP, inputs, TensorType((elements,), element), first.step)
@@ -242,7 +245,7 @@ def _operand(body: DeviceBody, number: int, form: _Form) -> Hashable:
 
 
 def _needs(body: DeviceBody, products: Mapping[int, int]) -> dict[int, int]:
-    """For each product those that it needs, as bits."""
+    """For each product that needs others those, as bits."""
     before: dict[int, int] = {}
     found: dict[int, int] = {}
     nodes = body.nodes
@@ -252,7 +255,8 @@ def _needs(body: DeviceBody, products: Mapping[int, int]) -> dict[int, int]:
             if each in before:
                 needed |= before[each]
         if number in products:
-            found[number] = needed
+            if needed:
+                found[number] = needed
             needed |= products[number]
         if needed:
             before[number] = needed
