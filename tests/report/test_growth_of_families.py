@@ -42,6 +42,8 @@ CASES = (
     ("barriers", "suggest", "xla/buffers/aliases.py"),
     ("meshes", "memory h100", "xla/buffers/gpu/latency.py"),
     ("manual operands", "time xla", "mlir/dialects/traits.py"),
+    ("sharded results", "memory h100", "xla/targets/merging.py"),
+    ("sharded results", "memory h100", "xla/targets/gpu/kernels.py"),
     ("sharded results", "suggest", "xla/spmd/loop_users.py"),
     ("sharded results", "suggest", "search/suggest/batch.py"),
 )

@@ -112,18 +112,21 @@ def _together(
     instead: dict[int, int],
     numbers: count[int],
 ) -> _Product:
-    """Two products as one, on the `side` that they share; instead of the first, if that is several."""
-    joined, product, *parts = (next(numbers) for _ in range(4))
-    first, second = new.pop(one.node, None) or body.nodes[one.node], body.nodes[other.node]
-    shared, element, own = one.inputs[side], _element(first), one.inputs[1 - side]
-    before = new.pop(own).inputs if own in new else (own,)
+    """Two products as one, on the `side` that they share; if the first is several, it takes in the other."""
+    first, second = new.get(one.node) or body.nodes[one.node], body.nodes[other.node]
+    shared, own = one.inputs[side], one.inputs[1 - side]
+    if one.node in new:
+        product, joined, before, added = one.node, own, new[own].inputs, [(other.node, second)]
+    else:
+        product, joined, before = next(numbers), next(numbers), (own,)
+        added = [(one.node, first), (other.node, second)]
     new[joined] = DeviceNode(NodeRole.OP, (*before, other.inputs[1 - side]))
     inputs = (shared, joined) if side == 0 else (joined, shared)
     elements = one.elements + other.elements
-    new[product] = DeviceNode(NodeRole.OP, inputs, TensorType((elements,), element), first.step)
-    for part, whole, node in zip(parts, (one.node, other.node), (first, second), strict=True):
+    new[product] = DeviceNode(NodeRole.OP, inputs, TensorType((elements,), _element(first)), first.step)
+    for whole, node in added:
+        part = instead[whole] = next(numbers)
         new[part] = DeviceNode(NodeRole.OP, (product,), node.type)
-        instead[whole] = part
     size = one.bytes + other.bytes - one.given[side]
     return replace(
         one,
