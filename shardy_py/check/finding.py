@@ -9,6 +9,7 @@ from dataclasses import field
 from dataclasses import fields as all_fields
 from typing import Literal
 
+from shardy_py.base.digests import sha256
 from shardy_py.base.errors import Position
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.records import dataclass
@@ -57,8 +58,6 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """A hash of code, function, subject and message, which does not depend on line numbers."""
-        from hashlib import sha256  # which loads OpenSSL
-
         text = "\0".join((self.code, self.function, self.anchor or self.subject, self.message))
         return sha256(utf8(text)).hexdigest()[:16]
 

@@ -58,9 +58,14 @@ def run_here(module: str) -> int:
     is_handled = signals.getsignal(signals.SIGINT) is signals.default_int_handler  # not in the background
     if is_handled:
         signals.signal(signals.SIGINT, signals.SIG_DFL)
+    import gc
     from importlib import import_module
 
+    was_collecting = gc.isenabled()
+    gc.disable()  # what modules make on loading is kept: to look for garbage takes a thirtieth of the time
     main = import_module(module).main
+    if was_collecting:
+        gc.enable()
     try:
         if is_handled:
             from shardy_py.cli.shell import INTERRUPTS

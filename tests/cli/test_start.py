@@ -43,7 +43,7 @@ FRAMEWORKS = {"jax", "torch", "pandas", "scipy", "networkx", "rich"}
             ".explorer",
             ["examples/mlp.mlir", "--output", "-"],
             600,
-            NETWORK | PROCESSES | COMPUTED | FRAMEWORKS,
+            NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"hashlib"},
         ),
         (".interpret", ["examples/mlp.mlir", "--random", "0"], 350, NETWORK | FRAMEWORKS),
         (".check", ["--help"], 80, NETWORK | PROCESSES | COMPUTED | FRAMEWORKS | {"xdsl"}),

@@ -6,9 +6,9 @@ Code hosts show it next to source lines. Not here: the reports' own JSON (`json.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from shardy_py.base.digests import sha256
 from shardy_py.base.errors import Position
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import KEY

@@ -10,10 +10,10 @@ import json
 import zlib
 from base64 import b64encode
 from functools import lru_cache
-from hashlib import sha256
 from html import escape
 from pathlib import Path
 
+from shardy_py.base.digests import sha256
 from shardy_py.base.json_values import JsonObject
 from shardy_py.report.notebook import PALETTE
 
