@@ -17,6 +17,7 @@ from shardy_py import P, Program, propagate
 from shardy_py.api.pipeline import decide_shardings
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.session import SESSION, Identities, Session
+from shardy_py.mlir.numbering import number_of
 from shardy_py.mlir.text import syntax
 from shardy_py.mlir.text.syntax import syntax_table
 from shardy_py.ops import OpRecord
@@ -107,6 +108,14 @@ def test_names_of_unknown_ops_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> 
     table = syntax_table().without(())
     assert [table.op(f"unknown.op{number}") for number in range(200)] == [None] * 200
     assert len(table._ops) <= 50  # pyright: ignore[reportPrivateUsage]
+
+
+def test_equal_attributes_have_one_number_before_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = StringAttr("a")
+    before = number_of(old)
+    monkeypatch.setattr(SESSION, "limit", 0)
+    with SESSION.program():
+        assert number_of(StringAttr("a")) == number_of(old) != before
 
 
 def test_an_entry_of_identities_dies_with_its_object() -> None:
