@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hashlib import sha256
 else:
 
-    def sha256(data: bytes) -> Any:
+    def sha256(data: bytes) -> object:
         """Returns the SHA-256 of bytes, by the interpreter's own module or else by `hashlib`."""
         for name in ("_sha2", "_sha256", "hashlib"):  # of 3.12 and later, before, and everywhere
             try:

@@ -59,7 +59,7 @@ class Event(NamedTuple):
 
     @property
     def over_any(self) -> dict[int, tuple[Name, ...]]:
-        """What is listed in `over_each`, by identities: of many results it often is the same."""
+        """The values listed in `over_each`, by identities: of many results it often is one list."""
         return {id(over): over for over in self.over_each}
 
     def renamed(self, names: Callable[[Name], Name]) -> Event:

@@ -184,7 +184,7 @@ class _Merging:
 
     has_reduced: bool = field(default=False, init=False)
     has_packed: bool = field(default=False, init=False)
-    """Whether there are reductions, and those that pack bits."""
+    """True if there are reductions, and if some pack bits."""
 
     def __post_init__(self) -> None:
         for number, event in enumerate(self.events):
