@@ -85,6 +85,7 @@ class Session:
         self.limit = limit
         self._tables: dict[str, dict[object, object]] = {}
         self._identities: dict[str, Identities[Any]] = {}
+        self._referring: dict[str, Identities[Any]] = {}
         self._emptied: list[dict[object, object]] = []
         self._running = 0
         self._charged = 0
@@ -94,9 +95,15 @@ class Session:
         """Returns the table of that name, a new one if there is none."""
         return self._tables.setdefault(name, {})
 
-    def identities(self, name: str) -> Identities[Any]:
-        """Returns the table of identities of that name, a new one if there is none."""
-        return self._identities.setdefault(name, Identities())
+    def identities(self, name: str, *, refers_to_tables: bool = False) -> Identities[Any]:
+        """Returns the table of identities of that name, a new one if there is none.
+
+        refers_to_tables: whether it is emptied with the other tables, as what it holds is from one of these.
+        """
+        found = self._identities.setdefault(name, Identities())
+        if refers_to_tables:
+            self._referring[name] = found
+        return found
 
     def charge(self, parts: int) -> None:
         """Counts an entry of many parts, such as the signature of an op with 1,000 operands, as several."""
@@ -137,7 +144,7 @@ class Session:
     def _empty(self) -> None:
         self._charged = 0
         self._emptied = [dict(table) for table in self._tables.values()]
-        for table in self._tables.values():
+        for table in (*self._tables.values(), *self._referring.values()):
             table.clear()
 
 

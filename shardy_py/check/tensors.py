@@ -26,7 +26,7 @@ def global_bytes(value: Value) -> int:
     return 0 if type_ is None else _global_bytes(type_)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _global_bytes(type_: TensorType) -> int:
     return tensor_size(type_, None, {}, "linear").bytes.global_bytes
 

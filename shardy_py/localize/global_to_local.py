@@ -64,19 +64,27 @@ def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptio
     is_shardy = not options.device_id_arithmetic
     if isinstance(main, FuncOp) and Behaviour.MAIN_SHARDINGS_ARE_METADATA.holds and is_shardy:
         write_module_shardings(module, main, local.meshes)
-    for site in LocalTypes(local).assign(module):
-        row = local_row(site.op)
-        is_empty = row.is_collective and 0 in site.results[0].shape
-        form = empty_collective if is_empty and not is_shardy else row.form
-        assert form is not None
-        try:
-            with inserting_for(site.op):
-                form(local, site)
-        except ShardyError as error:
-            what = f"failed to legalize operation '{site.op.name}' that was explicitly marked illegal"
-            following = Diagnostic(what, place_of(site.op))
-            raise ShardyError(*error_at(site.op, error).diagnostics, following) from error
+    with ir.operands_set_together() as changes:
+        for site in LocalTypes(local).assign(module):
+            if site.op in changes:  # what is before it is done; what it is used by comes after it
+                ir.set_operands(changes)
+            _localize(local, site, is_shardy=is_shardy)
     inline_several(module)
+
+
+def _localize(local: Localizer, site: Site, *, is_shardy: bool) -> None:
+    """Makes an op what each device runs."""
+    row = local_row(site.op)
+    is_empty = row.is_collective and 0 in site.results[0].shape
+    form = empty_collective if is_empty and not is_shardy else row.form
+    assert form is not None
+    try:
+        with inserting_for(site.op):
+            form(local, site)
+    except ShardyError as error:
+        what = f"failed to legalize operation '{site.op.name}' that was explicitly marked illegal"
+        following = Diagnostic(what, place_of(site.op))
+        raise ShardyError(*error_at(site.op, error).diagnostics, following) from error
 
 
 class LocalTypes:

@@ -269,7 +269,7 @@ class _Gathering:
     def _replicate_operands(self, op: Operation, indices: Iterable[int]) -> list[SSAValue]:
         """Returns the operands that were sharded; those that were unreduced only are summed."""
         gathered: list[SSAValue] = []
-        with operands_set_together() as changes:
+        with operands_set_together():
             for index in indices:
                 value = operands_of(op)[index]
                 sharding = self._reader.of(value)
@@ -278,7 +278,7 @@ class _Gathering:
                 if not sharding.is_fully_replicated:
                     gathered.append(value)
                 whole = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
-                chain_before_use(op, index, (Reshard(whole),), changes)
+                chain_before_use(op, index, (Reshard(whole),))
         return gathered
 
 

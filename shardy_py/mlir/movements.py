@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.holders import Holder
-from shardy_py.mlir.ir import OperandChanges, erase, place_before, replace_uses
+from shardy_py.mlir.ir import erase, place_before, replace_uses
 from shardy_py.sharding import TensorSharding
 
 Spot = SSAValue | Holder
@@ -179,18 +179,16 @@ def recorded() -> Generator[list[object]]:
         _EVENTS.reset(token)
 
 
-def replace_op(old: Operation, new: Operation, changes: OperandChanges | None = None) -> None:
+def replace_op(old: Operation, new: Operation) -> None:
     """Replace `old` by `new`, a detached op with the same number of results."""
     place_before(new, old)
-    replace_by_values(old, new.results, changes)
+    replace_by_values(old, new.results)
 
 
-def replace_by_values(
-    op: Operation, values: Sequence[SSAValue], changes: OperandChanges | None = None
-) -> None:
-    """Replace the results of `op` by `values` and erase it; changes: see `ir.operands_set_together`."""
+def replace_by_values(op: Operation, values: Sequence[SSAValue]) -> None:
+    """Replace the results of `op` by `values` and erase it."""
     for before, after in zip(op.results, values, strict=True):
-        replace_uses(before, after, changes=changes)
+        replace_uses(before, after)
     events = _EVENTS.get()
     if events is not None:
         events.append(Copies(dict(zip(op.results, values, strict=True))))

@@ -1,7 +1,8 @@
 """Numbers that equal attributes share, the keys of tables about attributes and ops.
 
-Objects are looked up by identity first, new ones by structure. Numbers are never reused. Not here: tables
-with such keys (`mlir/record.py`, `mlir/dialects/verification/walk.py`).
+Objects are looked up by identity first, new ones by structure. Numbers are never reused. All objects get new
+ones after the session's tables are emptied, as equal objects from before and after it would have others.
+Not here: tables with such keys (`mlir/record.py`, `mlir/dialects/verification/walk.py`).
 
 >>> from xdsl.dialects.builtin import StringAttr
 >>> number_of(StringAttr("a")) == number_of(StringAttr("a"))
@@ -23,7 +24,7 @@ from shardy_py.base.session import SESSION, Identities
 LARGE_BYTES = 1 << 13
 """Attributes with more data have a number per object: the table would keep the data of all programs."""
 
-_BY_IDENTITY: Identities[int] = SESSION.identities("attribute numbers by identity")
+_BY_IDENTITY: Identities[int] = SESSION.identities("attribute numbers by identity", refers_to_tables=True)
 _BY_STRUCTURE: dict[Attribute, int] = SESSION.table("attribute numbers")
 _NEW = count()
 

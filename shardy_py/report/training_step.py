@@ -222,7 +222,7 @@ class _Step:
 def _equal_values(ops: Iterable[Operation], records: Iterable[OpRecord]) -> dict[int, int]:
     """Numbers of values, by their identities, equal for results of equal ops on equal operands."""
     numbers: dict[int, int] = {}
-    known: dict[Hashable, int] = {}
+    known: dict[Hashable, list[int]] = {}
     for op, record in zip(ops, records, strict=True):
         operands = [*map(id, operands_of(op))]
         read = [numbers.get(value, value) for value in operands]
@@ -231,8 +231,8 @@ def _equal_values(ops: Iterable[Operation], records: Iterable[OpRecord]) -> dict
             continue
         inner = _inside(op) if op.regions else ()
         key = id(record), *read, inner, id(op) if len(inner) > _MOST_COMPARED else 0
-        for index, result in enumerate(op.results):
-            numbers[id(result)] = known.setdefault((key, index), id(result))
+        own = [*map(id, op.results)]
+        numbers.update(zip(own, known.setdefault(key, own), strict=True))
     return numbers
 
 

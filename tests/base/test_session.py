@@ -17,6 +17,9 @@ from shardy_py import P, Program, propagate
 from shardy_py.api.pipeline import decide_shardings
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.session import SESSION, Identities, Session
+from shardy_py.mlir.numbering import number_of
+from shardy_py.mlir.text import syntax
+from shardy_py.mlir.text.syntax import syntax_table
 from shardy_py.ops import OpRecord
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
@@ -86,6 +89,33 @@ def test_clear_empties_all_tables() -> None:
     session.table("a")["x"] = 1
     session.clear()
     assert session.sizes == {"a": 0}
+
+
+def test_texts_of_attributes_are_among_them() -> None:
+    """Programs whose axes have other names each time have other attributes."""
+    for number in range(3):
+        mesh, sharding = f'sdy.mesh @mesh = <["x{number}"=2]>', f'#sdy.sharding<@mesh, [{{"x{number}"}}]>'
+        Program.parse(
+            f"{mesh}\nfunc.func @main(%a: tensor<8xf32> {{sdy.sharding = {sharding}}}) {{ return }}"
+        )
+        assert sharding in syntax_table().by_text
+    SESSION.clear()
+    assert syntax_table().by_text == {}
+
+
+def test_names_of_unknown_ops_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(syntax, "_MOST_NAMES", 50)
+    table = syntax_table().without(())
+    assert [table.op(f"unknown.op{number}") for number in range(200)] == [None] * 200
+    assert len(table._ops) <= 50  # pyright: ignore[reportPrivateUsage]
+
+
+def test_equal_attributes_have_one_number_before_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = StringAttr("a")
+    before = number_of(old)
+    monkeypatch.setattr(SESSION, "limit", 0)
+    with SESSION.program():
+        assert number_of(StringAttr("a")) == number_of(old) != before
 
 
 def test_an_entry_of_identities_dies_with_its_object() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
+from xdsl.ir import SSAValue
+from xdsl.ir.core import SSAValues
 
 from shardy_py import Program, Result, propagate
+from shardy_py.mlir.ir import changing
 from shardy_py.passes.pipelines import before_propagation_passes
 from shardy_py.passes.runner import run_passes
 from shardy_py.xla.buffers.stored import StoredBlock
@@ -139,3 +142,31 @@ def test_a_region_is_given_the_sizes_of_what_it_reads(monkeypatch: pytest.Monkey
         _ = propagate(_loops(n), progress=False).memory("tpu-v5e", partitioner="xla").memory_bytes
         sizes.append(given)
     assert 0 < sizes[1] < 2.5 * sizes[0]
+
+
+def _wide_call(n: int) -> Program:
+    """A custom call with n results, each of which is gathered."""
+    types = ", ".join([ROW] * n)
+    called = f"%0:{n} = stablehlo.custom_call @f({', '.join(['%a'] * n)}) : ({types}) -> ({types})"
+    return _program([called], [f"%0#{i}" for i in range(n)])
+
+
+@pytest.mark.parametrize("program", [_wide_call, _constraints])
+def test_operands_of_ops_with_many_are_set_together(
+    program: Callable[[int], Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time they are set, all are copied."""
+    sizes = list[int]()
+
+    def copied(values: Sequence[SSAValue]) -> SSAValues:
+        sizes.append(len(values))
+        return SSAValues(values)
+
+    monkeypatch.setattr(changing, "SSAValues", copied)
+    counts = list[int]()
+    for n in (20, 40):
+        result = propagate(program(n), progress=False)
+        sizes.clear()
+        result.partition().text()
+        counts.append(sum(size >= 16 for size in sizes))
+    assert 0 < counts[1] == counts[0]

@@ -132,7 +132,7 @@ def padding_share(shape: Shape) -> float:
     return Bytes(padded_bytes(shape), unpadded_bytes(shape)).padding_share
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def layout_bytes(element: str, dimensions: tuple[int, ...], target: str = "tpu") -> Bytes:
     """The bytes of an array with the layout of a target; element: as for `element_type`.
 

@@ -131,7 +131,7 @@ class BufferPlacement:
         return [logical[i] for i in range(len(logical))], landing
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def placement(
     dimensions: tuple[int, ...],
     minor_to_major: tuple[int, ...],

@@ -11,9 +11,10 @@ from importlib import import_module
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Attribute, Dialect, Operation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.text import SyntaxTable, read_module, syntax_table
 from shardy_py.mlir.text import print_module as _print
 from shardy_py.mlir.text.attribute_writer import use_syntax
@@ -32,7 +33,9 @@ def _joined() -> SyntaxTable:
     from shardy_py.mlir.dialects.stablehlo import QUANT, STABLEHLO
 
     dialects = [BUILTIN, FUNC, SDY, STABLEHLO, CHLO, QUANT, CHECK, INTERPRETER]
-    table = SyntaxTable({d.name: d for d in dialects}, xdsl_context, _verify, foreign={MHLO.name: MHLO})
+    by_text: dict[str, Attribute] = SESSION.table("attributes by text")
+    by_name, foreign = {d.name: d for d in dialects}, {MHLO.name: MHLO}
+    table = SyntaxTable(by_name, xdsl_context, _verify, by_text, foreign=foreign)
     use_syntax(table)
     return table
 

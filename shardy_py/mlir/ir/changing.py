@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import SSAValues
@@ -30,17 +31,25 @@ OperandChanges = dict[Operation, list[SSAValue]]
 _MANY = 16
 
 
+_CHANGES: ContextVar[OperandChanges | None] = ContextVar("_CHANGES", default=None)
+
+
 @contextmanager
 def operands_set_together() -> Generator[OperandChanges]:
-    """Sets the operands that `replace_operand` puts into these changes, when the block ends.
+    """Sets the operands of ops with 16 or more that are replaced within the block when it ends.
 
     Operands are a tuple: replacing all n of an op one by one copies it n times. Uses change at once. Within
-    the block, all changes of an op with 16 or more operands are among these, and no changed operand is read.
+    the block, no changed operand is read, unless after `set_operands` of the changes that it yields.
     """
+    outer = _CHANGES.get()
+    if outer:
+        set_operands(outer)
     changes: OperandChanges = {}
+    token = _CHANGES.set(changes)
     try:
         yield changes
     finally:
+        _CHANGES.reset(token)
         set_operands(changes)
 
 
@@ -51,21 +60,20 @@ def set_operands(changes: OperandChanges) -> None:
     changes.clear()
 
 
-def replace_operand(
-    op: Operation, index: int, value: SSAValue, changes: OperandChanges | None = None
-) -> None:
+def replace_operand(op: Operation, index: int, value: SSAValue) -> None:
     """Set operand `index` of `op` to `value`, as the newest use of `value`; see `operands_set_together`."""
     use = op._operand_uses[index]
+    changes = None if len(op._operands) < _MANY else _CHANGES.get()
     operands = None if changes is None else changes.get(op)
     if operands is None:
         operands = list(op._operands)
-        if changes is not None and len(operands) >= _MANY:
-            changes[op] = operands
     operands[index].remove_use(use)
     operands[index] = value
     value.add_use(use)
-    if changes is None or len(operands) < _MANY:
+    if changes is None:
         op._operands = SSAValues(operands)
+    else:
+        changes[op] = operands
 
 
 def replace_uses(
@@ -74,7 +82,6 @@ def replace_uses(
     *,
     but_not_in: Operation | None = None,
     only: Callable[[Use], bool] | None = None,
-    changes: OperandChanges | None = None,
 ) -> None:
     """Replace the uses of `old` by `new`, except those in one op and those that `only` rejects.
 
@@ -87,7 +94,7 @@ def replace_uses(
         following = use._next_use
         user = use._operation
         if user is not but_not_in and (only is None or only(use)):
-            replace_operand(user, use._index, new, changes)
+            replace_operand(user, use._index, new)
         use = following
 
 
@@ -238,12 +245,12 @@ def inline_region(op: Operation, region: Region, arguments: Sequence[SSAValue] =
     """Replaces `op` by the ops of `region`, and its results by the values that the region returns."""
     block, end = region.blocks[0], terminator_of(region)
     assert end is not None
-    with operands_set_together() as changes:
+    with operands_set_together():
         for argument, value in zip(block.args, arguments, strict=True):
-            replace_uses(argument, value, changes=changes)
-    with operands_set_together() as changes:
+            replace_uses(argument, value)
+    with operands_set_together():
         for result, value in zip(op.results, end._operands, strict=True):
-            replace_uses(result, value, changes=changes)
+            replace_uses(result, value)
     while (inner := block._first_op) is not None and inner is not end:
         take_out(inner)
         place_before(inner, op)

@@ -15,6 +15,7 @@ from typing import Literal
 from xdsl.dialects.builtin import UnregisteredAttr
 from xdsl.ir import Attribute
 
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.text.cursor import Cursor
 from shardy_py.mlir.text.syntax import DialectSyntax
 
@@ -30,6 +31,8 @@ _PUNCTUATION = re.compile(r'->|[<>(){}\[\]"\0]')
 _CLOSES = {">": "<", ")": "(", "]": "[", "}": "{"}
 _SIMPLE = re.compile(r"[A-Za-z][\w.]*+(?:<.*>)?\Z", re.ASCII | re.DOTALL)
 _MEMO_LENGTH = 80
+_PART = 16
+"""The characters of a text that count as one part of its entry in the memo."""
 
 
 def read_dialect_symbol(cursor: Cursor, kind: Kind) -> Attribute:
@@ -45,7 +48,8 @@ def read_dialect_symbol(cursor: Cursor, kind: Kind) -> Attribute:
     text = cursor.text[start:end]
     mentions_alias = "#" in text[1:] or "!" in text[1:]
     if not mentions_alias and (match[0] == text if match is not None else len(text) < _MEMO_LENGTH):
-        memo[text] = made
+        SESSION.charge(len(text) // _PART)
+        return memo.setdefault(text, made)
     return made
 
 

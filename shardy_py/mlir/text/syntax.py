@@ -128,6 +128,10 @@ class DialectSyntax:
     unknown_type: str = "unknown type `{0}` in dialect `{1}`"
 
 
+_MOST_NAMES = 1 << 12
+"""The names of ops that are kept before those that no dialect knows are forgotten."""
+
+
 @dataclass
 class SyntaxTable:
     """The dialects that text is read and printed with.
@@ -157,6 +161,8 @@ class SyntaxTable:
         found = dialect.op(name) if dialect else None
         if found is None and (op_class := self._class_in_context(name)) is not None:
             found = OpSyntax(op_class)
+        if found is None and len(self._ops) >= _MOST_NAMES:
+            self.forget_unknown_ops()
         self._ops[name] = found
         return found
 

@@ -27,14 +27,10 @@ def chain_before_use(
     user: Operation,
     index: int,
     steps: Iterable[Step | Collective],
-    changes: ir.OperandChanges | None = None,
     *,
     after_maker: bool = False,
 ) -> None:
-    """Inserts `steps` on operand `index` of `user`, before `user` or after the op that defines it.
-
-    changes: of `ir.operands_set_together`, within which each operand is replaced once.
-    """
+    """Inserts `steps` on operand `index` of `user`, before `user` or after the op that defines it."""
     value = made = ir.operands_of(user)[index]
     for step in steps:
         op = step_op(step, value, location_of(value))
@@ -45,7 +41,7 @@ def chain_before_use(
             ir.place_before(op, user)
         value = op.results[0]
     if value is not made:
-        ir.replace_operand(user, index, value, changes)
+        ir.replace_operand(user, index, value)
 
 
 def chain_after_result(result: OpResult, steps: Iterable[Step], last: Operation) -> Operation:

@@ -140,14 +140,14 @@ class ReshardInsertion:
 
     def _visit_return(self, function: Operation, terminator: Operation) -> None:
         targets = attribute_list_shardings(function.properties.get("res_attrs"))
-        with operands_set_together() as changes:
+        with operands_set_together():
             for index, value in enumerate(operands_of(terminator)):
                 target = targets[index] if targets else None
                 try:
                     steps = self._steps(value, target, self._is_full)
                 except ShardyError as error:
                     raise _placed(terminator, error) from error
-                chain_before_use(terminator, index, steps, changes)
+                chain_before_use(terminator, index, steps)
 
     def _check_border(self, function: Operation) -> None:
         for kind, name in (("argument", "arg_attrs"), ("result", "res_attrs")):
@@ -329,10 +329,10 @@ def _has_same_parts(reshape: Operation, tensors: plans.OpShardings) -> bool:
 def insert_reshards(op: Operation, plan: plans.ReshardPlan, reader: ShardingReader, meshes: Meshes) -> None:
     """Inserts the reshards and all-reduces of a plan around `op`, and changes its result shardings."""
     operands = operands_of(op)
-    with operands_set_together() as changes:
+    with operands_set_together():
         for index, chain in plan.operands:
             steps = steps_along(reader.of(operands[index]), chain, meshes)
-            chain_before_use(op, index, steps, changes)
+            chain_before_use(op, index, steps)
     last = op
     for index, reshard in plan.results:
         result = op.results[index]

@@ -43,12 +43,12 @@ def sharding_constraint_to_reshard(module: ModuleOp) -> None:
     before  %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>
     after   %1 = sdy.reshard %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>
     """
-    with operands_set_together() as changes:
+    with operands_set_together():
         for constraint in find_ops(module, sdy.ShardingConstraintOp.name):
             sharding = property_of(constraint, "sharding", sdy.TensorShardingAttr).data
             reshard = identity_op(sdy.ReshardOp, operands_of(constraint)[0], sharding, constraint.location)
             reshard.attributes.update(constraint.attributes)
-            replace_op(constraint, reshard, changes)
+            replace_op(constraint, reshard)
             note_moved(reshard.results, constraint.results, "sdy-sharding-constraint-to-reshard")
 
 
@@ -97,7 +97,7 @@ def _convert(
         return
     if target.is_fully_replicated:
         if source.is_fully_replicated:
-            replace_by_values(reshard, (value,), changes)
+            replace_by_values(reshard, (value,))
             return
         target = replace(target, mesh=source.mesh)
     elif not _share_axes(source, target, meshes):
@@ -116,7 +116,7 @@ def _convert(
         note(Movement(op.results[0], reshard.results[0], "sdy-reshard-to-collectives", new=new))
         place_before(op, reshard)
         value = op.results[0]
-    replace_by_values(reshard, (value,), changes)
+    replace_by_values(reshard, (value,))
 
 
 def _target(reshard: Operation) -> TensorSharding:

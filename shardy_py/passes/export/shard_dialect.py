@@ -139,12 +139,12 @@ RESHARDS = tuple(
 """Ops whose result is their operand with another sharding, held in a property."""
 
 
-def replace_constant(op: sdy.ConstantOp, changes: ir.OperandChanges | None = None) -> Operation:
-    """Replaces an `sdy.constant` by the equal `stablehlo.constant`; see `ir.operands_set_together`."""
+def replace_constant(op: sdy.ConstantOp) -> Operation:
+    """Replaces an `sdy.constant` by the equal `stablehlo.constant`."""
     types = [result.type for result in op.results]
     properties, attributes = dict(op.properties), dict(op.attributes)
     constant = ir.build_operation(op_class("constant"), (), types, properties, attributes, op.location)
-    replace_op(op, constant, changes)
+    replace_op(op, constant)
     return constant
 
 

@@ -204,15 +204,15 @@ def collective_rewrites() -> tuple[Rewrite, ...]:
     """Returns the rewrites of collectives, for one module."""
     known = _Round()
     return (
-        Rewrite(sdy.AllGatherOp, _without_axes("gathering_axes"), LABEL),
-        Rewrite(sdy.AllSliceOp, _slice_of_gather, LABEL),
-        Rewrite(sdy.AllSliceOp, _without_axes("slicing_axes"), LABEL),
+        Rewrite(sdy.AllGatherOp, _without_axes("gathering_axes"), LABEL, reads_few=True),
+        Rewrite(sdy.AllSliceOp, _slice_of_gather, LABEL, reads_few=True),
+        Rewrite(sdy.AllSliceOp, _without_axes("slicing_axes"), LABEL, reads_few=True),
         Rewrite(sdy.AllSliceOp, known.slice_of_reduce, LABEL, known.begin),
-        Rewrite(sdy.AllReduceOp, _reduce_of_made_unreduced, LABEL),
-        Rewrite(sdy.AllReduceOp, _without_axes("reduction_axes"), LABEL),
-        Rewrite(sdy.AllReduceOp, known.reduce_of_freed, LABEL),
-        Rewrite(sdy.AllToAllOp, _exchange_of_exchange, LABEL),
-        Rewrite(sdy.AllToAllOp, _unused_exchange, LABEL),
+        Rewrite(sdy.AllReduceOp, _reduce_of_made_unreduced, LABEL, reads_few=True),
+        Rewrite(sdy.AllReduceOp, _without_axes("reduction_axes"), LABEL, reads_few=True),
+        Rewrite(sdy.AllReduceOp, known.reduce_of_freed, LABEL, reads_few=True),
+        Rewrite(sdy.AllToAllOp, _exchange_of_exchange, LABEL, reads_few=True),
+        Rewrite(sdy.AllToAllOp, _unused_exchange, LABEL, reads_few=True),
         Rewrite(sdy.CollectivePermuteOp, known.permute_to_same, LABEL),
-        Rewrite(sdy.ReduceScatterOp, _without_axes("reduce_scatter_axes"), LABEL),
+        Rewrite(sdy.ReduceScatterOp, _without_axes("reduce_scatter_axes"), LABEL, reads_few=True),
     )

@@ -11,11 +11,14 @@ from xdsl.traits import OpTrait
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.traits import is_dead_when_unused, is_foldable_constant, is_isolated
 from shardy_py.mlir.ir import (
+    OperandChanges,
     erase,
     operands_of,
+    operands_set_together,
     ops_in,
     place_at_start,
     replace_uses,
+    set_operands,
     take_out,
     walk_pre_order,
 )
@@ -78,12 +81,14 @@ class Rewrite:
     apply: changes the program around an op if possible; returns whether it did.
     label: the name that selects it; empty: it is never selected alone.
     begin: called before each round, in which `apply` is given the ops that are there, in program order.
+    reads_few: `apply` reads operands of ops that have few alone, so those of others are set later, together.
     """
 
     kind: type[Operation] | type[OpTrait]
     apply: Callable[[Operation], bool]
     label: str = ""
     begin: Callable[[], object] | None = None
+    reads_few: bool = False
 
     def applies_to(self, op_class: type[Operation]) -> bool:
         """Returns whether it applies to the ops of a class."""
@@ -115,19 +120,28 @@ class _Driver:
         self._walk()
         changed = hoist_constants(self._constants) if self._constants else False
         changed |= erase_dead(self._unused)
-        rewritten = False
         for rewrite in self._rewrites:
             if rewrite.begin is not None:
                 rewrite.begin()
-        for op in self._candidates:
-            # The rewrite of an earlier op may have erased this one, alone or with an op around it.
-            if self._is_attached(op):
-                rewritten |= any(rewrite.apply(op) for rewrite in self._kinds[op.__class__][0])
+        with operands_set_together() as changes:
+            rewritten = False
+            for op in self._candidates:
+                # The rewrite of an earlier op may have erased this one, alone or with an op around it.
+                if self._is_attached(op):
+                    rewritten |= any(
+                        self._applies(rewrite, op, changes) for rewrite in self._kinds[op.__class__][0]
+                    )
         if rewritten:
             # Before constants are hoisted in the next round: their order depends on the ops before them.
             self._walk()
             erase_dead(self._unused)
         return changed or rewritten
+
+    @staticmethod
+    def _applies(rewrite: Rewrite, op: Operation, changes: OperandChanges) -> bool:
+        if changes and not rewrite.reads_few:
+            set_operands(changes)
+        return rewrite.apply(op)
 
     def _walk(self) -> None:
         """Collects ops to rewrite, without uses, and constants, in program order."""

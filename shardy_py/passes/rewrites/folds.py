@@ -129,5 +129,5 @@ def _bytes(number: complex, element: Attribute) -> bytes:
 
 FOLDS: tuple[Rewrite, ...] = (
     Rewrite(op_class("constant_like"), _fold_constant_like),
-    Rewrite(Commutative, put_constants_last),
+    Rewrite(Commutative, put_constants_last, reads_few=True),
 )

@@ -217,9 +217,9 @@ def reshard_rewrites() -> tuple[Rewrite, ...]:
     """Returns the rewrites of reshards, for one module."""
     known = _Earlier()
     return (
-        Rewrite(ReshardOp, known.reshard_of_reshard, "sdy-reshard", known.begin),
-        Rewrite(ReshardOp, known.repeated_reshard),
-        Rewrite(ReshardOp, known.equal_reshard, EQUAL),
+        Rewrite(ReshardOp, known.reshard_of_reshard, "sdy-reshard", known.begin, reads_few=True),
+        Rewrite(ReshardOp, known.repeated_reshard, reads_few=True),
+        Rewrite(ReshardOp, known.equal_reshard, EQUAL, reads_few=True),
         Rewrite(ReshardOp, reshard_of_made, MADE),
         Rewrite(ReshardOp, move_reduction, MOVED),
     )

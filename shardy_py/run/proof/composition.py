@@ -71,6 +71,7 @@ class Pieces:
     def __init__(self, case: Case) -> None:
         self._found = case.found
         self._keys: dict[Operation, Key] = {}
+        self._shared: dict[tuple[Operation, Operation], _Written] = {}
 
     def all(self) -> Iterator[tuple[Counterpart, Piece]]:
         """Returns the pieces of all values that ops other than control flow compute."""
@@ -85,9 +86,9 @@ class Pieces:
         return known
 
     def _piece(self, value: OpResult, counterpart: Counterpart) -> Piece:
-        written = _Written(value, counterpart, self._found)
-        start = written.place_of(value)
         whole = counterpart.whole[0]
+        written = self._written(value, counterpart)
+        start = written.place_of(value)
         is_reshard = all(place == _SAME for place in written.boundary)
         if is_reshard and written.boundary:
             for_op: Hashable = number_of(whole.type)
@@ -97,8 +98,23 @@ class Pieces:
             for_op = id(whole)  # an argument from nowhere
         return for_op, _parts(counterpart), start, tuple(written.lines)
 
+    def _written(self, value: OpResult, counterpart: Counterpart) -> _Written:
+        """The piece of a value; one for all results of an op whose operands alone are needed."""
+        whole = counterpart.whole[0]
+        if len(value.op.results) == 1 or not isinstance(whole, OpResult):
+            return _Written(value, counterpart, self._found)
+        key = value.op, whole.op
+        known = self._shared.get(key)
+        if known is None:
+            known = _Written(value, counterpart, self._found)
+            known.place_of(value)
+            if known.needs_operands_alone:
+                self._shared[key] = known
+        return known
+
 
 _SAME = "the value itself"
+_OPERAND = "operand"
 
 
 class _Written:
@@ -127,6 +143,11 @@ class _Written:
             pending.pop()
             self._write(last)
         return self._numbers[value]
+
+    @property
+    def needs_operands_alone(self) -> bool:
+        """True if all values that it begins with are operands of the op that it is for."""
+        return all(isinstance(place, tuple) and cast(Key, place)[0] == _OPERAND for place in self.boundary)
 
     def _is_boundary(self, value: SSAValue) -> bool:
         return value is not self._target and (value in self._found or isinstance(value, BlockArgument))
@@ -182,7 +203,7 @@ class _Written:
         if isinstance(whole, OpResult):
             for index, operand in enumerate(operands_of(whole.op)):
                 if operand in known.whole:
-                    return "operand", index
+                    return _OPERAND, index
             for result in whole.op.results:
                 if result in known.whole:
                     return "result", result.index

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.session import SESSION
 from shardy_py.ops.compute import Array
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.answer import Answer
@@ -39,6 +40,7 @@ def largest_work(partitioned: Partitioned) -> ProofWork:
     return ProofWork(max(work.elements for work in works), max(work.operations for work in works))
 
 
+@SESSION.program()
 def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Sequence[Array] = ()) -> Answer:
     """Returns whether all devices compute what the whole program does, and how it was found out.
 

@@ -105,7 +105,7 @@ def group_name(label: str) -> str:
     return text.strip() or "_"
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1 << 14)
 def shown(text: str, longest: int = LONGEST_TEXT) -> str:
     """Returns a name of the program without control characters, and not longer than can be shown."""
     clean = without_controls(text[: longest + 1], lines=False)

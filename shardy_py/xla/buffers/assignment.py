@@ -214,10 +214,11 @@ class _Holding:
         """Gives memory to what an event makes: that of the result or of an operand, or new."""
         event, sizes, moment = block.of.events[number], block.of.sizes, block.moments[number]
         reads = dict.fromkeys(event.reads) if event.is_update else ()
-        dying = [name for name in reads if block.last[name] == moment and name in holders]
+        dying = {name for name in reads if block.last[name] == moment and name in holders}
         if block.of.receives_apart and block.starts[number]:
             # What a loop starts with is copied from a constant.
-            dying = [name for name in dying if not _is_constant(holders[name])]
+            dying = {name for name in dying if not _is_constant(holders[name])}
+        known: dict[tuple[int, int], tuple[tuple[Name, ...], tuple[Name, ...]]] = {}
         found: list[HeldMemory] = []
         is_part = len(event.makes) > 1
         for position, made in enumerate(event.makes):
@@ -227,7 +228,13 @@ class _Holding:
             finish = block.end if made in roots else block.last.get(made, moment)
             if event.sent is not None and (needed := block.of.until(event.sent)) >= 0:
                 finish = max(finish, block.moments[needed])
-            over = tuple(name for name in event.over_at(position) if sizes.get(name) == sizes[made])
+            every = event.over_at(position)
+            key = id(every) if len(every) > 1 else position, sizes[made]
+            if key not in known:  # many results are often over the same
+                own = tuple([name for name in every if sizes.get(name) == sizes[made]])
+                # Names of another computation may be the same.
+                known[key] = own, tuple([(block.number, name) for name in own])
+            over, names = known[key]
             taken = next((name for name in over if name in dying), None) if event.updates(position) else None
             if taken is not None:
                 dying.remove(taken)
@@ -242,8 +249,6 @@ class _Holding:
                 # On TPUs it ends where the condition starts: the live ranges that XLA:TPU writes say so.
                 starts = block.starts[number][: 1 if block.of.receives_apart else None]
                 _enter_loop(held, (block.number, taken), starts)
-            # Names of another computation may be the same.
-            names = tuple((block.number, name) for name in over)
             in_place = event.is_update and (
                 bool(block.starts[number]) or (taken is not None and _is_written(event))
             )

@@ -72,7 +72,7 @@ def _compact(element: str, shape: tuple[int, ...]) -> int:
     return _bytes_in_order(element, shape, _order(element, shape))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _order(element: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The order of dimensions, major to minor, with the least padding."""
     dimensions = range(len(shape))
@@ -81,7 +81,7 @@ def _order(element: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     return min(orders, key=lambda order: (_bytes_in_order(element, shape, order), order != (*dimensions,)))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _bytes_in_order(element: str, shape: tuple[int, ...], order: tuple[int, ...]) -> int:
     return tiled_bytes(element, tuple(shape[d] for d in order))
 

@@ -207,10 +207,11 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
         return None
     inner, events = block.regions_in_order(step)[-1]
     read: dict[Name, list[Name]] = {}
+    given = frozenset(event.reads)
     for name in used(inner.block):
         stored = block.stored_name(name)
         rounded = ("rounded", stored)
-        read.setdefault(rounded if rounded in event.reads else stored, []).append(name)
+        read.setdefault(rounded if rounded in given else stored, []).append(name)
     replaced: dict[int, tuple[Name, Name]] = {}
     if len(event.over) != len(event.makes) or len(event.makes) < 2:
         return _Loop(inner, events, read, replaced)
@@ -222,8 +223,10 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
     for position, (value, made) in enumerate(zip(inner.block.arguments, inner.results, strict=False)):
         if made == value.name:
             read.setdefault(event.over[position], []).append(made)
-        elif made in inner.in_vmem.returned and made not in in_place:
-            given = [block.arguments[position].name for block in step.blocks[:-1]]
-            if asked.isdisjoint(given):
-                replaced[position] = value.name, made
+        elif (
+            made in inner.in_vmem.returned
+            and made not in in_place
+            and asked.isdisjoint([block.arguments[position].name for block in step.blocks[:-1]])
+        ):
+            replaced[position] = value.name, made
     return _Loop(inner, events, read, replaced)

@@ -156,8 +156,8 @@ class _Graph:
             event = self.events[number]
             dying = [name for name in self.values[number] if last[name] == number and name not in self.kept]
             freed = sum([self.sizes[name] for name in dying])
-            free = [name for names in event.over_each for name in names] or event.over
-            over = [self.sizes[name] for name in dying if name in free]
+            free = {name for names in event.over_any.values() for name in names} or {*event.over}
+            over = {self.sizes[name] for name in dying if name in free}
             shared = sum(size for size in [self.sizes[n] for n in event.makes] if size in over and size)
             alive += self.made[number]
             peak = max(peak, alive - min(shared, freed) + inside.get(number, 0))

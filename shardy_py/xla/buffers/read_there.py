@@ -31,11 +31,12 @@ def note_used(block: StoredBlock, groups: Iterable[FusedStep]) -> None:
     used, sizes = block.in_vmem.used, block.sizes
     for group in groups:
         own = block.in_vmem.used_by[id(group.members[-1])] = dict[Name, int]()
+        needs = frozenset(group.needs)
         for member in group.members:
             part = sizes.get(member.results[0], 0) if takes_slices(member) and member.results else None
             for position, operand in enumerate(member.operands):
                 name = block.stored_name(operand)
-                if name in group.needs:
+                if name in needs:
                     whole = sizes.get(name, 0)
                     own[name] = own.get(name, 0) + (whole if part is None or position else min(part, whole))
         for name, size in own.items():

@@ -57,12 +57,18 @@ class Event(NamedTuple):
             return self.over[position : position + 1]
         return self.over
 
+    @property
+    def over_any(self) -> dict[int, tuple[Name, ...]]:
+        """The values listed in `over_each`, by identities: of many results it often is one list."""
+        return {id(over): over for over in self.over_each}
+
     def renamed(self, names: Callable[[Name], Name]) -> Event:
         """The event with other names of what it reads and may write over."""
+        each = {known: tuple(map(names, over)) for known, over in self.over_any.items()}
         return self._replace(
             reads=tuple(map(names, self.reads)),
             over=tuple(map(names, self.over)),
-            over_each=tuple([tuple(map(names, over)) for over in self.over_each]),
+            over_each=tuple([each[id(over)] for over in self.over_each]),
         )
 
 

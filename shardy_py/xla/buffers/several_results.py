@@ -182,11 +182,17 @@ class _Merging:
     )
     """The values that loops over elements of more than one bit read, and the shapes of these."""
 
+    has_reduced: bool = field(default=False, init=False)
+    has_packed: bool = field(default=False, init=False)
+    """True if there are reductions, and if some pack bits."""
+
     def __post_init__(self) -> None:
         for number, event in enumerate(self.events):
             own = self.fusible(event)
             if own is not None:
                 self.own[number] = own
+                self.has_reduced |= own.is_reduced
+                self.has_packed |= own.packs
                 if own.emitter is EmitterKind.LOOP and not (own.is_narrow or own.is_reduced):
                     self.wide.update((name, own.shape) for name in event.reads)
 
@@ -245,11 +251,15 @@ class _Merging:
 
     def _packs_among_sums(self, first: int, second: int) -> bool:
         """True if a fusion of two would pack bits and have other reductions, which it does not."""
+        if not self.has_packed:
+            return False
         members = (*self.members[first], *self.members[second])
         return len({self.known[each].packs for each in members if self.known[each].is_reduced}) > 1
 
     def _needs_reduced(self, first: int, second: int) -> bool:
         """True if a fusion reads what another reduces: that is only known once all of it is."""
+        if not self.has_reduced:
+            return False
         members = (each for each in self.members[second] if not self.known[each].is_shifted)
         reads = {name for each in members for name in self.events[each].reads}
         return any(

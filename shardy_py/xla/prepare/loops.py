@@ -73,7 +73,7 @@ def open_free_loop_values(module: ModuleOp) -> None:
     uses = _UsesByLoop(loops)
     for loop in loops:
         values = dict.fromkeys(free_values(loop))
-        with ir.operands_set_together() as changes:
+        with ir.operands_set_together():
             for value in values:
                 sharding = sharding_of(value)
                 if sharding is None:
@@ -82,7 +82,7 @@ def open_free_loop_values(module: ModuleOp) -> None:
                 constraint = identity_op(ShardingConstraintOp, value, opened, loop.location)
                 ir.place_before(constraint, loop)
                 for use in uses.taken(value, loop):
-                    ir.replace_operand(use.operation, use.index, constraint.results[0], changes)
+                    ir.replace_operand(use.operation, use.index, constraint.results[0])
                 uses.add(value, constraint)
 
 

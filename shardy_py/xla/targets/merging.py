@@ -82,22 +82,24 @@ def merged(body: DeviceBody, numbers: count[int]) -> DeviceBody:
     needs = _needs(body, {each.node: each.members for each in products})
     new: dict[int, DeviceNode] = {}
     instead: dict[int, int] = {}
-    taken: set[int] = set()
+    taken = 0
     for (side, _, _), places in classes.items():
-        left = [products[place] for place in places if place not in taken]
+        left = [products[place] for place in places if not taken >> place & 1]
         while left:
-            one = left.pop(0)
-            for other in tuple(left):
-                joined = one.members | other.members
-                apart = not needs[one.node] & other.members and not needs[other.node] & one.members
+            (one, *others), left = left, list[_Product]()
+            for other in others:
+                first, second = needs.get(one.node, 0), needs.get(other.node, 0)
+                apart = not first & other.members and not second & one.members
                 if not apart or min(one.bytes, other.bytes) > _MOST_BYTES:
+                    left.append(other)
                     continue
-                left.remove(other)
-                taken |= {place for place in places if joined >> place & 1}
-                before = needs[one.node] | needs[other.node]
                 one = _together(body, one, other, side, new, instead, numbers)
-                needs[one.node] = before
-                needs.update({at: found | before | joined for at, found in needs.items() if found & joined})
+                taken |= one.members
+                before = first | second
+                if before:
+                    needs[one.node] = before
+                joined = before | one.members
+                needs |= {at: found | joined for at, found in needs.items() if found & one.members}
     return body.edited(new, instead)
 
 
@@ -110,17 +112,21 @@ def _together(
     instead: dict[int, int],
     numbers: count[int],
 ) -> _Product:
-    """Two products as one, on the `side` that they share."""
-    joined, product, *parts = (next(numbers) for _ in range(4))
-    first, second = (new.get(each.node) or body.nodes[each.node] for each in (one, other))
-    shared, element = one.inputs[side], _element(first)
-    new[joined] = DeviceNode(NodeRole.OP, (one.inputs[1 - side], other.inputs[1 - side]))
+    """Two products as one, on the `side` that they share; if the first is several, it takes in the other."""
+    first, second = new.get(one.node) or body.nodes[one.node], body.nodes[other.node]
+    shared, own = one.inputs[side], one.inputs[1 - side]
+    if one.node in new:
+        product, joined, before, added = one.node, own, new[own].inputs, [(other.node, second)]
+    else:
+        product, joined, before = next(numbers), next(numbers), (own,)
+        added = [(one.node, first), (other.node, second)]
+    new[joined] = DeviceNode(NodeRole.OP, (*before, other.inputs[1 - side]))
     inputs = (shared, joined) if side == 0 else (joined, shared)
     elements = one.elements + other.elements
-    new[product] = DeviceNode(NodeRole.OP, inputs, TensorType((elements,), element), first.step)
-    for part, whole, node in zip(parts, (one.node, other.node), (first, second), strict=True):
+    new[product] = DeviceNode(NodeRole.OP, inputs, TensorType((elements,), _element(first)), first.step)
+    for whole, node in added:
+        part = instead[whole] = next(numbers)
         new[part] = DeviceNode(NodeRole.OP, (product,), node.type)
-        instead[whole] = part
     size = one.bytes + other.bytes - one.given[side]
     return replace(
         one,
@@ -242,7 +248,7 @@ def _operand(body: DeviceBody, number: int, form: _Form) -> Hashable:
 
 
 def _needs(body: DeviceBody, products: Mapping[int, int]) -> dict[int, int]:
-    """For each product those that it needs, as bits."""
+    """For each product that needs others those, as bits."""
     before: dict[int, int] = {}
     found: dict[int, int] = {}
     nodes = body.nodes
@@ -252,7 +258,8 @@ def _needs(body: DeviceBody, products: Mapping[int, int]) -> dict[int, int]:
             if each in before:
                 needed |= before[each]
         if number in products:
-            found[number] = needed
+            if needed:
+                found[number] = needed
             needed |= products[number]
         if needed:
             before[number] = needed

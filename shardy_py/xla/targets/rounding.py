@@ -9,7 +9,8 @@ XLA:TPU makes of small programs. Not here: conversions that the program has (`na
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum, auto
 from itertools import count
@@ -198,6 +199,10 @@ class _Reads:
         default_factory=list[tuple[DeviceBody, "DeviceBody | None", int]]
     )
     _known: dict[int, Reading] = field(default_factory=dict[int, Reading])
+    _known_places: dict[int, dict[int, list[int]]] = field(default_factory=dict[int, "dict[int, list[int]]"])
+    _known_behind: dict[tuple[int, int], dict[int, int]] = field(
+        default_factory=dict[tuple[int, int], "dict[int, int]"]
+    )
 
     def exact(self, entry: DeviceBody) -> set[int]:
         """The nodes of all bodies whose exact values are read, by what reads them and what it is for."""
@@ -287,17 +292,34 @@ class _Reads:
         node = around.nodes[loop]
         if node.step is None or TABLE[node.name].control is not Control.LOOP or body is not node.bodies[-1]:
             return True
-        places = [i for i, each in enumerate(body.results) if each == number]
-        behind = {around.nodes[each].index: each for each in around.users.get(loop, ()) if each != ROOT}
+        places, behind = self._places(body.results).get(number, ()), self._behind(around, loop)
         read = {behind.get(i, -1) for i in places} | {
             each.arguments[i] for each in node.bodies for i in places
         }
         return not self.found.isdisjoint(read)
 
+    def _places(self, numbers: tuple[int, ...]) -> Mapping[int, Sequence[int]]:
+        """By number its places in what a body returns, or a node reads: these live as long as the bodies."""
+        found = self._known_places.get(id(numbers))
+        if found is None:
+            found = self._known_places[id(numbers)] = defaultdict[int, list[int]](list)
+            for place, number in enumerate(numbers):
+                found[number].append(place)
+        return found
+
+    def _behind(self, around: DeviceBody, loop: int) -> Mapping[int, int]:
+        """The nodes that read the results of a loop, by the places of these."""
+        found = self._known_behind.get((id(around), loop))
+        if found is None:
+            users = [each for each in around.users.get(loop, ()) if each != ROOT]
+            found = {around.nodes[each].index: each for each in users}
+            self._known_behind[id(around), loop] = found
+        return found
+
     def _passed_exactly(self, body: DeviceBody, user: int, number: int) -> bool:
         """True if a body that gets a value reads it exactly."""
         node = body.nodes[user]
-        places = [i for i, each in enumerate(node.inputs) if each == number]
+        places = self._places(node.inputs).get(number, ())
         arguments = node.bodies[-1].arguments
         given = (each.arguments[i] for each in node.bodies for i in places if i < len(each.arguments))
         if not self.found.isdisjoint(given):

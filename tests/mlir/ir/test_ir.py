@@ -140,7 +140,7 @@ def test_operands_set_together(count: int) -> None:
     op = build_operation(AnyOp, [old] * count, (), {}, {}, LOCATION, block)
     with ir.operands_set_together() as changes:
         for index in range(count - 1):
-            ir.replace_operand(op, index, new, changes)
+            ir.replace_operand(op, index, new)
         assert [use.index for use in new.uses] == [*reversed(range(count - 1))]
         assert [use.index for use in old.uses] == [count - 1]
         assert bool(changes) is (count > 2)

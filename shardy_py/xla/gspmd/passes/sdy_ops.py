@@ -11,7 +11,6 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.traits import sharding_property
 from shardy_py.mlir.ir import (
-    OperandChanges,
     build_operation,
     erase,
     find_ops,
@@ -41,16 +40,16 @@ def xla_sdy_export_ops(module: ModuleOp) -> None:
     `xla-sdy-stablehlo-export-shardings` converts the shardings.
     """
     names = (sdy.ConstantOp.name, sdy.ShardingGroupOp.name, *RESHARDS, *IDENTITIES)
-    with operands_set_together() as changes:
+    with operands_set_together():
         for inner in find_ops(module, *names):
             if isinstance(inner, sdy.ShardingGroupOp):
-                _export_member(inner, changes)
+                _export_member(inner)
             elif isinstance(inner, sdy.ConstantOp):
-                replace_constant(inner, changes)
+                replace_constant(inner)
             elif inner.name in IDENTITIES:
-                replace_by_values(inner, inner.operands, changes)
+                replace_by_values(inner, inner.operands)
             else:
-                replace_op(inner, _constraint(inner), changes)
+                replace_op(inner, _constraint(inner))
 
 
 def _constraint(op: Operation, *, lists_open: bool = True) -> Operation:
@@ -63,7 +62,7 @@ def _constraint(op: Operation, *, lists_open: bool = True) -> Operation:
     return call
 
 
-def _export_member(group: sdy.ShardingGroupOp, changes: OperandChanges) -> None:
+def _export_member(group: sdy.ShardingGroupOp) -> None:
     """Makes the users after a group use a custom call whose result is a member of it."""
     value, block = group.input, group.parent
     assert block is not None
@@ -77,7 +76,7 @@ def _export_member(group: sdy.ShardingGroupOp, changes: OperandChanges) -> None:
         ancestor = block.find_ancestor_op_in_block(use.operation)
         return ancestor is not None and group.is_before_in_block(ancestor)
 
-    replace_uses(value, call.results[0], only=is_after, changes=changes)
+    replace_uses(value, call.results[0], only=is_after)
     erase(group)
 
 
