@@ -49,6 +49,7 @@ SETS = (
     "held",
     "blind",
     "decoders",
+    "users",
 )
 """Sets of tests/xla/spmd, and the programs of `on_large.py`."""
 
