@@ -350,7 +350,7 @@ class _Walk:
             self.scope = block if control in (Control.BRANCHES, Control.LOOP) else around
             self.bind(block.arguments)
             self.run(block, step, times * step.times)
-        self.scope = around
+            self.scope = around
         for i, (name, target) in enumerate(zip(step.results, step.targets, strict=True)):
             if target is not None:
                 shape, type_ = static_shape(step.record, i), step.record.results[i]

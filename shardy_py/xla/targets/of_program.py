@@ -17,7 +17,7 @@ from xdsl.ir import Operation
 from shardy_py.base import releases
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import without_collection
-from shardy_py.mlir.ir import find_ops, walk_pre_order
+from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.inlined import spmd_program
@@ -135,9 +135,8 @@ class CompiledProgram:
 
     def __post_init__(self) -> None:
         again, rewrite = self.program.again, self.compiler.rewrite
-        names = self.compiler.rewritten
-        changes = rewrite is not None and (not names or bool(find_ops(self.program.module, *names)))
-        if self.program.is_planned and again is not None and rewrite is not None and changes:
+        is_again = self.program.is_planned and self.compiler.rewrites(self.program.module)
+        if is_again and again is not None and rewrite is not None:
             with releases.of(self.program.release), without_collection():
                 self.program = RepropagatedProgram(self.program, spmd_program(again(rewrite)))
         if self.program.is_planned and self.compiler.simplify is not None:
