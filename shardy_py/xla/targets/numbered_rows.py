@@ -14,8 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from shardy_py.mlir.dialects.stablehlo import CompareOp, ConcatenateOp, IotaOp, SelectOp
+from shardy_py.mlir.ir import operands_of
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.dimensions import GatherDimensions, ScatterDimensions, SliceDimensions
+from shardy_py.xla.prepare.folding import Splats
+from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import Name, PlannedOp, edited
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.stable_sorts import Recorded
@@ -88,11 +91,14 @@ def _numbered(name: Name, makers: Makers) -> int | None:
 
 
 def _is_of_negative(name: Name, value: Name, makers: Makers) -> bool:
-    """True for a comparison that is false for places: whether they are less than something."""
+    """True for a comparison that is false for places: whether they are less than 0."""
     step = makers.get(name)
     if step is None or step.record.name != CompareOp.name or step.operands[0] != value:
         return False
-    return "LT" in str(step.record.attributes.get("comparison_direction"))
+    op = source_op(step)
+    if op is None or "LT" not in str(step.record.attributes.get("comparison_direction")):
+        return False
+    return Splats().integer(operands_of(op)[1]) == 0
 
 
 def _batched(
