@@ -20,11 +20,13 @@ from operator import is_
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ReshardOp
+from shardy_py.mlir.dialects.stablehlo import ReshapeOp
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import TABLE, Control, OpRecord, TensorType
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.prepare.selection_sorts import selects_few
+from shardy_py.xla.spmd.arg_reductions import finds_places, is_found_by
 from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, edited, used
 from shardy_py.xla.spmd.tiling import Tiling
@@ -58,7 +60,8 @@ class _Simplifier:
     uses, returned: how often values are used, also as the result of a block, and how often as that.
     records: those that were made, by what they are made from, so that equal steps are planned once.
     makers: by value the step that makes it; own: those of the computation that is simplified, as HLO has it.
-    arguments: of blocks, with their tilings.
+    places: by value the reduction that finds the place of one of its elements. arguments: of blocks, with
+    their tilings.
     """
 
     changes: Mapping[NodeForm, Callable[[_Simplifier, PlannedOp], Sequence[PlannedOp]]]
@@ -69,6 +72,7 @@ class _Simplifier:
     )
     makers: dict[Name, PlannedOp] = field(default_factory=dict[Name, PlannedOp])
     own: dict[Name, PlannedOp] = field(default_factory=dict[Name, PlannedOp])
+    places: dict[Name, PlannedOp] = field(default_factory=dict[Name, PlannedOp])
     returned: Counter[Name] = field(default_factory=Counter[Name])
     arguments: dict[Name, Tiling | None] = field(default_factory=dict[Name, "Tiling | None"])
 
@@ -123,8 +127,15 @@ class _Simplifier:
 
     def reduced(self, step: PlannedOp) -> Sequence[PlannedOp]:
         """A reduction of what another one of the same kind reduces, also through a reshape of its result."""
+        if finds_places(step):
+            self.places[step.operands[0]] = step
         if len(step.operands) != 2:
             return ()
+        other = self.places.get(step.operands[0])
+        if other is not None and other.results[0] in self.own and is_found_by(step, other):
+            type_ = step.record.results[0]
+            made = self._record(step.record, "found", lambda: OpRecord(ReshapeOp.name, (type_,), (type_,)))
+            return (edited(step, made, operands=other.results[:1]),)
         inner, dimensions = self.makers.get(step.operands[0]), _dimensions(step.record)
         while inner is not None and (kept := _unreshaped(inner, dimensions)) is not None:
             dimensions = kept
