@@ -68,7 +68,7 @@ def _selected(op: Operation) -> Sequence[SSAValue] | None:
 
 
 def _is_root(op: Operation) -> bool:
-    """Whether a program returns just what an op makes.
+    """True if a program returns just what an op makes.
 
     The partitioner then adds up the places of all devices, which XLA:GPU takes for zeros: none sends them.
     """

@@ -182,8 +182,10 @@ def _chosen() -> Programs:
         _, tokens, scores, _, _ = jax.lax.while_loop(go_on, step, carry)
         return tokens, scores
 
-    w = dict.fromkeys(("gate", "kept", "new"), line.array((256, 256)))
-    w["table"] = line.array((4096, 256))
+    w = {
+        **dict.fromkeys(("gate", "kept", "new"), line.array((256, 256))),
+        "table": line.array((4096, 256)),
+    }
     yield "beams_with_states", (beam, [w, line.array((32,), "x", dtype="int32")], None)
 
     def verified(target: Any, draft: Any, tokens: Any, key: Any) -> Any:
