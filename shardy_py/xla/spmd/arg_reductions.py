@@ -19,9 +19,8 @@ from shardy_py.ops.reads import integers
 from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import PlannedOp
 
-_DIRECTIONS = {MaximumOp.name: ("GT", "GE"), MinimumOp.name: ("LT", "LE")}
-"""By combiner how a reduction that also finds places compares an element with that before."""
 _VALUE, _BEFORE = 0, 2
+"""The arguments of a combiner that also finds places: an element, and the one before it."""
 
 
 def finds_places(step: PlannedOp) -> bool:
@@ -37,7 +36,10 @@ def is_found_by(step: PlannedOp, other: PlannedOp) -> bool:
     records = step.record, other.record
     if len({integers(record.attributes, "dimensions") for record in records}) > 1:
         return False
-    directions = _DIRECTIONS.get(combiners_of(own)[0] or "", ())
+    combiner = combiners_of(own)[0]
+    if combiner not in (MaximumOp.name, MinimumOp.name):
+        return False
+    directions = ("GT", "GE") if combiner == MaximumOp.name else ("LT", "LE")
     for inner in op.regions[0].blocks[0].ops:
         if isinstance(inner, CompareOp):
             given = [value.index for value in operands_of(inner) if isinstance(value, BlockArgument)]
