@@ -29,6 +29,7 @@ from shardy_py.xla.targets.concatenated import taken_apart
 from shardy_py.xla.targets.exposure import with_exposure
 from shardy_py.xla.targets.first_shards import zeros_sent_once
 from shardy_py.xla.targets.gathered_broadcasts import gathered_before_broadcasts
+from shardy_py.xla.targets.gathered_factors import multiplied_before_gathers
 from shardy_py.xla.targets.gpu.computation import fused_ops
 from shardy_py.xla.targets.invariants import hoisted
 from shardy_py.xla.targets.loops import MOTION, moved_out
@@ -129,7 +130,7 @@ _GPU = Compiler(
     "XLA:GPU",
     (
         *(with_moved_converts, into_scatters, merged, folded, moved_out, taken_apart, reassociated),
-        *(gathered_before_broadcasts, narrowed, scattered),
+        *(multiplied_before_gathers, gathered_before_broadcasts, narrowed, scattered),
     ),
     CombinerLimits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
     rewrite=simplified_for_gpu,

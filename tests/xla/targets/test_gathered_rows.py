@@ -1,4 +1,4 @@
-"""What XLA:GPU sends for rows that indices number, and for gathers of broadcasts.
+"""What XLA:GPU sends for rows that indices number, and for gathers of broadcasts and of factors.
 
 The bytes are those of the HLO that jax 0.10.2 makes of such programs for an H100.
 """
@@ -68,3 +68,19 @@ def test_rows_that_may_be_others_are_sent(bound: str, chosen: str) -> None:
 
 def test_what_is_broadcast_is_gathered() -> None:
     assert sent(_SPREAD) == [("all_gather", 64 * 16 * 4)]
+
+
+@pytest.mark.parametrize("other", ["%y", "%x"])
+def test_factors_of_a_scalar_product_are_multiplied_before_they_are_gathered(other: str) -> None:
+    columns = 'sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>'
+    text = f"""{_MESH}
+func.func @main(%x: tensor<16x64xf32> {{{columns}}}, %y: tensor<16x64xf32> {{{columns}}}) -> tensor<f32> {{
+  %a = stablehlo.reshape %x : (tensor<16x64xf32>) -> tensor<1024xf32>
+  %b = stablehlo.reshape {other} : (tensor<16x64xf32>) -> tensor<1024xf32>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0]
+    : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}}"""
+    assert sent(text) == [("all_gather", 16 * 64 * 4)]
+    made = propagate(Program.parse(text, as_compiled=True), progress=False).memory("h100").estimate
+    assert made.temporaries < 2 * 16 * 64 * 4, "what is gathered is summed in any order"
