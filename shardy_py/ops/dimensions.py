@@ -46,15 +46,17 @@ class SliceDimensions:
     batching: tuple[int, ...] = ()
     indices_batching: tuple[int, ...] = ()
 
-    _attribute: ClassVar[str]
-    _lists: ClassVar[tuple[str, ...]]
+    attribute: ClassVar[str]
+    """The name of the attribute that has them."""
+    lists: ClassVar[tuple[str, ...]]
+    """The names of its lists: offsets, collapsed, index_map, batching, indices_batching."""
 
     @classmethod
     def of(cls, attributes: Attributes) -> Self:
         """Returns those in the attributes of an op; absent ones are empty."""
-        numbers: Attributes = attributes[cls._attribute]
+        numbers: Attributes = attributes[cls.attribute]
         offsets, collapsed, index_map, batching, indices_batching = (
-            integers(numbers, name) for name in cls._lists
+            integers(numbers, name) for name in cls.lists
         )
         vector = integer(numbers, "index_vector_dim")
         return cls(offsets, collapsed, index_map, vector, batching, indices_batching)
@@ -86,8 +88,8 @@ class GatherDimensions(SliceDimensions):
     """The dimension numbers of a gather, static or dynamic."""
 
     __slots__ = ()
-    _attribute = "dimension_numbers"
-    _lists = (
+    attribute = "dimension_numbers"
+    lists = (
         "offset_dims",
         "collapsed_slice_dims",
         "start_index_map",
@@ -100,8 +102,8 @@ class ScatterDimensions(SliceDimensions):
     """The dimension numbers of a scatter."""
 
     __slots__ = ()
-    _attribute = "scatter_dimension_numbers"
-    _lists = (
+    attribute = "scatter_dimension_numbers"
+    lists = (
         "update_window_dims",
         "inserted_window_dims",
         "scatter_dims_to_operand_dims",

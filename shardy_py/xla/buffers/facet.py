@@ -142,7 +142,9 @@ STORED = Facet(
             is_in_library=True,
             repeats_others=True,
         ),
-        "stablehlo.dynamic_slice": StoredRow(is_fused=True, is_movable=True, repeats_others=True),
+        "stablehlo.dynamic_slice": StoredRow(
+            is_fused=True, is_movable=True, is_wide=True, repeats_others=True
+        ),
         "stablehlo.dynamic_update_slice": StoredRow(is_movable=True, is_conditional=True),
         "stablehlo.gather": StoredRow(
             is_fused=True, is_movable=True, repeats_others=True, is_alone_on_tpu=True, tiled=Tiled.ROWS

@@ -22,6 +22,7 @@ from shardy_py.xla.buffers.host_program import (
     kind_of,
 )
 from shardy_py.xla.buffers.library import held_types, is_in_library
+from shardy_py.xla.spmd.arg_reductions import finds_places, is_found_by
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
 _WINDOW = 32
@@ -60,6 +61,8 @@ def compute(
     if kind == "concatenate":
         program.joined[makes[0]] = tuple(reads), int(step.record.attributes["dimension"])
     if kind == "reduce" and reads[0] in program.joined and _by_parts(program, step, reads, makes):
+        return
+    if kind == "reduce" and _is_found(program, step, reads, makes):
         return
     if kind == "reduce" and len(makes) == 1:
         if _is_reduced_by_library(program, step, reads[0]):
@@ -189,6 +192,17 @@ def _by_parts(program: HostProgram, step: PlannedOp, reads: Sequence[Name], make
         found[0] = program.made("add", (found[0], part), type_, step, into)
     if len(found) == 1:
         program.add("reshape", found, makes, step)
+    return True
+
+
+def _is_found(program: HostProgram, step: PlannedOp, reads: Sequence[Name], makes: Sequence[Name]) -> bool:
+    """True for a reduction that another one makes, too, which finds the place of its element."""
+    if finds_places(step):
+        program.places[reads[0]] = step, makes[0]
+    known = program.places.get(reads[0])
+    if known is None or known[0] is step or not is_found_by(step, known[0]):
+        return False
+    program.add("reshape", known[1:], makes, step)
     return True
 
 

@@ -111,6 +111,8 @@ class HostProgram:
     constants: set[Name] = field(default_factory=set[Name])
     barriers: set[Name] = field(default_factory=set[Name])
     apart: set[Name] = field(default_factory=set[Name])
+    places: dict[Name, tuple[PlannedOp, Name]] = field(default_factory=dict[Name, "tuple[PlannedOp, Name]"])
+    """By value the reduction that finds the place of one of its elements, and what that element is."""
     products: dict[tuple[int, ...], tuple[ProductForm, object]] = field(
         default_factory=dict[tuple[int, ...], "tuple[ProductForm, object]"]
     )

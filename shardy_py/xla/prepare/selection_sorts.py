@@ -26,7 +26,7 @@ from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.ops import OpRecord
 from shardy_py.xla.prepare.folding import is_static
 
-_CALLED = ("f32", "bf16")
+CALLED = ("f32", "bf16")
 """Element types of what is selected by a call."""
 _FOR_EACH, _LESS, _FOR_TWO = 82, 46, 76
 """The elements from which on XLA:TPU selects by a call, for two, and for each of more: bisected."""
@@ -35,7 +35,7 @@ _FOR_EACH, _LESS, _FOR_TWO = 82, 46, 76
 def may_be_called(record: OpRecord) -> bool:
     """Returns whether a call may select the elements: of these types, with at most one batch dimension."""
     (type_,) = record.operands
-    return type_ is not None and type_.element in _CALLED and type_.rank <= 2
+    return type_ is not None and type_.element in CALLED and type_.rank <= 2
 
 
 def selects_few(record: OpRecord) -> bool:
@@ -54,6 +54,12 @@ def sorted_selection(op: Operation) -> Sequence[SSAValue] | None:
     sliced = any(use.operation.name == SliceOp.name for result in op.results for use in result.uses)
     if (selects_few(record_of(op)) and not sliced) or not is_static(value):
         return None
+    return sorted_first(op)
+
+
+def sorted_first(op: Operation, *, is_stable: bool = False) -> Sequence[SSAValue]:
+    """Returns the largest elements and their places, from a sort before a selection."""
+    (value,) = operands_of(op)
     build = StablehloBuilder(before=op)
     sizes = shape_of(value)
     last = len(sizes) - 1
@@ -65,7 +71,7 @@ def sorted_selection(op: Operation) -> Sequence[SSAValue] | None:
 
     region = build.region([type_ for type_ in scalars for _ in range(2)], greater)
     types = (value.type, places.type)
-    sort = build.insert("sort", (value, places), types, (region,), dimension=last, is_stable=False)
+    sort = build.insert("sort", (value, places), types, (region,), dimension=last, is_stable=is_stable)
     first = (0,) * len(sizes)
     return [
         build.slice(found, first, shape_of(result))

@@ -126,6 +126,7 @@ class _Walk:
     """The values that are not as in the last walk, or not everywhere."""
     products: dict[int, PlannedOp] = field(default_factory=dict[int, PlannedOp])
     keys: set[Hashable] = field(default_factory=set[Hashable])
+    scope: Block | None = None  # the body of a loop, or branch: in HLO a computation with values of its own
     sent: list[Sent] = field(default_factory=list[Sent])
     rematerialized: list[Rematerialized] = field(default_factory=list[Rematerialized])
     merged: list[Sent] = field(default_factory=list[Sent])
@@ -305,7 +306,7 @@ class _Walk:
     def _note_slice(self, name: Name, result: Planned, names: Sequence[Name]) -> None:
         assert result.made is not None
         chain, roots = result.made
-        key = chain, id(result.held), *(self._root(root, names) for root in roots)
+        key = chain, id(self.scope), id(result.held), *(self._root(root, names) for root in roots)
         first = self.slices.setdefault(key, name)
         if first is not name:
             self.same[name] = first
@@ -338,14 +339,18 @@ class _Walk:
         """Operands of loops and calls are resharded for the arguments of the regions.
 
         Branches capture values as they are; operands of a manual computation are in their in-shardings.
+        Bodies of loops and branches read what they capture from a tuple, not what was resharded outside.
         """
-        is_resharded = TABLE[step.record.name].control not in (Control.BRANCHES, Control.MANUAL)
+        control, around = TABLE[step.record.name].control, self.scope
+        is_resharded = control not in (Control.BRANCHES, Control.MANUAL)
         for block in step.blocks:
             for value, name in zip(block.arguments, step.operands, strict=False):
                 if is_resharded and name in self.last.made and value.tiling is not None:
                     self._reshard(name, value.tiling, step, times)
+            self.scope = block if control in (Control.BRANCHES, Control.LOOP) else around
             self.bind(block.arguments)
             self.run(block, step, times * step.times)
+            self.scope = around
         for i, (name, target) in enumerate(zip(step.results, step.targets, strict=True)):
             if target is not None:
                 shape, type_ = static_shape(step.record, i), step.record.results[i]
@@ -371,7 +376,7 @@ class _Walk:
                     for root in each.roots
                 ]
             )
-            key = None if each.chain is None else (each.chain, *roots)
+            key = None if each.chain is None else (each.chain, id(self.scope), *roots)
             if key is None or key not in keys:
                 keys.add(key)
                 reason = collective.reason or (step.record.name if step else "result")

@@ -269,12 +269,12 @@ class _Builder:
 
     def _several(self, step: PlannedOp, node: int, after: Sequence[Sent]) -> None:
         """The results of a step with several, each with its part of what is sent."""
-        left = list(after)
         for index, target in enumerate(step.targets):
             type_ = self.shared.local(step.record.results[index], target)
-            own = [] if type_ is None else [each for each in left if is_of_type(each, type_)]
-            own = own[: -(-len(left) // (len(step.results) - index))]
-            left = [each for each in left if each not in own]
+            own = [] if type_ is None else [each for each in after if is_of_type(each, type_)]
+            elements = [each.element for each in step.record.results[index:] if each is not None]
+            own = own[: -(-len(own) // max(elements.count(type_.element if type_ else ""), 1))]
+            after = [each for each in after if each not in own]
             if own and type_ is not None:
                 type_ = TensorType(own[0].collective.held_shape, type_.element)
             element = self._add(DeviceNode(NodeRole.ELEMENT, (node,), type_, step, index=index))

@@ -25,7 +25,8 @@ class NodeForm(Enum):
 
     REDUCE: where it reduces dimensions of one element. UPDATE: of the second, in place of a part of the
     first. SCATTER: of the last, added to parts of the first. BARRIER: of none.
-    LARGEST: the largest elements, and their places. PRODUCT, CONVOLUTION, WINDOW, SORT, JOIN: of none.
+    LARGEST: the largest elements, and their places. GATHER, PRODUCT, CONVOLUTION, WINDOW, SORT, JOIN: of
+    none.
     """
 
     NONE = auto()
@@ -39,6 +40,7 @@ class NodeForm(Enum):
     REDUCE = auto()
     UPDATE = auto()
     SCATTER = auto()
+    GATHER = auto()
     BARRIER = auto()
     LARGEST = auto()
     PRODUCT = auto()
@@ -141,7 +143,8 @@ COMPILED = Facet(
             ),
             _CHOSEN,
         ),
-        **dict.fromkeys(("stablehlo.gather", "stablehlo.reverse"), _MOVED),
+        "stablehlo.gather": CompiledRow(NodeForm.GATHER, chooses=True),
+        "stablehlo.reverse": _MOVED,
         "stablehlo.concatenate": CompiledRow(NodeForm.JOIN, chooses=True),
         "stablehlo.sort": CompiledRow(NodeForm.SORT, chooses=True),
         "sdy.reshard": CompiledRow(NodeForm.COPY, _same),

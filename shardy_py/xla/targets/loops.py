@@ -40,15 +40,32 @@ def moved_out(body: DeviceBody, numbers: count[int]) -> DeviceBody:
 def _movable(body: DeviceBody, trips: int) -> dict[int, tuple[int, ...]]:
     """The all-reduces of a loop's body that can be moved, with the positions of the carried values."""
     found: dict[int, tuple[int, ...]] = {}
+    taken = _element_positions(body)
     for number in body.order:
         transfer = body.transfer(number)
         if transfer is None or transfer.kind != "all_reduce":
             continue
         stacked = _stacked(body, number) if trips * transfer.result_bytes <= _MOST_STACKED else None
-        if stacked is not None:
+        if stacked is not None and stacked not in taken:
             found[number] = (stacked,)
         elif transfer.reduction == ADD and (carried := _accumulations(body, number)):
             found[number] = carried
+    return found
+
+
+def _element_positions(body: DeviceBody) -> set[int]:
+    """The positions of elements of tuples, as of barriers, without those that nothing reads.
+
+    XLA takes an element of any tuple for a use of the value that a loop carries at the same position.
+    """
+    elements: dict[int, set[int]] = {}
+    for number in body.order:
+        node = body.nodes[number]
+        if node.role is NodeRole.ELEMENT:
+            elements.setdefault(node.inputs[0], set()).add(node.index)
+    found = set[int]()
+    for number, own in elements.items():
+        found.update(range(len(own)) if body.form(number) is NodeForm.BARRIER else own)
     return found
 
 

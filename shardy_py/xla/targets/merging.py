@@ -22,7 +22,7 @@ from shardy_py.xla.targets.facet import NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole
 from shardy_py.xla.targets.parts import bytes_of, shape_of
 
-_MOST_BYTES = 32 << 20
+_MOST_BYTES = 64 << 20
 """The bytes of operands and result of a product that is merged with any other.
 
 XLA's flag for it is `xla_gpu_dot_merger_threshold_mb`."""

@@ -135,7 +135,8 @@ class CompiledProgram:
 
     def __post_init__(self) -> None:
         again, rewrite = self.program.again, self.compiler.rewrite
-        if self.program.is_planned and again is not None and rewrite is not None:
+        is_again = self.program.is_planned and self.compiler.rewrites(self.program.module)
+        if is_again and again is not None and rewrite is not None:
             with releases.of(self.program.release), without_collection():
                 self.program = RepropagatedProgram(self.program, spmd_program(again(rewrite)))
         if self.program.is_planned and self.compiler.simplify is not None:

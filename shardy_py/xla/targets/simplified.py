@@ -1,6 +1,7 @@
 """Programs as XLA:GPU and XLA:TPU simplify them before they partition them, unlike XLA:CPU.
 
     transpose(dot(a, b))  ->  dot(b, a)        reduce(reduce(x))  ->  reduce(x)        top_k  ->  TopK
+    on GPUs: gather(x, (iota, i))  ->  gather(x, i) in batches
     on TPUs: dot(a, transpose(b))  ->  dot(a, b), along other dimensions of b
              sort(a) in which equal elements keep their order  ->  sort(a, places of its elements)
 
@@ -19,16 +20,19 @@ from operator import is_
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ReshardOp
+from shardy_py.mlir.dialects.stablehlo import ReshapeOp
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.record import combiners_of
-from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops import TABLE, Control, OpRecord, TensorType
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.prepare.selection_sorts import selects_few
+from shardy_py.xla.spmd.arg_reductions import finds_places, is_found_by
 from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, edited, used
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.targets.cumulative import in_rows
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.numbered_rows import in_batches
 from shardy_py.xla.targets.padded_joins import with_padded_joins
 from shardy_py.xla.targets.repeated import without_repetition
 from shardy_py.xla.targets.reversed_kernels import with_reversed_window
@@ -55,7 +59,9 @@ class _Simplifier:
 
     uses, returned: how often values are used, also as the result of a block, and how often as that.
     records: those that were made, by what they are made from, so that equal steps are planned once.
-    makers: by value the step that makes it. arguments: of blocks, with their tilings.
+    makers: by value the step that makes it; own: those of the computation that is simplified, as HLO has it.
+    places: by value the reduction that finds the place of one of its elements. arguments: of blocks, with
+    their tilings.
     """
 
     changes: Mapping[NodeForm, Callable[[_Simplifier, PlannedOp], Sequence[PlannedOp]]]
@@ -65,6 +71,8 @@ class _Simplifier:
         default_factory=dict[tuple[int, object], tuple[OpRecord, OpRecord]]
     )
     makers: dict[Name, PlannedOp] = field(default_factory=dict[Name, PlannedOp])
+    own: dict[Name, PlannedOp] = field(default_factory=dict[Name, PlannedOp])
+    places: dict[Name, PlannedOp] = field(default_factory=dict[Name, PlannedOp])
     returned: Counter[Name] = field(default_factory=Counter[Name])
     arguments: dict[Name, Tiling | None] = field(default_factory=dict[Name, "Tiling | None"])
 
@@ -75,22 +83,28 @@ class _Simplifier:
         steps: list[PlannedOp] = []
         forms = {step.record.name: COMPILED.of(step.record.name).form for step in block.steps}
         changed = {name for name, form in forms.items() if form in self.changes}
-        makers = self.makers
+        makers, own = self.makers, self.own
         for step in block.steps:
             if not step.blocks and step.record.name not in changed:
                 steps.append(step)
                 for name in step.results:
-                    makers[name] = step
+                    makers[name] = own[name] = step
                 continue
             for new in (self._inside(step),) if step.blocks else self._step(step):
                 steps.append(new)
-                makers.update(dict.fromkeys(new.results, new))
+                made = dict.fromkeys(new.results, new)
+                makers.update(made)
+                own.update(made)
         if len(steps) == len(block.steps) and all(map(is_, steps, block.steps)):
             return block
         return replace(block, steps=_needed(block, steps, self.uses))
 
     def _inside(self, step: PlannedOp) -> PlannedOp:
+        around = self.own
+        if TABLE[step.record.name].control in (Control.BRANCHES, Control.LOOP):
+            self.own = {}
         blocks = tuple([self.block(each) for each in step.blocks])
+        self.own = around
         if all(new is old for new, old in zip(blocks, step.blocks, strict=True)):
             return step
         return edited(step, blocks=blocks)
@@ -113,8 +127,15 @@ class _Simplifier:
 
     def reduced(self, step: PlannedOp) -> Sequence[PlannedOp]:
         """A reduction of what another one of the same kind reduces, also through a reshape of its result."""
+        if finds_places(step):
+            self.places[step.operands[0]] = step
         if len(step.operands) != 2:
             return ()
+        other = self.places.get(step.operands[0])
+        if other is not None and other.results[0] in self.own and is_found_by(step, other):
+            type_ = step.record.results[0]
+            made = self._record(step.record, "found", lambda: OpRecord(ReshapeOp.name, (type_,), (type_,)))
+            return (edited(step, made, operands=other.results[:1]),)
         inner, dimensions = self.makers.get(step.operands[0]), _dimensions(step.record)
         while inner is not None and (kept := _unreshaped(inner, dimensions)) is not None:
             dimensions = kept
@@ -178,6 +199,10 @@ class _Simplifier:
         call = edited(step, made, results=(values,), targets=(target,))
         return call, edited(step, found, operands=(values,), results=(places,), targets=step.targets[1:])
 
+    def batched(self, step: PlannedOp) -> Sequence[PlannedOp]:
+        """A gather or scatter in batches where its indices number the rows."""
+        return in_batches(step, self.own, self._record)
+
     def turned(self, step: PlannedOp) -> Sequence[PlannedOp]:
         """A convolution of a kernel before it was reversed."""
         return with_reversed_window(step, self.makers.get(step.operands[1]), self._record)
@@ -230,6 +255,8 @@ _BY_TPU = {
     NodeForm.WINDOW: _Simplifier.cumulated,
 }
 _BY_GPU = {
+    NodeForm.GATHER: _Simplifier.batched,
+    NodeForm.SCATTER: _Simplifier.batched,
     NodeForm.LARGEST: _Simplifier.selected,
     NodeForm.TRANSPOSE: _Simplifier.transposed,
     NodeForm.REDUCE: _Simplifier.reduced,

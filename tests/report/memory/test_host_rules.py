@@ -9,6 +9,7 @@ import pytest
 from shardy_py.api import Program, propagate
 from shardy_py.xla.buffers.carried import copied, with_copies
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined
+from shardy_py.xla.targets.simplified import simplified
 from tests.eight_devices import run_on_eight_devices
 from tests.report.memory.allocated import CLOSE, estimate
 
@@ -283,3 +284,57 @@ def test_a_product_whose_result_is_gathered_is_summed_gathered_and_cut() -> None
     found = propagate(Program.parse(text)).memory(partitioner="xla").estimate
     # The sum of one device's products and what is gathered of it; XLA: 163,844, with the index of the part.
     assert found.temporaries == 4 * 64 * 32 * 4 + 16 * 64 * 32 * 4
+
+
+def test_layers_that_a_loop_slices_are_converted_before_it() -> None:
+    """The host slices in f32 only: XLA allocates 65,668 bytes for it with jaxlib 0.10.2."""
+    text = """
+    func.func @main(%w: tensor<4x64x64xbf16>, %x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %0:2 = stablehlo.while(%i = %zero, %c = %x) : tensor<i32>, tensor<64x64xf32>
+        cond {
+          %n = stablehlo.constant dense<4> : tensor<i32>
+          %less = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %less : tensor<i1>
+        } do {
+          %one = stablehlo.constant dense<1> : tensor<i32>
+          %first = stablehlo.constant dense<0> : tensor<i32>
+          %part = stablehlo.dynamic_slice %w, %i, %first, %first, sizes = [1, 64, 64]
+            : (tensor<4x64x64xbf16>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x64x64xbf16>
+          %s = stablehlo.reshape %part : (tensor<1x64x64xbf16>) -> tensor<64x64xbf16>
+          %f = stablehlo.convert %s : (tensor<64x64xbf16>) -> tensor<64x64xf32>
+          %t = stablehlo.tanh %c : tensor<64x64xf32>
+          %d = stablehlo.add %t, %f : tensor<64x64xf32>
+          %next = stablehlo.add %i, %one : tensor<i32>
+          stablehlo.return %next, %d : tensor<i32>, tensor<64x64xf32>
+        }
+      return %0#1 : tensor<64x64xf32>
+    }"""
+    found = propagate(Program.parse(text, as_compiled=True, jax="0.10")).memory().estimate.temporaries
+    assert 4 * WIDE <= found < 4 * WIDE + 64
+
+
+@pytest.mark.parametrize(("direction", "count"), [("LT", 1), ("GT", 2)])
+def test_the_least_element_is_found_with_its_place(direction: str, count: int) -> None:
+    """XLA keeps the reduction that also finds the place; a maximum beside it is another one."""
+    text = f"""
+    func.func @main(%x: tensor<512x256xf32>) -> (tensor<512xi32>, tensor<512xf32>) {{
+      %inf = stablehlo.constant dense<0x7F800000> : tensor<f32>
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %i = stablehlo.iota dim = 1 : tensor<512x256xi32>
+      %0:2 = stablehlo.reduce(%x init: %inf), (%i init: %zero) across dimensions = [1]
+        : (tensor<512x256xf32>, tensor<512x256xi32>, tensor<f32>, tensor<i32>)
+        -> (tensor<512xf32>, tensor<512xi32>)
+        reducer(%a: tensor<f32>, %b: tensor<f32>) (%c: tensor<i32>, %d: tensor<i32>) {{
+          %1 = stablehlo.compare {direction}, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          %2 = stablehlo.select %1, %a, %b : tensor<i1>, tensor<f32>
+          %3 = stablehlo.select %1, %c, %d : tensor<i1>, tensor<i32>
+          stablehlo.return %2, %3 : tensor<f32>, tensor<i32>
+        }}
+      %4 = stablehlo.reduce(%x init: %inf) applies stablehlo.minimum across dimensions = [1]
+        : (tensor<512x256xf32>, tensor<f32>) -> tensor<512xf32>
+      return %0#1, %4 : tensor<512xi32>, tensor<512xf32>
+    }}"""
+    program = propagate(Program.parse(text, as_compiled=True, jax="0.10")).forecasts.spmd("xla")
+    block = simplified(program.block(program.entries[0]))
+    assert [step.record.name for step in block.steps].count("stablehlo.reduce") == count

@@ -50,6 +50,7 @@ SETS = (
     "blind",
     "decoders",
     "scanned",
+    "users",
 )
 """Sets of tests/xla/spmd, and the programs of `on_large.py`."""
 

@@ -28,6 +28,7 @@ SETS = {
     "kinds": ("optax",),
     "varied": ("optax",),
     "further": ("optax",),
+    "users": (),
 }
 """The sets of programs (`tests/spmd/SET_models.py`), and the packages that they need beside JAX."""
 

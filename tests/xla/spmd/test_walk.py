@@ -16,6 +16,17 @@ func.func @main(
   %c: tensor<128x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}
 )"""
 MATMUL = "contracting_dims = [1] x [0] : (tensor<64x128xf32>, tensor<128x32xf32>) -> tensor<64x32xf32>"
+_LOOP = """
+  %{name}:2 = stablehlo.while(%j = %i, %sum = {start}) : tensor<i32>, tensor<64x32xf32>
+    cond {{
+      %less = stablehlo.compare LT, %j, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %less : tensor<i1>
+    }} do {{
+      %p = stablehlo.dot_general %a, %c, {product}
+      %q = stablehlo.add %sum, %p : tensor<64x32xf32>
+      %next = stablehlo.add %j, %one : tensor<i32>
+      stablehlo.return %next, %q : tensor<i32>, tensor<64x32xf32>
+    }}"""
 PROGRAMS = {
     "one gather for two products": f"""{HEAD} -> (tensor<64x32xf32>, tensor<64x32xf32>) {{
   %0 = stablehlo.dot_general %a, %c, {MATMUL}
@@ -46,6 +57,15 @@ PROGRAMS = {
     }}
   return %0#1 : tensor<128x32xf32>
 }}""",  # noqa: E501
+    "a weight that is gathered in each of two loops": f"""{HEAD} -> tensor<64x32xf32> {{
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %z = stablehlo.constant dense<0.0> : tensor<64x32xf32>
+  {_LOOP.format(name="first", start="%z", product=MATMUL)}
+  {_LOOP.format(name="second", start="%first#1", product=MATMUL)}
+  return %second#1 : tensor<64x32xf32>
+}}""",
     "rows of a table, and their updates": """
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 func.func @main(

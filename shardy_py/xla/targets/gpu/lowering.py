@@ -329,6 +329,11 @@ class _Lowering:
         if is_vector_product(batch, made, given[0], given[1]):
             side = given.index(max(given))
             matrix, contracted = reads[side], [*numbers.contracting[side]]
+            turned = {graph.order_of(each) if graph.kinds[each] == TRANSPOSE else () for each in reads}
+            if not type_.rank and len(turned) == 1 and () not in turned:  # in any order it is the same sum
+                reads = [graph.reads[each][0] for each in reads]
+                matrix = reads[side]
+                contracted = [*range(len(turned.pop()))]
             order = graph.order_of(matrix) if graph.kinds[matrix] == TRANSPOSE and not batching else ()
             if len(order) == 2:  # XLA reads what is transposed
                 (matrix,), contracted = graph.reads[matrix], [order[d] for d in contracted]
