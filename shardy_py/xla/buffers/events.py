@@ -119,7 +119,8 @@ def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event
             transposed |= moved
     rounded = _rounded_for(block, step)
     events += (Event(None, (name,), (copy,)) for name, copy in rounded.items())
-    rounded |= _copies(block, group)
+    copies = _copies(block, group)
+    rounded |= copies
     needs = [rounded.get(name, name) for name in needs]
     sent = [name for event in events if event.sent is not None for name in event.makes]
     row = TABLE[step.record.name]
@@ -138,7 +139,8 @@ def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event
     apart = {*needs}.difference(rounded.get(name, name) for name in group.over) | transposed
     over = tuple(name for name in _written_over(step, reads, sent) if name not in apart)
     if row.control is Control.LOOP and len(step.operands) == len(parts):
-        over = tuple([block.stored_name(name) for name in step.operands])  # each by the result in its place
+        stored = map(block.stored_name, step.operands)
+        over = tuple([copies.get(name, name) for name in stored])  # each by the result in its place
     is_update = row.storage is Storage.IN_PLACE or row.control is Control.LOOP
     events.append(Event(step, reads, tuple(parts), over=over, is_update=is_update))
     if sums:

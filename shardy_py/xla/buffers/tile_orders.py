@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
+from math import prod
 from typing import TYPE_CHECKING
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import CALL, TABLE, Family, OpRecord, Role, TensorType
+from shardy_py.ops.reads import integers
 from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorMapping
 from shardy_py.xla.buffers.facet import STORED, Tiled
@@ -32,6 +34,7 @@ from shardy_py.xla.buffers.needed_orders import (
 )
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
+from shardy_py.xla.targets.parts import shape_of
 
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
@@ -50,7 +53,8 @@ def note_orders(block: StoredBlock) -> Copies:
     """
     given = [value.name for value in block.block.arguments]
     entry = given if block.is_entry else ()
-    found = _TileOrders(block.types, block.stored_name, block.setting.sends_apart, entry)
+    sent = {name for step in block.steps if block.sent_for(step) for name in step.operands}
+    found = _TileOrders(block.types, block.stored_name, block.setting.sends_apart, entry, sent)
     found.note(block.steps, given)
     fixed, sizes = {*given}, block.sizes
     if not block.is_entry:
@@ -91,14 +95,15 @@ class _TileOrders:
 
     types: on a device. stored_name: the value that a name stands for. keeps_pieces: whether slices
     have the order of what they are of. copied_for_selection: the values that a selection of the largest
-    elements reads in its order; others it reads as they are. orders: those that are not the least
-    padded; copies: see `Copies`; copied: the bytes of each.
+    elements reads in its order; others it reads as they are. sent: what collectives read. orders: those that
+    are not the least padded; copies: see `Copies`; copied: the bytes of each.
     """
 
     types: Mapping[Name, TensorType]
     stored_name: Callable[[Name], Name]
     keeps_pieces: bool = False
     copied_for_selection: Collection[Name] = ()
+    sent: Collection[Name] = ()
     orders: dict[Name, TileOrder] = field(default_factory=dict[Name, TileOrder], init=False)
     copies: dict[int, dict[Name, Name]] = field(default_factory=dict[int, dict[Name, Name]], init=False)
     copied: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
@@ -141,6 +146,9 @@ class _TileOrders:
 
     def _needed(self, step: PlannedOp) -> Iterator[Needed]:
         """By operand the order that a step needs; -1: of its result."""
+        if step.blocks:
+            yield from _carried_orders(step)
+            return
         tiled = STORED.of(step.record.name).tiled
         is_sorted = tiled is Tiled.SORTED and self.keeps_pieces
         if tiled is Tiled.SORTED and not is_sorted:
@@ -150,12 +158,24 @@ class _TileOrders:
             return
         if len(step.results) != 1 and not (is_sorted or is_call):
             return
-        if selects(step.record) and self.stored_name(step.operands[0]) not in self.copied_for_selection:
+        if selects(step.record) and not self._is_copied_for_selection(step):
             return
         made = self._shape(step.results[0])
         operands = [self._shape(name) for name in step.operands]
         if made is not None and (None not in operands or "minor_to_major" in step.record.attributes):
             yield from needed_orders(step.record, [shape or () for shape in operands], made)
+
+    def _is_copied_for_selection(self, step: PlannedOp) -> bool:
+        """True for an argument, and for rows that are put together of smaller ones, if results are sent.
+
+        Those are sorted before, in columns; and a reshape moves no elements of columns, as it does of rows.
+        """
+        stored = self.stored_name(step.operands[0])
+        if stored in self.copied_for_selection:
+            return True
+        held, read = self._shape(stored), self._shape(step.operands[0])
+        is_joined = held and read and held[-1] != read[-1] and prod(read[:-1]) > 1
+        return bool(is_joined) and any(name in self.sent for name in step.results)
 
     def _shape(self, name: Name) -> tuple[int, ...] | None:
         type_ = self.types.get(name)
@@ -166,7 +186,8 @@ class _TileOrders:
         if needed:
             if STORED.of(step.record.name).tiled is Tiled.IMAGES:
                 self.images.update(step.results)
-            known.update({name: needed.get(-1 - i, needed[-1]) for i, name in enumerate(step.results)})
+            orders = ((name, needed.get(-1 - i, needed.get(-1))) for i, name in enumerate(step.results))
+            known.update((name, order) for name, order in orders if order is not None or not step.blocks)
             return
         if STORED.of(step.record.name).is_product:
             known[step.results[0]] = None
@@ -253,6 +274,10 @@ class _TileOrders:
         if type_ is None:
             return
         own = self.orders.get(stored)
+        if step.blocks:
+            if self._minor_to_major(stored, type_) != order.minor_to_major:
+                self._note_copy(step, stored, order, type_.element)
+            return
         if own is not None and {*own.minor_to_major[:2]} == {*order.minor_to_major[:2]}:
             is_reshaped = COMPILED.of(step.record.name).form is NodeForm.RESHAPE
             if not is_reshaped or order.size(type_.element) == self._size(stored, type_):
@@ -271,6 +296,7 @@ class _TileOrders:
     def _copy_part(self, step: PlannedOp) -> None:
         """Notes that an update reads a copy of the part, if that is in another order than the whole."""
         whole, part = map(self.stored_name, step.operands[:2])
+        whole = step.results[0] if "minor_to_major" in step.record.attributes else whole
         types = self.types.get(whole), self.types.get(step.operands[1])
         if types[0] is None or types[1] is None or types[0].rank != types[1].rank:
             return
@@ -297,6 +323,21 @@ class _TileOrders:
             return False
         types = self.types.get(stored), self.types.get(step.results[0])
         return [type_ and type_.element for type_ in types] == ["f32", "bf16"]
+
+
+def _carried_orders(step: PlannedOp) -> Iterator[Needed]:
+    """The orders of what a loop carries, where a step of its body says it: for each both ends."""
+    body = step.blocks[-1]
+    orders = {
+        each.results[0]: integers(each.record.attributes, "minor_to_major")
+        for each in body.steps
+        if COMPILED.of(each.record.name).form is NodeForm.UPDATE
+        and "minor_to_major" in each.record.attributes
+    }
+    for i, (name, type_) in enumerate(zip(body.results, step.record.results, strict=False)):
+        if name in orders and type_ is not None:
+            order = TileOrder(orders[name], shape_of(type_))
+            yield from ((i, order), (-1 - i, order))
 
 
 def _rounds_images(record: OpRecord) -> bool:

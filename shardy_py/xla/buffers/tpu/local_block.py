@@ -17,7 +17,7 @@ from itertools import chain, repeat
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import AddOp, ConcatenateOp, DynamicSliceOp, ReshapeOp
-from shardy_py.ops import CALL, TABLE, OpRecord, TensorType
+from shardy_py.ops import CALL, TABLE, Control, OpRecord, TensorType
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.tpu.attention import read_by_kernels, with_attention
@@ -41,6 +41,8 @@ from shardy_py.xla.buffers.tpu.records import (
 from shardy_py.xla.buffers.tpu.rotated import RotatedPart, rotations
 from shardy_py.xla.buffers.tpu.sends import AroundSent, Sends
 from shardy_py.xla.buffers.tpu.sunk import with_own_constants
+from shardy_py.xla.buffers.tpu.turned_slices import with_turned_slices
+from shardy_py.xla.buffers.tpu.updated_orders import with_orders_of_parts
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -107,10 +109,12 @@ class _Builder:
         steps = with_folded(steps, self.records, self._is_sent)
         steps = with_attention(steps, self.records, self._is_sent)
         steps = with_packed_bits(steps, self.records, self._is_sent)
+        given = () if around.maps[0] else body.arguments
+        steps = with_turned_slices(steps, given, results, self.records, self.sends.narrow)
         self.exact |= read_by_kernels(steps)
         own = with_own_constants(steps, around, self._is_sent, self._made) if around else tuple(steps)
-        given = (*arguments, TiledValue(NOTHING, None, None))
-        return Block(given, own, tuple(results), (None,) * len(results))
+        ends = (*arguments, TiledValue(NOTHING, None, None))
+        return Block(ends, own, tuple(results), (None,) * len(results))
 
     def _is_sent(self, step: PlannedOp) -> bool:
         return id(step) in self.sends.sent
@@ -273,6 +277,9 @@ class _Computation:
         """The step of an op of the program."""
         builder, count = self.builder, len(step.results)
         blocks = tuple(map(builder.block, node.bodies))
+        if TABLE[step.record.name].control is Control.LOOP:
+            starts = [not builder.around.parents.maps[0] and n in self.body.arguments for n in node.inputs]
+            blocks = (*blocks[:-1], with_orders_of_parts(blocks[-1], starts, builder.records))
         inputs = node.inputs[: len(step.operands)] if blocks else tuple(n for n in node.inputs if n >= 0)
         elements = self.elements.get(number, {})
         if count == 1 and not (elements or blocks):
