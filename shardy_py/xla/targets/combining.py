@@ -137,7 +137,7 @@ class _Graph:
 
 
 def _graph(ops: ReadOps) -> _Graph:
-    """A walk through this graph reaches collectives in the order of one through all ops."""
+    """Returns a graph through which a walk reaches collectives in the order of one through all ops."""
     places = {op: place for place, op in enumerate(ops.sent)}
     before: list[tuple[int, ...]] = [()] * len(places)
     within, node_of = [0] * len(places), dict[int, int]()
