@@ -124,7 +124,7 @@ def _issued(parts: Sequence[Transfer], nodes: tuple[int, ...]) -> Issued:
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """What the collectives of a computation need of each other, in the order in which a walk meets it.
+    """The collectives of a computation that each of them needs, in the order in which a walk meets these.
 
     before: by node those that a walk through its operands meets first. Nodes are the collectives, numbered
     as they are in `ReadOps.sent`, then the other ops behind which several of them are. ends: of the results.
