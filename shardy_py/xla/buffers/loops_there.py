@@ -9,7 +9,7 @@ Source: the carried values of 210 loops that XLA:TPU compiled for v5p. Not here:
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -73,7 +73,9 @@ class _Loop(NamedTuple):
 
 def used_of(block: StoredBlock, events: Sequence[Event]) -> dict[Name, int]:
     """Returns the bytes that events read of each value, all together."""
-    used = {**block.in_vmem.used}
+    used = Counter[Name]()
+    for own in block.in_vmem.used_by.values():
+        used.update(own)
     for event in events:
         loop = _loop(block, event)
         if loop is not None:

@@ -28,7 +28,7 @@ def note_used(block: StoredBlock, groups: Iterable[FusedStep]) -> None:
 
     groups: these steps.
     """
-    used, sizes = block.in_vmem.used, block.sizes
+    sizes = block.sizes
     for group in groups:
         own = block.in_vmem.used_by[id(group.members[-1])] = dict[Name, int]()
         needs = frozenset(group.needs)
@@ -39,8 +39,6 @@ def note_used(block: StoredBlock, groups: Iterable[FusedStep]) -> None:
                 if name in needs:
                     whole = sizes.get(name, 0)
                     own[name] = own.get(name, 0) + (whole if part is None or position else min(part, whole))
-        for name, size in own.items():
-            used[name] = used.get(name, 0) + size
 
 
 def takes_slices(step: PlannedOp) -> bool:

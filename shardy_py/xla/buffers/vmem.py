@@ -23,15 +23,13 @@ from shardy_py.xla.spmd.program import Name
 class VmemValues:
     """Values that may be in VMEM: made by fusions without a product, or returned by them.
 
-    products: the steps that a product is computed in, by their identities. used: the bytes that steps read of
-    a value, all together: of what they take slices of, those of the slices. used_by: by the identity of each
-    step those that it reads.
+    products: the steps that a product is computed in, by their identities. used_by: by the identity of a step
+    the bytes that it reads of each value: of what it takes slices of, those of the slices.
     """
 
     made: set[Name] = field(default_factory=set[Name])
     returned: set[Name] = field(default_factory=set[Name])
     products: set[int] = field(default_factory=set[int])
-    used: dict[Name, int] = field(default_factory=dict[Name, int])
     used_by: dict[int, dict[Name, int]] = field(default_factory=dict[int, "dict[Name, int]"])
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from tests.xla.spmd.model_styles import Placed, Programs
+from tests.xla.spmd.model_styles import Placed, Programs, adam_step
 
 WIDTH, HEADS, HEAD, INNER, TOKENS, LENGTH, BATCH, LAYERS = 1024, 8, 128, 4096, 8192, 512, 16, 3
 SIZES: Mapping[str, tuple[int, ...]] = {
@@ -48,7 +48,7 @@ def programs() -> Programs:
         loss = partial(_loss, is_scan=is_scan, again=again, is_mixed=types == "mixed")
         parts = style, "scan" if is_scan else "loop", types, *filter(None, [again])
         if is_step:
-            step = jax.jit(partial(_adam, loss), donate_argnums=(0, 1, 2))
+            step = jax.jit(partial(adam_step, loss), donate_argnums=(0, 1, 2))
             yield "_".join(parts), (step, [weights, weights, weights, tokens], None)
         else:
             yield "_".join(parts), (jax.grad(loss), [weights, tokens], None)
@@ -114,17 +114,3 @@ def _loss(weights: Any, tokens: Any, *, is_scan: bool, again: str, is_mixed: boo
     if is_scan:
         logits, labels = logits[:, :-1], tokens[:, 1:]
     return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], -1))
-
-
-def _adam(loss: Any, weights: Any, first: Any, second: Any, tokens: Any) -> Any:
-    import jax
-    import jax.numpy as jnp
-
-    value, grads = jax.value_and_grad(loss)(weights, tokens)
-    first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, grads)
-    second = jax.tree.map(lambda v, g: 0.95 * v + 0.05 * g * g, second, grads)
-
-    def updated(w: Any, m: Any, v: Any) -> Any:
-        return (w - 1e-3 * m / (jnp.sqrt(v) + 1e-8)).astype(w.dtype)
-
-    return jax.tree.map(updated, weights, first, second), first, second, value

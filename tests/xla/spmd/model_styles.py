@@ -83,3 +83,18 @@ def trained(loss: Callable[..., Any], optimizer: Any = None) -> Callable[..., An
 
 Program = tuple[Callable[..., Any], list[Any], Any]
 Programs = Iterator[tuple[str, Program]]
+
+
+def adam_step(loss: Any, weights: Any, first: Any, second: Any, tokens: Any) -> Any:
+    """A step of Adam on the weights and their moments, which keep the types of the weights."""
+    import jax
+    import jax.numpy as jnp
+
+    value, grads = jax.value_and_grad(loss)(weights, tokens)
+    first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, grads)
+    second = jax.tree.map(lambda v, g: 0.95 * v + 0.05 * g * g, second, grads)
+
+    def updated(w: Any, m: Any, v: Any) -> Any:
+        return (w - 1e-3 * m / (jnp.sqrt(v) + 1e-8)).astype(w.dtype)
+
+    return jax.tree.map(updated, weights, first, second), first, second, value

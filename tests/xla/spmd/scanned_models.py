@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from tests.xla.spmd.model_styles import Placed, Programs
+from tests.xla.spmd.model_styles import Placed, Programs, adam_step
 
 WIDTH, HEADS, HEAD, INNER, TOKENS, LENGTH, LAYERS = 1024, 8, 128, 4096, 8192, 512, 4
 SIZES: Mapping[str, tuple[int, ...]] = {
@@ -77,7 +77,7 @@ def _step(
     tokens = grid.array((batch, LENGTH), rows, dtype="int32")
     compute = jnp.bfloat16 if types == "mixed" else None
     loss = partial(_loss, again=again, dtype=compute, place=grid.at(rows))
-    step, states = {"adam": (_adam, 2), "momentum": (_momentum, 1), "descent": (_descent, 0)}[optimizer]
+    step, states = {"adam": (adam_step, 2), "momentum": (_momentum, 1), "descent": (_descent, 0)}[optimizer]
     donated = tuple(range(1 + states))
     return jax.jit(partial(step, loss), donate_argnums=donated), [*[weights] * (1 + states), tokens], None
 
@@ -124,20 +124,6 @@ def _loss(weights: Any, tokens: Any, *, again: str, dtype: Any, place: Any) -> A
     x, _ = jax.lax.scan(lambda x, w: (placed(apply(x, w)), None), x, weights["layers"])
     logits = (x @ weights["logits"]).astype(jnp.float32)[:, :-1]
     return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits), tokens[:, 1:, None], -1))
-
-
-def _adam(loss: Any, weights: Any, first: Any, second: Any, tokens: Any) -> Any:
-    import jax
-    import jax.numpy as jnp
-
-    value, grads = jax.value_and_grad(loss)(weights, tokens)
-    first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, grads)
-    second = jax.tree.map(lambda v, g: 0.95 * v + 0.05 * g * g, second, grads)
-
-    def updated(w: Any, m: Any, v: Any) -> Any:
-        return (w - 1e-3 * m / (jnp.sqrt(v) + 1e-8)).astype(w.dtype)
-
-    return jax.tree.map(updated, weights, first, second), first, second, value
 
 
 def _momentum(loss: Any, weights: Any, moments: Any, tokens: Any) -> Any:
