@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from shardy_py.indexing.layout import element_type
@@ -75,10 +76,18 @@ def _alone(block: StoredBlock, step: PlannedOp, group: FusedStep) -> Event:
     over: tuple[Name, ...] = ()
     if kind.is_sent or kind.is_in_place or kind.is_elementwise:
         over = reads if len(group.over) == len(reads) else tuple([n for n in reads if n in group.over])
-    if block.setting.fused_in_vmem and kind.row.is_over_operands:
-        each = tuple(map(block.stored_name, step.operands))
-        return Event(step, reads, block.makes(step), over=each, is_update=True)
-    return Event(step, reads, block.makes(step), over=over, is_update=kind.is_in_place)
+    each = _over_own_operands(block, step) if kind.row.is_over_operands else ()
+    return Event(step, reads, block.makes(step), over=over, is_update=kind.is_in_place, over_each=each)
+
+
+def _over_own_operands(
+    block: StoredBlock, step: PlannedOp, copies: Mapping[Name, Name] = MappingProxyType({})
+) -> tuple[tuple[Name, ...], ...]:
+    """By result of a sort the operand in its place, if that is read once. copies: what is read instead."""
+    if not (block.setting.fused_in_vmem and STORED.of(step.record.name).is_over_operands):
+        return ()
+    own = [copies.get(name, name) for name in map(block.stored_name, step.operands)]
+    return tuple([(name,) if own.count(name) == 1 else () for name in own])
 
 
 def _is_in_place(block: StoredBlock, step: PlannedOp, group: FusedStep) -> bool:
@@ -142,7 +151,8 @@ def _events(block: StoredBlock, step: PlannedOp, group: FusedStep) -> list[Event
         stored = map(block.stored_name, step.operands)
         over = tuple([copies.get(name, name) for name in stored])  # each by the result in its place
     is_update = row.storage is Storage.IN_PLACE or row.control is Control.LOOP
-    events.append(Event(step, reads, tuple(parts), over=over, is_update=is_update))
+    each = _over_own_operands(block, step, rounded)
+    events.append(Event(step, reads, tuple(parts), over=over, is_update=is_update, over_each=each))
     if sums:
         events.append(_sum(block, step, sums, tuple(parts)))
     return events

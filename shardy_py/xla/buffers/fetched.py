@@ -72,7 +72,8 @@ def with_fetches(
         elif moved:
             own = tuple([moved.get(name, name) for name in event.reads])
             over = tuple([name for name in event.over if name not in moved])
-            event = event._replace(reads=own, over=over)
+            each = tuple([tuple([n for n in any_of if n not in moved]) for any_of in event.over_each])
+            event = event._replace(reads=own, over=over, over_each=each)
         if not made.isdisjoint(event.makes) and not sliced.isdisjoint(event.makes):
             event = event._replace(is_part=True)
         found += _with_writes(event, updated, sizes)

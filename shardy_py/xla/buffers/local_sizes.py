@@ -74,10 +74,10 @@ def _compact(element: str, shape: tuple[int, ...]) -> int:
 
 @lru_cache(maxsize=2048)
 def _order(element: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The order of dimensions, major to minor, with the least padding."""
+    """The order of dimensions, major to minor, with the least padding; of several the last ones in tiles."""
     dimensions = range(len(shape))
-    pairs = permutations(dimensions, 2) if len(shape) > 1 else [()]
-    orders = ((*(d for d in dimensions if d not in pair), *pair) for pair in pairs)
+    pairs = permutations(reversed(dimensions), 2) if len(shape) > 1 else [()]
+    orders = ((*(d for d in dimensions if d not in pair), *reversed(pair)) for pair in pairs)
     return min(orders, key=lambda order: (_bytes_in_order(element, shape, order), order != (*dimensions,)))
 
 

@@ -2,12 +2,12 @@
 
 Gathers and scatters of rows have the dimensions of indices first; a convolution has batch and features in
 tiles, whichever pads less, of which a smaller batch takes parts of a spatial dimension, until a tile is full
-(space to batch); what is sorted is in rows, unless it fills lanes that the others do not; what the largest
+(space to batch); what is sorted is in rows, unless it fills lanes with less padding; what the largest
 elements are selected of is in columns. Source: the HLO of
 XLA:TPU for about 400 programs; openxla/xla, xla/service/space_to_batch_converter.cc.
 
->>> sorted_order((128, 48), 1).minor_to_major, sorted_order((8, 128), 1).minor_to_major
-((0, 1), (1, 0))
+>>> [sorted_order(TensorType(shape), 1).minor_to_major for shape in ((8, 64), (8, 128), (512, 512))]
+[(0, 1), (1, 0), (0, 1)]
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 from shardy_py.indexing.layout.formats import LANES, SUBLANES
 from shardy_py.mlir.dialects.stablehlo import AllGatherOp
-from shardy_py.ops import CALL, TABLE, OpRecord
+from shardy_py.ops import CALL, TABLE, OpRecord, TensorType
 from shardy_py.ops.custom_calls import MATRIX, TOP_K
 from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions, ScatterDimensions
 from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED, Tiled
-from shardy_py.xla.buffers.local_sizes import tiled_bytes
+from shardy_py.xla.buffers.local_sizes import least_padded, tiled_bytes
 from shardy_py.xla.buffers.reshaped_orders import reshaped_orders
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
@@ -67,7 +67,8 @@ def needed_orders(
     elif record.name == CALL:
         yield from (_selected if selects(record) else _row_major)(record, shapes)
     elif tiled is Tiled.SORTED and len(made) > 1:
-        order = sorted_order(made, integer(record.attributes, "dimension", 0))
+        element = "f32" if record.results[0] is None else record.results[0].element
+        order = sorted_order(TensorType(made, element), integer(record.attributes, "dimension", 0))
         yield -1, order
         yield from ((i, order) for i, shape in enumerate(shapes) if shape == made)
 
@@ -100,12 +101,17 @@ def _row_major(record: OpRecord, shapes: Sequence[tuple[int, ...]]) -> Iterator[
         yield number, _majored(shape, ())
 
 
-def sorted_order(shape: tuple[int, ...], dimension: int) -> TileOrder:
-    """Returns the order in which a value is sorted along a dimension."""
+def sorted_order(type_: TensorType, dimension: int) -> TileOrder:
+    """Returns the order in which a value is sorted along a dimension.
+
+    That is in rows, with another dimension in lanes, unless it fills lanes and needs less memory so.
+    """
+    shape = shape_of(type_)
     others = [d for d in reversed(range(len(shape))) if d != dimension]
-    is_in_lanes = shape[dimension] % LANES == 0 and shape[others[0]] % LANES != 0
-    minor = (dimension, others[0]) if is_in_lanes else (others[0], dimension)
-    return TileOrder((*minor, *others[1:]), shape)
+    in_rows = [TileOrder((d, dimension, *(each for each in others if each != d)), shape) for d in others]
+    least = least_padded(type_)[::-1]
+    in_lanes = [TileOrder(least, shape)] if least[0] == dimension and shape[dimension] >= LANES else []
+    return min((*in_rows, *in_lanes), key=lambda order: order.size(type_.element))
 
 
 def _majored(shape: tuple[int, ...], major: tuple[int, ...]) -> TileOrder:

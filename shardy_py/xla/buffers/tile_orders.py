@@ -73,8 +73,8 @@ def note_orders(block: StoredBlock) -> Copies:
 
 
 def _has_least(order: TileOrder, type_: TensorType) -> bool:
-    """True if the dimensions in tiles are those in the order with the least padding."""
-    return {*order.minor_to_major[:2]} == {*least_padded(type_)[-2:]}
+    """True if the dimensions in tiles are as in the order with the least padding."""
+    return order.minor_to_major[:2] == least_padded(type_)[-2:][::-1]
 
 
 def spreads_product(block: StoredBlock, step: PlannedOp) -> bool:

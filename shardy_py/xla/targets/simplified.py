@@ -215,7 +215,7 @@ class _Simplifier:
 
     def numbered(self, step: PlannedOp) -> Sequence[PlannedOp]:
         """A sort that also sorts the places of elements."""
-        return sorted_with_places(step, [self.makers.get(name) for name in step.operands], self._record)
+        return sorted_with_places(step, self.makers, self._record)
 
     def _is_alike(self, step: PlannedOp, inner: PlannedOp) -> bool:
         """True if both reductions combine values by one op, from one value."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.ops import TABLE, Role
 from shardy_py.xla.buffers.events import with_joined_sums
+from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.memory_order import in_least_memory
 from shardy_py.xla.buffers.read_there import is_constant
@@ -44,27 +45,29 @@ def in_tpu_order(block: StoredBlock, events: Sequence[Event]) -> list[Event]:
 
 
 def _with_late_broadcasts(block: StoredBlock, events: Sequence[Event]) -> list[Event]:
-    """Returns events in order, with those that only repeat one element right before their first readers.
+    """Returns events in order, with those that repeat one element or count right before their first readers.
 
-    XLA:TPU has zeros that loops and scatters start with there, in whatever order it runs other ops.
+    XLA:TPU has zeros that loops and scatters start with there, and the places that are sorted, in whatever
+    order it runs other ops.
     """
     late: dict[Name, Event] = {}
     found: list[Event] = []
     for event in events:
         found += [late.pop(name) for name in dict.fromkeys(event.reads) if name in late]
-        if _repeats_element(block, event):
+        if _is_made_late(block, event):
             late[event.makes[0]] = event
         else:
             found.append(event)
     return [*found, *late.values()]
 
 
-def _repeats_element(block: StoredBlock, event: Event) -> bool:
-    """True for an op that only repeats one element."""
+def _is_made_late(block: StoredBlock, event: Event) -> bool:
+    """True for an op that only repeats one element, or makes the places of elements."""
     step = event.step
     if step is None or event.sent is not None or len(event.makes) != 1 or step.blocks:
         return False
-    if TABLE[step.record.name].role is not Role.BROADCAST:
+    name = step.record.name
+    if TABLE[name].role is not Role.BROADCAST and not STORED.of(name).counts_places:
         return False
     return all(block.sizes.get(name, 0) <= ELEMENT_BYTES for name in event.reads)
 

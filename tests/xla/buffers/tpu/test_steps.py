@@ -149,12 +149,34 @@ def test_calls_are_row_major() -> None:
     assert not [*needed_orders(kernel, [(128, 8, 8)], (128, 8, 8))]
 
 
-def test_what_is_sorted_is_in_rows() -> None:
-    """Unless it fills lanes, and the others do not."""
-    assert [sorted_order(shape, 1).minor_to_major for shape in ((32, 64), (8, 128), (128, 8192))] == [
-        *((0, 1), (1, 0), (0, 1)),
-    ]
-    record = OpRecord("stablehlo.sort", (), (), {"dimension": 1})
+@pytest.mark.parametrize(
+    ("shape", "dimension", "order"),
+    [
+        # As XLA:TPU (v5p) compiled sorts.
+        ((32, 64), 1, (0, 1)),
+        ((100, 120), 1, (0, 1)),
+        ((96, 160), 1, (0, 1)),
+        ((128, 1000), 1, (0, 1)),
+        ((128, 8192), 1, (0, 1)),
+        ((8, 128), 1, (1, 0)),
+        ((120, 1000), 1, (1, 0)),
+        ((300, 1000), 1, (1, 0)),
+        ((300, 200), 0, (0, 1)),
+        ((50000, 7), 0, (0, 1)),
+        ((4, 100, 300), 1, (2, 1, 0)),
+        ((4, 100, 300), 2, (2, 0, 1)),
+        ((100, 16, 300), 0, (2, 0, 1)),
+        ((4, 1000, 8), 1, (1, 2, 0)),
+        ((1000, 4, 8), 0, (0, 2, 1)),
+    ],
+)
+def test_what_is_sorted_is_in_rows(shape: tuple[int, ...], dimension: int, order: tuple[int, ...]) -> None:
+    """Unless it fills lanes with less padding."""
+    assert sorted_order(TensorType(shape), dimension).minor_to_major == order
+
+
+def test_sorts_read_all_in_one_order() -> None:
+    record = OpRecord("stablehlo.sort", (), (TensorType((32, 64)),), {"dimension": 1})
     order = TileOrder((0, 1), (32, 64))
     assert [*needed_orders(record, [(32, 64), (32, 64)], (32, 64))] == [(-1, order), (0, order), (1, order)]
 
