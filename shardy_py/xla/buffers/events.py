@@ -16,6 +16,7 @@ from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, Control, Storage, TensorType
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES, measured, measured_part
+from shardy_py.xla.buffers.product_flops import flops
 from shardy_py.xla.buffers.read_there import note_used
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.model import PlannedCollective
@@ -307,7 +308,8 @@ def _of_fusions(
         kinds = [block.kinds.of(each.record) for each in groups[id(step)].members]
         is_fused = sum(not kind.row.is_always_fused for kind in kinds) > 1
         if any(kind.row.is_product for kind in kinds):
-            block.in_vmem.products.add(id(step))
+            members = groups[id(step)].members
+            block.in_vmem.products[id(step)] = sum(flops(each, block.types) for each in members)
         is_plain = not any(
             kind.row.is_product or kind.is_alone_on_tpu or kind.row.tiled is not Tiled.ANY for kind in kinds
         )

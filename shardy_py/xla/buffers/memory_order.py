@@ -78,6 +78,11 @@ class _Graph:
         for name in self.kept:
             if name in uses:
                 uses[name] += 1
+        # The tuple of results reads them, too.
+        readers = [
+            len(users) + (not self.kept.isdisjoint(event.makes))
+            for event, users in zip(self.events, self.users, strict=True)
+        ]
         waiting = [len(reads) for reads in self.reads]
         added = 0
         keys: list[tuple[int, int, int]] = [(0, 0, 0)] * len(self.events)
@@ -86,7 +91,7 @@ class _Graph:
             if number in numbers:
                 return -(2**62), 0, -added
             freed = sum([self.sizes[name] for name in self.values[number] if uses[name] == 1])
-            return self.made[number] - freed, -len(self.users[number]), -added
+            return self.made[number] - freed, -readers[number], -added
 
         ready: list[tuple[tuple[int, int, int], int]] = []
         for number, count in enumerate(waiting):

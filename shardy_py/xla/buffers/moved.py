@@ -10,11 +10,9 @@ Source: openxla/xla, the interval picker of xla/service/memory_space_assignment/
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import prod
 from typing import TYPE_CHECKING
 
 from shardy_py.ops import TABLE, Control
-from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.read_there import is_constant
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.sliced import is_sliced_alone
@@ -78,17 +76,15 @@ def moved_meanwhile(block: StoredBlock, event: Event) -> float:
     sizes = block.sizes
     if is_sliced_alone(block, event):
         return 2 * sizes.get(event.makes[0], 0)
-    own = sum(sizes.get(name, 0) for name in {*event.reads, *event.makes})
-    return max(own, _flops(block, event) / block.setting.flops_per_byte)
+    return max(time_of(block, event))
+
+
+def time_of(block: StoredBlock, event: Event) -> tuple[float, float]:
+    """Returns the bytes that an event reads and writes, and those that are read while it computes."""
+    own = sum(block.sizes.get(name, 0) for name in {*event.reads, *event.makes})
+    return own, _flops(block, event) / block.setting.flops_per_byte
 
 
 def _flops(block: StoredBlock, event: Event) -> int:
-    """The operations of a product; 0 of others."""
-    step = event.step
-    if step is None or event.sent is not None or COMPILED.of(step.record.name).form is not NodeForm.PRODUCT:
-        return 0
-    left, made = block.types.get(step.operands[0]), block.types.get(step.results[0])
-    if left is None or made is None:
-        return 0
-    summed = DotDimensions.of(step.record.attributes).contracting[0]
-    return 2 * prod(size or 0 for size in made.shape) * prod(left.shape[d] or 0 for d in summed)
+    """The operations of the products that are computed in an event; 0 of others."""
+    return block.in_vmem.products.get(id(event.step), 0) if event.sent is None else 0

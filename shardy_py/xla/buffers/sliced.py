@@ -47,13 +47,20 @@ def starts_slice(event: Event) -> bool:
 
 
 def sliced_into_vmem(block: StoredBlock, events: Sequence[Event]) -> set[Name]:
-    """Returns the slices of whole tiles of values in HBM, but those that are sent."""
+    """Returns the slices of whole tiles of values in HBM, but those that are sent.
+
+    The parts of an image that are put together are in VMEM.
+    """
+    from shardy_py.xla.buffers.tpu.records import PLACED  # of the package that needs this module
+
+    put = {event.makes[0] for event in events if event.step is not None and event.step.record.name == PLACED}
     kept = {*block.results, *(name for event in events if event.sent is not None for name in event.reads)}
     return {
         event.makes[0]
         for event in events
         if is_sliced_alone(block, event)
         and event.reads[0] not in block.in_vmem.made
+        and event.reads[0] not in put
         and event.makes[0] not in kept
         and _is_of_tiles(event)
     }

@@ -1,7 +1,7 @@
 """The values that are in the vector memory of a TPU while they are needed, instead of HBM.
 
 >>> make, read = Event(None, (), ("a",)), Event(None, ("a",), ("b",))
->>> [*in_vmem([make, read], {"a": 8, "b": 8}, {"a", "b"}, VectorMemory(8, 2))]
+>>> [*in_vmem([make, read], {"a": 8, "b": 8}, {"a", "b"}, VectorMemory(9, 2))]
 ['b']
 
 Not here: which values may be there (`events.py`, `fetched.py`). Source: the assignments that XLA:TPU makes.
@@ -23,13 +23,13 @@ from shardy_py.xla.spmd.program import Name
 class VmemValues:
     """Values that may be in VMEM: made by fusions without a product, or returned by them.
 
-    products: the steps that a product is computed in, by their identities. used_by: by the identity of a step
-    the bytes that it reads of each value: of what it takes slices of, those of the slices.
+    products: by the identity of a step that a product is computed in, the operations. used_by: by that of a
+    step the bytes that it reads of each value: of what it takes slices of, those of the slices.
     """
 
     made: set[Name] = field(default_factory=set[Name])
     returned: set[Name] = field(default_factory=set[Name])
-    products: set[int] = field(default_factory=set[int])
+    products: dict[int, int] = field(default_factory=dict[int, int])
     used_by: dict[int, dict[Name, int]] = field(default_factory=dict[int, "dict[Name, int]"])
 
 
@@ -59,7 +59,7 @@ class VectorMemory:
     """The bytes that are taken at each moment."""
 
     def __init__(self, room: int, moments: int, meanwhile: MovedMeanwhile | None = None) -> None:
-        """Nothing is taken. room: the bytes that there are; meanwhile: how long values stay there."""
+        """Nothing is taken. room: the bytes of which values have fewer; meanwhile: how long values stay."""
         self.room = room
         self._used = np.zeros(moments, np.int64)
         self._meanwhile = meanwhile
@@ -72,7 +72,7 @@ class VectorMemory:
         if self._meanwhile is not None and not self._meanwhile.stays(uses):
             return False
         moments = self._used[start:end]
-        if int(moments.max(initial=0)) + size > self.room:
+        if int(moments.max(initial=0)) + size >= self.room:
             return False
         moments += size
         return True

@@ -8,7 +8,6 @@ import pytest
 
 from shardy_py import Program, propagate
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.fetched import CopyTime
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.several_results import EmitterKind, Fusible, with_several_results
 from shardy_py.xla.buffers.shifted import shifted_values
@@ -66,25 +65,6 @@ def test_what_needs_a_whole_sum_waits() -> None:
 def test_no_fusion_needs_itself() -> None:
     first, between, last = _event("loop", "x", "a"), _event("other", "a", "o"), _event("loop", "xo", "b")
     assert _fused(first, between, last, kept="ab") == [("a",), ("o",), ("b",)]
-
-
-def test_each_copy_takes_time() -> None:
-    time = CopyTime()
-    assert not time.take(-1, 8)
-    time.add(8)
-    time.add(6)
-    assert time.take(-1, 10)
-    assert not time.take(-1, 8)
-    assert time.take(-1, 4)
-    assert not time.take(-1, 1)
-
-
-def test_what_was_just_made_is_not_copied() -> None:
-    time = CopyTime()
-    time.add(8)
-    assert not time.take(0, 4)
-    time.add(4)
-    assert time.take(0, 4)
 
 
 @pytest.mark.parametrize(("columns", "stored"), [(256, False), (4096, True)])

@@ -97,7 +97,7 @@ def test_values_leave_vmem_where_much_is_moved(name: str, allocated: int) -> Non
 
 def test_a_value_takes_room_if_it_stays() -> None:
     """From one use to the next; what does not stay takes no room from others."""
-    memory = VectorMemory(8, 4, MovedMeanwhile([1, 4, 4, 1], 4))
+    memory = VectorMemory(9, 4, MovedMeanwhile([1, 4, 4, 1], 4))
     assert not memory.take(0, 4, 8, [0, 3])
     assert memory.take(0, 4, 8, [0, 2, 3])
     assert not memory.take(1, 2, 8, [1])
