@@ -26,6 +26,7 @@ from shardy_py.xla.buffers.read_there import computes
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.sliced import TUPLES, starts_slice
 from shardy_py.xla.buffers.stored import StoredBlock
+from shardy_py.xla.buffers.tpu.sparse_cores import is_on_sparse_cores
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
@@ -52,7 +53,11 @@ def addresses(assignment: Assignment) -> int:
     """
     events = [event for event, _ in _all(assignment)]
     tuples = sum(is_fetch(each) or _is_permute(each) or len(each.makes) > 1 for each in events)
-    return 2 * PLACE * (tuples + TUPLES * sum(map(starts_slice, events)))
+    return (
+        2
+        * PLACE
+        * (tuples + TUPLES * sum(starts_slice(each) or _is_on_sparse_cores(each) for each in events))
+    )
 
 
 def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:
@@ -106,6 +111,11 @@ def _scatters_elements(record: OpRecord) -> bool:
     """True for a scatter of single elements, which cores for sparse data run."""
     is_scatter = COMPILED.of(record.name).form is NodeForm.SCATTER
     return is_scatter and not ScatterDimensions.of(record.attributes).offsets
+
+
+def _is_on_sparse_cores(event: Event) -> bool:
+    """True for a scatter that cores for sparse data run, beside others."""
+    return event.step is not None and event.sent is None and is_on_sparse_cores(event.step.record)
 
 
 def _offsets(block: StoredBlock, event: Event, *, in_loop: bool) -> int:

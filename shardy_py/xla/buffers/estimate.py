@@ -159,7 +159,7 @@ def _stored(
     block, plan = program.planned(function)
     is_known = program.is_planned or not plan.sent
     if on_chip is not None and setting.fused_in_vmem and is_known:
-        from shardy_py.xla.buffers.tpu import stored_block  # many modules, needed for some TPUs only
+        from shardy_py.xla.buffers.tpu.stored_steps import stored_block  # needed for some TPUs only
 
         return stored_block(on_chip.plan(function).body, setting, _distinct(made_of))
     elsewhere = _elsewhere(made_of) if made_of else set[int]()

@@ -19,6 +19,7 @@ from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES, measured, measured_
 from shardy_py.xla.buffers.product_flops import flops
 from shardy_py.xla.buffers.read_there import note_used
 from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.tpu.sparse_cores import is_on_sparse_cores
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
@@ -304,6 +305,9 @@ def _of_fusions(
         for each in block.sent_for(step):
             if each.collective.kind == "collective_permute":
                 kept.update(block.stored_name(name) for name in step.operands)
+    for step in steps:
+        if is_on_sparse_cores(step.record):
+            kept.update(map(block.stored_name, step.operands))
     for step in steps:
         kinds = [block.kinds.of(each.record) for each in groups[id(step)].members]
         is_fused = sum(not kind.row.is_always_fused for kind in kinds) > 1

@@ -17,6 +17,7 @@ from shardy_py.xla.buffers.needed_orders import needed_orders
 from shardy_py.xla.buffers.storing import has_several
 from shardy_py.xla.buffers.tpu.records import ELEMENT, NOTHING, PLACED, PLACES, Records, elements_of, step_of
 from shardy_py.xla.buffers.tpu.sends import spread_of_element, zeros_of
+from shardy_py.xla.buffers.tpu.sparse_cores import on_sparse_cores, runs_on_sparse_cores
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
@@ -32,9 +33,10 @@ def _turns_rows(record: OpRecord) -> bool:
 
 @dataclass
 class Expanded:
-    """Expands ops; what several need is made once."""
+    """Expands ops; what several need is made once. sparse_cores: whether those run scatters of elements."""
 
     records: Records
+    sparse_cores: bool = False
     _turned: dict[Name, PlannedOp] = field(default_factory=dict[Name, PlannedOp])
     """The transposes that change which dimension is in lanes, by their results."""
     _known: set[Name] = field(default_factory=set[Name])
@@ -50,7 +52,9 @@ class Expanded:
         if row.is_kernel and len(own.operands) > 2:
             yield from self._kernel(own)
         elif row.form is NodeForm.SCATTER and len(own.results) == 1:
-            yield from self._scatter(own)
+            for step in self._scatter(own):
+                is_apart = self.sparse_cores and runs_on_sparse_cores(step)
+                yield from on_sparse_cores(self.records, step) if is_apart else (step,)
         elif STORED.of(own.record.name).is_constant and not has_several(own.record.attributes.get("value")):
             yield from self._constant(own)
         else:

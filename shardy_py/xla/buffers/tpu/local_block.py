@@ -60,12 +60,16 @@ class LocalBlock:
     rounded: RoundedValues
 
 
-def local_block(body: DeviceBody) -> LocalBlock:
-    """Returns the entry computation of a program, as the passes of a compiler leave it, as a block."""
+def local_block(body: DeviceBody, *, sparse_cores: bool = False) -> LocalBlock:
+    """Returns the entry computation of a program, as the passes of a compiler leave it, as a block.
+
+    sparse_cores: whether cores for sparse data run scatters of single elements in HBM.
+    """
     narrow, captured = rounded_nodes(body)
     records = Records()
     sends = Sends(records, narrow)
-    builder = _Builder(records, sends, Images(records, frozenset(narrow)), Expanded(records), _devices(body))
+    expanded = Expanded(records, sparse_cores=sparse_cores)
+    builder = _Builder(records, sends, Images(records, frozenset(narrow)), expanded, _devices(body))
     block = builder.block(body)
     exact = builder.exact
     by_step = {id(builder.loops[number]): frozenset(names - exact) for number, names in captured.items()}
