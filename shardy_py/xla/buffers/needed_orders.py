@@ -13,6 +13,7 @@ XLA:TPU for about 400 programs; openxla/xla, xla/service/space_to_batch_converte
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import permutations
 from math import prod
 from typing import NamedTuple
 
@@ -66,6 +67,10 @@ def needed_orders(
         yield from _images(record, shapes, made)
     elif record.name == CALL:
         yield from (_selected if selects(record) else _row_major)(record, shapes)
+    elif (along := _cumulated_along(record, shapes)) is not None:
+        element = "f32" if record.results[0] is None else record.results[0].element
+        yield -1, cumulated_order(TensorType(made, element), along)
+        yield 0, cumulated_order(TensorType(shapes[0], element), along)
     elif tiled is Tiled.SORTED and len(made) > 1:
         element = "f32" if record.results[0] is None else record.results[0].element
         order = sorted_order(TensorType(made, element), integer(record.attributes, "dimension", 0))
@@ -75,7 +80,10 @@ def needed_orders(
 
 def needs_order(record: OpRecord) -> bool:
     """Returns whether an op reads operands in its order even where another has the same size."""
-    return STORED.of(record.name).tiled is Tiled.SORTED or selects(record)
+    if STORED.of(record.name).tiled is Tiled.SORTED or selects(record):
+        return True
+    held = record.operands[0] if record.operands else None
+    return held is not None and _cumulated_along(record, [shape_of(held)]) is not None
 
 
 def selects(record: OpRecord) -> bool:
@@ -112,6 +120,35 @@ def sorted_order(type_: TensorType, dimension: int) -> TileOrder:
     least = least_padded(type_)[::-1]
     in_lanes = [TileOrder(least, shape)] if least[0] == dimension and shape[dimension] >= LANES else []
     return min((*in_rows, *in_lanes), key=lambda order: order.size(type_.element))
+
+
+def _cumulated_along(record: OpRecord, shapes: Sequence[tuple[int, ...]]) -> int | None:
+    """The dimension along which a window has all elements; None for other ops, and for windows of several."""
+    if COMPILED.of(record.name).form is not NodeForm.WINDOW or len(record.results) != 1:
+        return None
+    windows = integers(record.attributes, "window_dimensions")
+    along = [d for d, size in enumerate(windows) if size > 1]
+    is_one = len(along) == 1 and len(windows) > 1
+    return along[0] if is_one and windows[along[0]] == shapes[0][along[0]] else None
+
+
+def cumulated_order(type_: TensorType, along: int) -> TileOrder:
+    """Returns the order in which elements are cumulated: that one with the least padding.
+
+    Of several with as much one with the dimension outside of tiles.
+
+    >>> [cumulated_order(TensorType(shape), 2).minor_to_major for shape in ((256, 32, 128), (32, 2, 128))]
+    [(0, 1, 2), (2, 0, 1)]
+    """
+    shape = shape_of(type_)
+    dimensions = range(len(shape))
+    orders = [
+        TileOrder((lanes, rows, *(d for d in reversed(dimensions) if d not in (lanes, rows))), shape)
+        for lanes, rows in permutations(reversed(dimensions), 2)
+    ]
+    return min(
+        orders, key=lambda order: (order.size(type_.element), -min(order.minor_to_major.index(along), 2))
+    )
 
 
 def _majored(shape: tuple[int, ...], major: tuple[int, ...]) -> TileOrder:

@@ -113,6 +113,8 @@ class _TileOrders:
     """The results of convolutions, and what elementwise ops make of them in their orders."""
     exact: set[Name] = field(default_factory=set[Name], init=False)
     """The values of whose copies elementwise steps read all bits."""
+    turned: set[Name] = field(default_factory=set[Name], init=False)
+    """What is transposed, into the order in which it is cumulated."""
     wanted: dict[int, dict[int, TileOrder]] = field(
         default_factory=dict[int, dict[int, TileOrder]], init=False
     )
@@ -132,6 +134,8 @@ class _TileOrders:
         known: _Orders = dict.fromkeys(arguments)
         for step in steps:
             self._forward(step, known, needed.get(id(step), {}))
+        turned = (step for step in steps if COMPILED.of(step.record.name).form is NodeForm.TRANSPOSE)
+        self.turned = {step.results[0] for step in turned}
         products = {step.results[0] for step in steps if STORED.of(step.record.name).is_product}
         for step in reversed(steps):
             self._backward(step, known, needed.get(id(step), {}), products)
@@ -274,6 +278,8 @@ class _TileOrders:
         if type_ is None:
             return
         own = self.orders.get(stored)
+        if stored in self.turned and COMPILED.of(step.record.name).form is NodeForm.WINDOW:
+            return
         if step.blocks:
             if self._minor_to_major(stored, type_) != order.minor_to_major:
                 self._note_copy(step, stored, order, type_.element)
