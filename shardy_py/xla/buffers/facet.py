@@ -21,12 +21,14 @@ class Tiled(Enum):
 
     ANY: those with the least padding. ROWS: the last two, if it reads or writes whole rows. IMAGES: batch and
     features. SORTED: the one that is sorted in rows, if not in lanes.
+    POOLED: those along which windows have one element.
     """
 
     ANY = auto()
     ROWS = auto()
     IMAGES = auto()
     SORTED = auto()
+    POOLED = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +164,7 @@ STORED = Facet(
             has_halo=True, joins_halo=True, is_wide=True, is_conditional=True
         ),
         "stablehlo.select_and_scatter": StoredRow(
-            is_rewritten=True, has_halo=True, joins_halo=True, is_wide=True
+            is_rewritten=True, has_halo=True, joins_halo=True, is_wide=True, tiled=Tiled.POOLED
         ),
     },
 )

@@ -71,6 +71,11 @@ def needed_orders(
         element = "f32" if record.results[0] is None else record.results[0].element
         yield -1, cumulated_order(TensorType(made, element), along)
         yield 0, cumulated_order(TensorType(shapes[0], element), along)
+    elif tiled is Tiled.POOLED and len(shapes) > 1:
+        windows = integers(record.attributes, "window_dimensions")
+        apart = [d for d in reversed(range(len(windows))) if windows[d] == 1]
+        if len(apart) > 1:
+            yield from ((i, _tiled(shape, apart)) for i, shape in enumerate((made, *shapes[:2]), -1))
     elif tiled is Tiled.SORTED and len(made) > 1:
         element = "f32" if record.results[0] is None else record.results[0].element
         order = sorted_order(TensorType(made, element), integer(record.attributes, "dimension", 0))
@@ -120,6 +125,14 @@ def sorted_order(type_: TensorType, dimension: int) -> TileOrder:
     least = least_padded(type_)[::-1]
     in_lanes = [TileOrder(least, shape)] if least[0] == dimension and shape[dimension] >= LANES else []
     return min((*in_rows, *in_lanes), key=lambda order: order.size(type_.element))
+
+
+def _tiled(shape: tuple[int, ...], dimensions: Sequence[int]) -> TileOrder:
+    """The order with two dimensions of some in tiles, for the least padding."""
+    others = range(len(shape) - 1, -1, -1)
+    pairs = (*permutations(dimensions, 2),)
+    orders = [TileOrder((*pair, *(d for d in others if d not in pair)), shape) for pair in pairs]
+    return min(orders, key=lambda order: order.size("f32"))
 
 
 def _cumulated_along(record: OpRecord, shapes: Sequence[tuple[int, ...]]) -> int | None:
