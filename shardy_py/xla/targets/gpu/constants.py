@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.targets.gpu.graph import BROADCAST, CONSTANT, MULTIPLY, GpuGraph
@@ -28,6 +29,15 @@ def is_constant_float(graph: GpuGraph, number: int) -> bool:
     if graph.kinds[number] == BROADCAST:
         (number,) = graph.reads[number]
     return graph.kinds[number] == CONSTANT and type_ is not None and is_float(type_)
+
+
+def is_one_number(graph: GpuGraph, number: int) -> bool:
+    """Returns whether a value is a constant whose elements are all the same number."""
+    op = source_op(graph.step(number)) if graph.kinds[number] == CONSTANT else None
+    type_ = graph.types[number]
+    data = getattr(getattr(op and op.properties.get("value"), "data", None), "data", b"")
+    is_one = type_ is not None and 8 * len(data) <= max(8, element_type(type_.element).bits)
+    return graph.kinds[number] == CONSTANT and (graph.elements(number) == 1 or (bool(data) and is_one))
 
 
 def is_float(type_: TensorType) -> bool:

@@ -14,23 +14,21 @@ from math import prod
 
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, IotaOp, SortOp
 from shardy_py.ops import TABLE, Family, TensorType
-from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
+from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.ops.reads import integers
-from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.gpu.constants import is_constant_float, is_float, is_zeros, scaled
+from shardy_py.xla.targets.gpu.convolutions import Convolutions
 from shardy_py.xla.targets.gpu.expanded import add_cumulative, add_ragged, cumulative_dimension
 from shardy_py.xla.targets.gpu.facet import KERNELS
 from shardy_py.xla.targets.gpu.graph import (
     ADD,
     ARGUMENT,
-    BROADCAST,
     CONVERT,
     CONVOLUTION,
     DIVIDE,
     DOT,
     ELEMENT,
-    MAXIMUM,
     MULTIPLY,
     OUTER,
     RAGGED,
@@ -65,13 +63,14 @@ class _Lowering:
         self.body, self.around = body, around
         self.graph = GpuGraph()
         self.values: dict[int, int] = {}
+        self.convolutions = Convolutions(self.graph, self._copied)
         arguments = [self._argument(number) for number in body.arguments]
         for number in body.order:
             if number not in self.values:
                 self.values[number] = self._lowered(number, body.nodes[number])
         self.graph.arguments = tuple(arguments)
         returned = [each for each in body.results if each >= 0]
-        self.graph.results = tuple(map(self._value, returned))
+        self.graph.results = tuple(map(self._returned, returned))
         same = {self.values[each] for each in returned if not self._is_reshaped(each)}
         self.graph.returned_forms = set(self.graph.results) - same
 
@@ -85,6 +84,11 @@ class _Lowering:
             self.values[number] = self.graph.add(OUTER, (), self.around.get(number))
             self.graph.outer[self.values[number]] = number
         return self.values[number]
+
+    def _returned(self, number: int) -> int:
+        """The number of a value that is returned, in the order that the program has."""
+        value = self._value(number)
+        return self._copied(value) if value in self.convolutions.features_last else value
 
     def _lowered(self, number: int, node: DeviceNode) -> int:
         graph = self.graph
@@ -113,8 +117,11 @@ class _Lowering:
         if whole is not None:
             return graph.add(SLICE, (graph.add(kind, reads, whole, node),), node.type)
         if kind == CONVOLUTION and node.step is not None:
-            return self._convolution(node, node.step, reads)
-        ended = self._ended_convolution(node, kind, reads)
+            nodes = [self.body.nodes.get(each) for each in node.inputs if each >= 0]
+            forms = [each.type if each else graph.types[n] for each, n in zip(nodes, reads, strict=True)]
+            return self.convolutions.add(node, reads, forms)
+        once = [self.body.only_user(each) is not None for each in node.inputs if each >= 0]
+        ended = self.convolutions.ended(node, kind, reads, once)
         if ended is not None:
             return ended
         expanded = None if node.type is None else self._expanded(node, kind, node.type, reads)
@@ -124,15 +131,17 @@ class _Lowering:
             return stepwise
         if kind == DIVIDE and is_constant_float(graph, reads[-1]):
             kind = MULTIPLY  # by the inverse, which XLA computes
-        if kind == MULTIPLY and len(reads) == 2:
-            kept = [self.body.only_user(each) is not None for each in node.inputs if each >= 0]
-            if (product := scaled(graph, node, reads, kept)) is not None:
-                return product
+        product = scaled(graph, node, reads, once) if kind == MULTIPLY and len(reads) == 2 else None
+        if product is not None:
+            return product
         is_numbered = kind == SortOp.name and len(reads) > 1 and graph.kinds[reads[-1]] == IotaOp.name
         made = graph.add(kind, reads[:-1] if is_numbered else reads, node.type, node)
         if is_numbered:
             graph.numbered.add(made)
         self.graph.forms |= self._forms_read(made, node.inputs)
+        last = self.convolutions.features_last
+        if (graph.is_elementwise(made) or kind == WINDOW) and not last.isdisjoint(reads):
+            last.add(made)
         return made
 
     def _is_total(self, node: DeviceNode, reads: Sequence[int]) -> bool:
@@ -222,51 +231,6 @@ class _Lowering:
             tuple(held if old == new else own for old, new, held, own in dimensions), made.element
         )
         return whole if elements_of(whole) > elements_of(made) else None
-
-    def _convolution(self, node: DeviceNode, step: PlannedOp, reads: Sequence[int]) -> int:
-        """A convolution by cuDNN: in its kernel features of the result are first, others last."""
-        graph = self.graph
-        numbers = ConvolutionDimensions.of(step.record.attributes)
-        order = (numbers.out_feature, *numbers.kernel_spatial, numbers.in_feature)
-        image, kernel = reads[:2]
-        if order != tuple(range(len(order))):
-            kernel = self._copied(kernel)
-        if numbers.image != tuple(range(len(numbers.image))):
-            image = self._copied(image)
-        return graph.add(CONVOLUTION, (image, kernel, *reads[2:]), node.type, node)
-
-    def _ended_convolution(self, node: DeviceNode, kind: str, reads: Sequence[int]) -> int | None:
-        """A convolution whose kernel also adds a number for each feature, or takes what is positive.
-
-        Source: openxla/xla, xla/service/gpu/transforms/cudnn_fused_conv_rewriter.cc.
-        """
-        graph = self.graph
-        if kind not in (ADD, MAXIMUM) or len(reads) != 2 or node.type is None:
-            return None
-        for each, other, source in zip(reads, reads[::-1], node.inputs, strict=True):
-            is_only = graph.kinds[each] == CONVOLUTION and self.body.only_user(source) is not None
-            if not is_only or graph.kinds[other] != BROADCAST:
-                continue
-            (given,) = graph.reads[other]
-            is_zero = kind == MAXIMUM and graph.elements(given) == 1
-            if not is_zero and (kind != ADD or not self._is_of_features(each, other)):
-                continue
-            added = (given,) if kind == ADD else ()
-            return graph.add(CONVOLUTION, (*graph.reads[each], *added), node.type, graph.nodes[each])
-        return None
-
-    def _is_of_features(self, convolution: int, broadcast: int) -> bool:
-        """True if what is added to a convolution is one number for each feature."""
-        step, added = self.graph.step(convolution), self.graph.step(broadcast)
-        if step is None or added is None:
-            return False
-        feature = ConvolutionDimensions.of(step.record.attributes).result_feature
-        given, dimensions = (
-            added.record.operands[0],
-            integers(added.record.attributes, "broadcast_dimensions"),
-        )
-        sizes = () if given is None else given.shape
-        return [d for d, size in zip(dimensions, sizes, strict=False) if size != 1] == [feature]
 
     def _transposed(
         self, source: int, order: tuple[int, ...], type_: TensorType, node: DeviceNode | None = None
