@@ -38,6 +38,23 @@ def group_key(use: CollectiveUse) -> GroupKey:
     return use.kind, use.cause.location, use.cause.op
 
 
+@dataclass(frozen=True, slots=True)
+class Most:
+    """The costs of a program above which an edit is of no use.
+
+    bytes, seconds: of all collectives, as each device receives them. work: of each device.
+    """
+
+    bytes: float
+    seconds: float
+    work: float
+
+    def allows(self, outcome: Outcome) -> bool:
+        """Returns whether a program costs no more."""
+        is_less = outcome.bytes <= self.bytes and outcome.figures.seconds <= self.seconds
+        return is_less and outcome.work <= self.work
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The costs of one program.
@@ -52,14 +69,16 @@ class Outcome:
     work: float
 
     @staticmethod
-    def of(module: ModuleOp, uses: Iterable[CollectiveUse], figures: Figures) -> Outcome:
-        """Returns the costs of a propagated program with these collectives."""
+    def of(
+        module: ModuleOp, uses: Iterable[CollectiveUse], figures: Figures, work: float | None = None
+    ) -> Outcome:
+        """Returns the costs of a propagated program with these collectives; work: `work_of`, if known."""
         meshes, table, kept = Symbols(module).meshes(), ValueTable(module), 0
         for entry in table.boundaries.values():
             type_ = tensor_type(entry.type)
             if entry.function == table.functions[0] and type_ is not None:
                 kept += tensor_size(type_, entry.sharding, meshes, "linear").bytes.local_bytes
-        return Outcome(tuple(uses), figures, kept, _work(module, meshes))
+        return Outcome(tuple(uses), figures, kept, work_of(module) if work is None else work)
 
     @cached_property
     def total(self) -> Cost:
@@ -85,13 +104,16 @@ class Outcome:
         return {key: sum(use.total.bytes for use in uses) for key, uses in self.by_group.items()}
 
 
-def _work(module: ModuleOp, meshes: Mapping[str, Mesh]) -> float:
-    """The elements that each device computes; an op on more than two large operands counts as a product.
+def work_of(module: ModuleOp) -> float:
+    """Returns the elements that each device computes of a propagated program.
+
+    An op on more than two large operands counts as a product.
 
     The square root of the product of the sizes of both operands and the result is what a product of two
     matrices multiplies.
     """
     runs, reader, total = run_counts(module), ShardingReader(), 0.0
+    meshes = Symbols(module).meshes()
     known: dict[tuple[object, ...], tuple[float, int, object]] = {}
     for op in ops_in(module):
         # The ops inside of a manual computation are counted.
