@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from array import array
 from hashlib import blake2b
+from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.ir import blocks_of, operands_of, type_of
@@ -32,7 +33,7 @@ class ModuleDigests:
 
     def __init__(self) -> None:
         self._locations: dict[int, tuple[int, Attribute]] = {}
-        """The numbers of locations by identity, and the locations, so that no other one gets their identity."""
+        """By identity the numbers of locations, and these, so that no other one gets their identity."""
         self._equal: dict[Attribute, int] = {}
 
     def of(self, module: ModuleOp) -> bytes:
@@ -49,8 +50,13 @@ class ModuleDigests:
             add(forms.setdefault(form, len(forms)))
             add(places.get(id(op.parent), -1))
             found += [places.get(id(value), -1) for value in operands]
-            found += map(number_of, properties.values())
-            found += map(number_of, attributes.values())
+            for attribute in (*properties.values(), *attributes.values()):
+                if attribute.__class__ is ArrayAttr:  # the attributes of many arguments are one large one
+                    elements = cast("ArrayAttr[Attribute]", attribute).data
+                    found.append(len(elements))
+                    found += map(number_of, elements)
+                else:
+                    add(number_of(attribute))
             add(self._location(op.location))
             for result in op.results:
                 places[id(result)] = len(places)

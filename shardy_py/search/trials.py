@@ -2,15 +2,17 @@
 
     Trials(sources, report).of(proposal, most)
 
-A try is given up as soon as it surely costs more than it may: after propagation by the work of devices, and
-before the ops of a GPU are fused, which takes longest, by the least that its collectives cost. Edits after
-which programs are equal are propagated, and planned once. Not here: what is tried (`shardy_py.search.advice`),
+A try is given up as soon as it surely costs more than it may: annotations of arguments and results before
+they are propagated, by a study (`boundary_study.py`); others after it by the work of devices, and before the
+ops of a GPU are fused, which takes longest, by the least that its collectives cost. Edits after which
+programs are equal are planned once. Not here: what is tried (`search/advice`),
 applying edits (`edited_sources.py`).
 """
 
 from __future__ import annotations
 
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shardy_py.base import releases
@@ -18,11 +20,12 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.digests import ModuleDigests
 from shardy_py.report.communication import CommunicationReport
-from shardy_py.report.communication.of_program import communication
 from shardy_py.report.communication.least import least_cost
+from shardy_py.report.communication.of_program import communication
 from shardy_py.report.difference import Figures
 from shardy_py.report.memory import memory_report
-from shardy_py.search.advice import Most, Outcome, Proposal, work_of
+from shardy_py.search.advice import Most, Outcome, Proposal, kept_bytes_of, work_of
+from shardy_py.search.boundary_study import BoundaryStudy, is_of_boundary
 from shardy_py.search.edited_sources import Sources
 from shardy_py.xla.targets.of_program import CompiledProgram
 
@@ -41,10 +44,18 @@ class Trials:
     _useless: set[tuple[bytes, Most]] = field(default_factory=set["tuple[bytes, Most]"], init=False)
     """The digests of programs that cost more than something, or that cannot be planned."""
     _digests: ModuleDigests = field(default_factory=ModuleDigests, init=False)
+    _known: tuple[Proposal, Outcome] | None = field(default=None, init=False)
+    """What the source with some edits costs."""
+    _studied: tuple[Proposal, BoundaryStudy | None] | None = field(default=None, init=False)
+    """The study of the source with some edits."""
 
-    def know(self, result: Result, outcome: Outcome) -> None:
-        """Notes what a result costs that edits are tried on: those that change nothing are not planned."""
-        if not self._prepares(result):
+    def know(self, result: Result, outcome: Outcome, before: Proposal = ()) -> None:
+        """Notes what a result costs that edits are tried on: those that change nothing are not planned.
+
+        before: the edits of the source that it has.
+        """
+        self._known = before, outcome
+        if not self._prepares:
             self._outcomes[self._digests.of(result.program.module)] = outcome
 
     def of(self, proposal: Proposal, most: Most, before: Proposal = ()) -> Outcome | None:
@@ -52,51 +63,65 @@ class Trials:
 
         before: edits that are made, too.
         """
+        study = None if self._prepares else self._study(before, proposal)
         try:
+            unchanged = None if self._known is None or self._known[0] is not before else self._known[1]
+            if study is not None and study.costs_more(proposal, most, unchanged):
+                return None
             after = self.sources.after((*before, *proposal), record=False)
         except ShardyError:
             return None
-        if self._prepares(after):
-            return self._outcome(after, most)
-        digest = self._digests.of(after.program.module)
+        return self._outcome(after, most) if self._prepares else self._outcome_once(after, most)
+
+    def _study(self, before: Proposal, proposal: Proposal) -> BoundaryStudy | None:
+        """The study of the source with edits, for further ones; None if it is not needed, or impossible."""
+        if self.report.partitioner != "xla" or not is_of_boundary(proposal):
+            return None
+        if self._studied is None or self._studied[0] is not before:
+            self._studied = before, BoundaryStudy.of(self.sources, self.report, before)
+        return self._studied[1]
+
+    @cached_property
+    def _prepares(self) -> bool:
+        """True if a compiler prepares the source otherwise, which then is propagated again."""
+        compiler = None if self.report.stage is None else self.report.stage.compiler
+        return compiler is not None and compiler.rewrites(self.sources.source.module)
+
+    def _outcome_once(self, result: Result, most: Most) -> Outcome | None:
+        """What a result costs, of several equal ones once."""
+        digest = self._digests.of(result.program.module)
         known = self._outcomes.get(digest)
         if known is not None:
             return known if most.allows(known) else None
         if (digest, most) in self._useless:
             return None
-        outcome = self._outcome(after, most)
+        outcome = self._outcome(result, most)
         if outcome is None:
             self._useless.add((digest, most))
         else:
             self._outcomes[digest] = outcome
         return outcome
 
-    def _prepares(self, result: Result) -> bool:
-        """True if a compiler prepares the source of a result otherwise, which then is propagated again."""
-        compiler = None if self.report.stage is None else self.report.stage.compiler
-        return compiler is not None and compiler.rewrites(result.program.module)
-
     def _outcome(self, result: Result, most: Most) -> Outcome | None:
         work = work_of(result.program.module)
         if work > most.work:
             return None
         try:
-            if self._costs_more(result, most):
+            if self._sends_more(result, most):
                 return None
             outcome = outcome_of(result, report_like(self.report, result), work)
         except ShardyError:
             return None
         return outcome if most.allows(outcome) else None
 
-    def _costs_more(self, result: Result, most: Most) -> bool:
+    def _sends_more(self, result: Result, most: Most) -> bool:
         """True if collectives surely cost more, however they are combined."""
-        stage, by = self.report.stage, self.report.partitioner
-        compiler = None if stage is None else stage.compiler
-        if compiler is None or compiler.fused is None or by != "xla":
-            return False  # they are combined in no time
+        compiler = None if self.report.stage is None else self.report.stage.compiler
+        if compiler is None or compiler.fused is None or self.report.partitioner != "xla":
+            return False  # that takes no time to find
         made = CompiledProgram.of(result.forecasts.planned_by_xla, compiler)
         least = least_cost(made, self.report.model)
-        return least.bytes > most.bytes or least.seconds > most.seconds
+        return not most.allows_sending(least.bytes, least.seconds)
 
 
 def report_like(report: CommunicationReport, result: Result) -> CommunicationReport:
@@ -108,7 +133,9 @@ def report_like(report: CommunicationReport, result: Result) -> CommunicationRep
 
 def outcome_of(result: Result, report: CommunicationReport, work: float | None = None) -> Outcome:
     """Returns what a result costs, whose collectives are those of a report; work: `work_of`, if known."""
-    return Outcome.of(result.program.module, report.sending, figures_of(result, report), work)
+    module, figures = result.program.module, figures_of(result, report)
+    known = work_of(module) if work is None else work
+    return Outcome(report.sending, figures, kept_bytes_of(module), known)
 
 
 def figures_of(result: Result, report: CommunicationReport) -> Figures:

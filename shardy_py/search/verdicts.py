@@ -305,7 +305,7 @@ class _Planner:
             outcome = outcome_of(after, report_like(self.report, after))
         except ShardyError:
             return None
-        self.trials.know(after, outcome)
+        self.trials.know(after, outcome, edits)
 
         def is_of_others(proposal: Proposal) -> bool:
             return not any(id(entry) in changed for edit in proposal for entry in edit.values)

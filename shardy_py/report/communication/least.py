@@ -7,6 +7,7 @@ longest to find: they are combined after the ops of a GPU are fused. Not here: t
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from math import prod
 
@@ -15,32 +16,42 @@ from xdsl.dialects.func import FuncOp
 from shardy_py.hardware import Link
 from shardy_py.hardware.cost import Cost, CostModel
 from shardy_py.report.communication.as_compiled import IssuedUses
+from shardy_py.report.communication.by_xla import PlannedUses
 from shardy_py.report.communication.collect import CollectiveUse
 from shardy_py.xla.targets.combining import Issued
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.of_program import CompiledProgram
 
-_ROUNDING = 1 - 1e-9
-"""More than what the rounding of sums of seconds makes them less by."""
+ROUNDING = 1e-9
+"""More than what rounding changes sums of seconds by, as a part of them."""
 _ROUNDED_UP = "all_reduce", "reduce_scatter", "all_to_all", "ragged_all_to_all"
 """The kinds of which devices do not receive a part, rounded down."""
 
 
-def least_cost(made: CompiledProgram, model: CostModel) -> Cost:
-    """Returns what the collectives of a program cost at least, whichever of them become one op.
+def least_cost(
+    made: CompiledProgram, model: CostModel, planned: PlannedUses | None = None, *, has_written: bool = True
+) -> Cost:
+    """Returns the least that the collectives of a program cost, whichever of them become one op.
+
+    planned: those as partitioned, if known. has_written: whether the program may have some of its own.
 
     Raises:
         ShardyError: a mesh has too many devices to list them, or a tensor has a dynamic shape.
     """
-    uses = IssuedUses(made.program, _without_latency(model))
-    combines = made.compiler.limits.kinds
-    costs = [
-        _least(use, is_combined=use.kind in combines)
-        for function in made.program.entries
-        for use in _alone(uses, made.body(function), function)
-    ]
-    total = sum(costs, Cost())
-    return Cost(total.bytes, total.seconds * _ROUNDING)
+    uses = IssuedUses(made.program, model, planned, None if has_written else {})
+    immediate, combines = _without_latency(model), made.compiler.limits.kinds
+    known, size, seconds = dict[Hashable, float](), 0, 0.0
+    for function in made.program.entries:
+        for use in _alone(uses, made.body(function), function):
+            if use.kind not in combines:
+                size, seconds = size + use.total.bytes, seconds + use.total.seconds
+            elif use.kind != "collective_permute":  # of which one op has the axes of its first part
+                size += (use.cost.bytes - _is_rounded(use)) * use.times
+                key = use.kind, use.axes, use.held_bytes
+                if key not in known:
+                    known[key] = getattr(immediate, use.kind)(use.axes, use.held_bytes).seconds
+                seconds += known[key] * use.times
+    return Cost(size, seconds * (1 - ROUNDING))
 
 
 def _alone(uses: IssuedUses, body: DeviceBody, function: FuncOp) -> list[CollectiveUse]:
@@ -55,16 +66,10 @@ def _alone(uses: IssuedUses, body: DeviceBody, function: FuncOp) -> list[Collect
     return found
 
 
-def _least(use: CollectiveUse, *, is_combined: bool) -> Cost:
-    """The least that a collective adds to the cost of an op; is_combined: whether others may be in it."""
-    if not is_combined:
-        return use.total
-    if use.kind == "collective_permute":  # one op has the axes of its first part
-        return Cost()
-    parts = prod(size for _, size in use.axes)
+def _is_rounded(use: CollectiveUse) -> bool:
+    """True if the bytes of a collective are rounded, so that they are fewer as a part of another."""
     moved = use.held_bytes * (2 if use.kind == "all_reduce" else 1)
-    rounded = 1 if use.kind in _ROUNDED_UP and moved % parts else 0
-    return Cost((use.cost.bytes - rounded) * use.times, use.cost.seconds * use.times)
+    return use.kind in _ROUNDED_UP and moved % prod(size for _, size in use.axes) != 0
 
 
 def _without_latency(model: CostModel) -> CostModel:

@@ -8,7 +8,7 @@ costs, `remedy.py` the words, `placement.py` remedies for tensors that are not s
 
 from shardy_py.search.advice.adviser import MOST_VALUES, SHOWN, Adviser
 from shardy_py.search.advice.fixes import annotations_of, fixes_of, suggested
-from shardy_py.search.advice.outcome import GroupKey, Most, Outcome, group_key, work_of
+from shardy_py.search.advice.outcome import GroupKey, Most, Outcome, group_key, kept_bytes_of, work_of
 from shardy_py.search.advice.pasting import spec_text
 from shardy_py.search.advice.placement import (
     MOST_TRIES,
@@ -64,6 +64,7 @@ __all__ = [
     "group_key",
     "is_backward",
     "is_expressible",
+    "kept_bytes_of",
     "key_of",
     "placements",
     "placing",

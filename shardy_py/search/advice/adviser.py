@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import field
+from functools import cached_property
 
 from shardy_py.base.records import dataclass
 from shardy_py.report.communication import CollectiveUse
@@ -97,8 +98,7 @@ class Adviser:
             if not self.tries:
                 return None
             self.tries -= 1
-            after = self.trial(proposal, self._most)
-            self._known[key] = proposal, after if after is not None and self._helps(after) else None
+            self._known[key] = proposal, self.trial(proposal, self._most)
         return self._known[key][1]
 
     def explore(self, use: CollectiveUse, most: int) -> int:
@@ -130,13 +130,11 @@ class Adviser:
                 found.setdefault(words, Remedy(proposal, words, *effects))
         return tuple(found.values())[:SHOWN]
 
-    @property
+    @cached_property
     def _most(self) -> Most:
+        """The costs of an edit that helps."""
         before = self.before
         return Most(before.bytes - 1, before.figures.seconds, before.work * _TOLERANCE)
-
-    def _helps(self, after: Outcome) -> bool:
-        return self._most.allows(after)
 
     @staticmethod
     def _effect(outcome: Outcome, key: GroupKey) -> Effect:

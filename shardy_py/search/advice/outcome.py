@@ -51,8 +51,11 @@ class Most:
 
     def allows(self, outcome: Outcome) -> bool:
         """Returns whether a program costs no more."""
-        is_less = outcome.bytes <= self.bytes and outcome.figures.seconds <= self.seconds
-        return is_less and outcome.work <= self.work
+        return self.allows_sending(outcome.bytes, outcome.figures.seconds) and outcome.work <= self.work
+
+    def allows_sending(self, size: float, seconds: float) -> bool:
+        """Returns whether collectives of so many bytes and seconds cost no more."""
+        return size <= self.bytes and seconds <= self.seconds
 
 
 @dataclass(frozen=True)
@@ -68,27 +71,15 @@ class Outcome:
     kept_bytes: int
     work: float
 
-    @staticmethod
-    def of(
-        module: ModuleOp, uses: Iterable[CollectiveUse], figures: Figures, work: float | None = None
-    ) -> Outcome:
-        """Returns the costs of a propagated program with these collectives; work: `work_of`, if known."""
-        meshes, table, kept = Symbols(module).meshes(), ValueTable(module), 0
-        for entry in table.boundaries.values():
-            type_ = tensor_type(entry.type)
-            if entry.function == table.functions[0] and type_ is not None:
-                kept += tensor_size(type_, entry.sharding, meshes, "linear").bytes.local_bytes
-        return Outcome(tuple(uses), figures, kept, work_of(module) if work is None else work)
+    @property
+    def bytes(self) -> int:
+        """The bytes that each device receives."""
+        return self.figures.bytes
 
     @cached_property
     def total(self) -> Cost:
         """The cost of all collectives."""
         return sum((use.total for use in self.uses), Cost())
-
-    @property
-    def bytes(self) -> int:
-        """The bytes that each device receives."""
-        return self.figures.bytes
 
     @cached_property
     def by_group(self) -> Mapping[GroupKey, list[CollectiveUse]]:
@@ -102,6 +93,16 @@ class Outcome:
     def own_bytes(self) -> Mapping[GroupKey, int]:
         """The bytes of the collectives of each group."""
         return {key: sum(use.total.bytes for use in uses) for key, uses in self.by_group.items()}
+
+
+def kept_bytes_of(module: ModuleOp) -> int:
+    """Returns the bytes of arguments and results on each device."""
+    meshes, table, kept = Symbols(module).meshes(), ValueTable(module), 0
+    for entry in table.boundaries.values():
+        type_ = tensor_type(entry.type)
+        if entry.function == table.functions[0] and type_ is not None:
+            kept += tensor_size(type_, entry.sharding, meshes, "linear").bytes.local_bytes
+    return kept
 
 
 def work_of(module: ModuleOp) -> float:
