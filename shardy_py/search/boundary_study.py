@@ -57,6 +57,7 @@ class BoundaryStudy:
     _program: SpmdProgram = field(init=False)
     _uses: PlannedUses = field(init=False)
     _costs: CollectiveCosts = field(init=False)
+    _known: list[tuple[Block, Cost]] = field(default_factory=list[tuple[Block, Cost]], init=False)
 
     def __post_init__(self) -> None:
         """Makes what all variants share."""
@@ -97,12 +98,20 @@ class BoundaryStudy:
             least = self._least(variant)
         return not most.allows_sending(least.bytes, least.seconds)
 
+    def _least(self, variant: Variant) -> Cost:
+        """The least that the collectives of a variant cost, of several equal ones found once."""
+        for block, least in self._known:
+            if _are_alike(variant.block, block):
+                return least
+        least = self._find_least(variant)
+        self._known.append((variant.block, least))
+        return least
+
     def _annotations(self, proposal: Proposal) -> dict[Value, Sharding | None]:
         sources, program = self.sources, self.edited.program
         return sources.annotations(proposal, program, self.edited.entry)
 
-    def _least(self, variant: Variant) -> Cost:
-        """The least that the collectives of a variant cost."""
+    def _find_least(self, variant: Variant) -> Cost:
         variants = self.incremental.variants
         plan = plan_program(variant.block, variants.plans)
         program = VariantProgram(self._program, variants, variant, plan)
