@@ -140,9 +140,13 @@ class Sources:
             if (found := own(entry)) is not None
         }
 
-    def after(self, proposal: Proposal, *, record: bool) -> Result:
-        """Returns the result of the edited program. Raises `ShardyError` if it is invalid."""
-        return self._result.again(self.edited(proposal).program, record=record)
+    def after(self, proposal: Proposal, *, record: bool, in_place: bool = False) -> Result:
+        """Returns the result of the edited program. Raises `ShardyError` if it is invalid.
+
+        in_place: whether the edited program is propagated itself, so that the result has no source.
+        """
+        program = self.edited(proposal).program
+        return self._result.again(program, record=record, in_place=in_place)
 
     def advised_after(self, edited: EditedProgram, result: Result) -> AdvisedProgram:
         """Returns the source program to propose further edits for, with what its edited form's result tells.

@@ -68,10 +68,13 @@ class Trials:
             unchanged = None if self._known is None or self._known[0] is not before else self._known[1]
             if study is not None and study.costs_more(proposal, most, unchanged):
                 return None
-            after = self.sources.after((*before, *proposal), record=False)
+            edits = (*before, *proposal)
+            # Of a program with other ops a compiler may prepare the source otherwise.
+            is_alone = self._prepares or any(edit.rewrite is not None for edit in edits)
+            after = self.sources.after(edits, record=False, in_place=not is_alone)
         except ShardyError:
             return None
-        return self._outcome(after, most) if self._prepares else self._outcome_once(after, most)
+        return self._outcome(after, most) if is_alone else self._outcome_once(after, most)
 
     def _study(self, before: Proposal, proposal: Proposal) -> BoundaryStudy | None:
         """The study of the source with edits, for further ones; None if it is not needed, or impossible."""
