@@ -42,6 +42,7 @@ class ResultAdvice:
         self._result = result
         self._advisers: dict[tuple[int, int | None], tuple[CommunicationReport, Adviser | None]] = {}
         """By the identity of a report, which is kept alive with it, and the tries that are asked for."""
+        self._trials: list[Trials] = []
 
     @cached_property
     def sources(self) -> Sources | None:
@@ -71,7 +72,13 @@ class ResultAdvice:
             return None
         trials, outcome = Trials(sources, report), outcome_of(result, report)
         trials.know(result, outcome)
+        self._trials.append(trials)
         return Adviser(outcome, sources.advised, trials.of, language_of(result.source), tries)
+
+    def drop_studies(self) -> None:
+        """Drops what further tries make again: it is as large as the program, and results live longer."""
+        for trials in self._trials:
+            trials.drop_study()
 
     def placements(self, value: Value, dimensions: Sequence[int], axis: str) -> PlacementRemedies:
         """Returns annotations after which a value is sharded along an axis, in one of `dimensions`, as tried.

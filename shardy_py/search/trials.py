@@ -76,6 +76,10 @@ class Trials:
             return None
         return self._outcome(after, most) if is_alone else self._outcome_once(after, most)
 
+    def drop_study(self) -> None:
+        """Drops the study of the source, which is made again when it is needed."""
+        self._studied = None
+
     def _study(self, before: Proposal, proposal: Proposal) -> BoundaryStudy | None:
         """The study of the source with edits, for further ones; None if it is not needed, or impossible."""
         if self.report.partitioner != "xla" or not is_of_boundary(proposal):
