@@ -75,10 +75,10 @@ class ResultAdvice:
         self._trials.append(trials)
         return Adviser(outcome, sources.advised, trials.of, language_of(result.source), tries)
 
-    def drop_studies(self) -> None:
-        """Drops what further tries make again: it is as large as the program, and results live longer."""
+    def forget_trials(self) -> None:
+        """Forgets what further tries find again: it is as large as the program, and results live longer."""
         for trials in self._trials:
-            trials.drop_study()
+            trials.forget()
 
     def placements(self, value: Value, dimensions: Sequence[int], axis: str) -> PlacementRemedies:
         """Returns annotations after which a value is sharded along an axis, in one of `dimensions`, as tried.

@@ -1,4 +1,4 @@
-"""Whether annotations of arguments and results cost more than they may, by a study of the program.
+"""Rules out annotations of arguments and results that cost more than they may, by a study of the program.
 
     study = BoundaryStudy.of(sources, report, before)
     study.costs_more(proposal, most)
@@ -35,11 +35,6 @@ from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.program import Block, PlannedOp
 from shardy_py.xla.spmd.walk import plan_program
 from shardy_py.xla.targets.of_program import CompiledProgram
-
-
-def is_of_boundary(proposal: Proposal) -> bool:
-    """Returns whether edits are annotations of arguments and results only."""
-    return all(edit.kind in ("argument", "result") and edit.rewrite is None for edit in proposal)
 
 
 @dataclass(eq=False)

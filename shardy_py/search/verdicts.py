@@ -160,7 +160,7 @@ def verdict_of(
     changes, more, last = planner.changes(adviser, max(_FEWEST_LATER, tries // _LATER))
     kept, tried_for_memory = planner.saving_memory(last)
     changes, more = [*changes, *kept], more + tried_for_memory
-    advice.drop_studies()
+    advice.forget_trials()
     causes = tuple(
         _with_change(cause, planner, adviser, group, changes)
         for cause, group in zip(described, groups, strict=False)

@@ -6,6 +6,7 @@ import pytest
 
 from shardy_py import Program, Result, propagate
 from shardy_py.report.verdict import verdict_json
+from shardy_py.search import trials
 from shardy_py.search.advice import Most, Outcome, Proposal
 from shardy_py.search.boundary_study import BoundaryStudy
 from shardy_py.search.edited_sources import Sources
@@ -26,6 +27,12 @@ def whole(self: Trials, proposal: Proposal, most: Most, before: Proposal = ()) -
     except ShardyError:
         return None
     return outcome if most.allows(outcome) else None
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small programs are studied, too."""
+    monkeypatch.setattr(trials, "FEWEST_VALUES", 0)
 
 
 def verdict_of(text: str, target: str | None) -> object:

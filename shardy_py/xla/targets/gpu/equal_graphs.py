@@ -1,4 +1,4 @@
-"""What the fusion of a graph depends on: equal graphs, of programs of one search, are fused once.
+"""Keys of graphs by what their fusion depends on: equal graphs, of programs of one search, are fused once.
 
 Not here: graphs (`graph.py`), fusion (`computation.py`).
 """
@@ -44,7 +44,7 @@ def key_of_graph(graph: GpuGraph) -> Hashable:
 
 
 def _step_facts(graph: GpuGraph, number: int) -> Hashable:
-    """What is read of the step of an op: for reductions and broadcasts which dimensions these are of."""
+    """The facts of the step of an op: for reductions and broadcasts which dimensions these are of."""
     kind, is_elementwise = graph.kinds[number], graph.is_elementwise(number)
     if kind not in _DIMENSIONS:
         return is_elementwise, graph.nodes[number] is None

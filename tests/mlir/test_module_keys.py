@@ -1,4 +1,4 @@
-"""Digests are equal for copies of a module, and differ for modules that differ anywhere."""
+"""Keys are equal for copies of a module, and differ for modules that differ anywhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from shardy_py import P, Program, propagate
 from shardy_py.mlir.cloning import clone
-from shardy_py.mlir.digests import ModuleDigests
+from shardy_py.mlir.module_keys import ModuleKeys
 
 TEXT = """
 sdy.mesh @mesh = <["x"=2, "y"=2]>
@@ -26,10 +26,10 @@ func.func public @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mes
 
 
 def test_copies_have_the_digest_of_the_module() -> None:
-    digests, module = ModuleDigests(), Program.parse(TEXT).module
-    assert digests.of(module) == digests.of(module) == digests.of(clone(module, {}))
+    keys, module = ModuleKeys(), Program.parse(TEXT).module
+    assert keys.of(module) == keys.of(module) == keys.of(clone(module, {}))
     again = [propagate(Program.parse(TEXT), progress=False).program.module for _ in range(2)]
-    assert digests.of(again[0]) == digests.of(again[1]) != digests.of(module)
+    assert keys.of(again[0]) == keys.of(again[1]) != keys.of(module)
 
 
 @pytest.mark.parametrize(
@@ -48,15 +48,15 @@ def test_copies_have_the_digest_of_the_module() -> None:
 )
 def test_a_change_anywhere_changes_the_digest(old: str, new: str) -> None:
     assert old in TEXT
-    digests = ModuleDigests()
+    keys = ModuleKeys()
     before, after = (Program.parse(text).module for text in (TEXT, TEXT.replace(old, new)))
-    assert digests.of(before) != digests.of(after)
+    assert keys.of(before) != keys.of(after)
 
 
 def test_the_attributes_of_many_arguments_are_compared_one_by_one() -> None:
     given = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}'
     arguments = ", ".join(f"%arg{n}: tensor<8xf32> {given}" for n in range(400))
     text = f'sdy.mesh @mesh = <["x"=2, "y"=2]>\nfunc.func public @main({arguments}) -> () {{ return }}'
-    program, digests = Program.parse(text), ModuleDigests()
-    found = [digests.of(program.annotate({"%arg399": P(axis)}).module) for axis in ("y", "y", "x")]
+    program, keys = Program.parse(text), ModuleKeys()
+    found = [keys.of(program.annotate({"%arg399": P(axis)}).module) for axis in ("y", "y", "x")]
     assert found[0] == found[1] != found[2]

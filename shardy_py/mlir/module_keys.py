@@ -1,7 +1,7 @@
-"""Digests of modules: equal for modules of equal ops, attributes and locations, in the same order.
+"""Keys of modules: equal for modules of equal ops, attributes and locations, in the same order.
 
-    digests = ModuleDigests()
-    digests.of(module) == digests.of(other)
+    keys = ModuleKeys()
+    keys.of(module) == keys.of(other)
 
 For programs that a search makes of one source, of which some turn out to be equal. Not here: numbers of
 attributes (`numbering.py`), values that are alike (`value_classes.py`).
@@ -10,8 +10,6 @@ attributes (`numbering.py`), values that are alike (`value_classes.py`).
 from __future__ import annotations
 
 from array import array
-from hashlib import blake2b
-from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -19,13 +17,14 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.mlir.ir import blocks_of, operands_of, type_of
 from shardy_py.mlir.ir.walking import walked
 from shardy_py.mlir.numbering import number_of
+from shardy_py.mlir.typed import of_kind
 
 _Form = tuple[type[Operation], tuple[str, ...], tuple[str, ...], int]
 """The class of an op, the names of its properties and attributes, and how many operands it has."""
 
 
-class ModuleDigests:
-    """Makes digests that can be compared with each other, and only within one session of tables.
+class ModuleKeys:
+    """Makes keys that can be compared with each other, and only within one session of tables.
 
     Equal modules may have different ones: of large constants that are distinct objects, and after the
     tables of the session have been emptied.
@@ -37,7 +36,7 @@ class ModuleDigests:
         self._equal: dict[Attribute, int] = {}
 
     def of(self, module: ModuleOp) -> bytes:
-        """Returns the digest of a module."""
+        """Returns the key of a module."""
         ops = walked(module)
         forms: dict[_Form, int] = {}
         places: dict[int, int] = {}
@@ -52,7 +51,7 @@ class ModuleDigests:
             found += [places.get(id(value), -1) for value in operands]
             for attribute in (*properties.values(), *attributes.values()):
                 if attribute.__class__ is ArrayAttr:  # the attributes of many arguments are one large one
-                    elements = cast("ArrayAttr[Attribute]", attribute).data
+                    elements: tuple[Attribute, ...] = of_kind(attribute, ArrayAttr).data
                     found.append(len(elements))
                     found += map(number_of, elements)
                 else:
@@ -64,9 +63,7 @@ class ModuleDigests:
             if op.regions:
                 self._add_blocks(op, places, found)
         texts = [(form[0].__qualname__, form[0].name, *form[1:]) for form in forms]
-        digest = blake2b(repr(texts).encode(), digest_size=20)
-        digest.update(array("q", found).tobytes())
-        return digest.digest()
+        return repr(texts).encode() + array("q", found).tobytes()
 
     def _add_blocks(self, op: Operation, places: dict[int, int], found: list[int]) -> None:
         regions = {id(region): number for number, region in enumerate(op.regions)}
