@@ -1,25 +1,21 @@
-"""The adviser of a result: edits its source program, propagates it again, and counts what is sent.
+"""The adviser of a result, and its remedies for tensors that are not sharded.
 
-Not here: what is tried (`shardy_py.search.advice`), applying edits (`edited_sources.py`), the verdict, which
-tries changes on top of others (`verdicts.py`).
+Not here: what is tried (`shardy_py.search.advice`), applying edits (`edited_sources.py`), what edited
+programs cost (`trials.py`), the verdict, which tries changes on top of others (`verdicts.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value
-from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
-from shardy_py.report.communication.of_program import communication
-from shardy_py.report.difference import Figures
-from shardy_py.report.memory import memory_report
 from shardy_py.search.advice import (
     MOST_VALUES,
     NO_ADVICE,
@@ -27,13 +23,13 @@ from shardy_py.search.advice import (
     Advice,
     Adviser,
     Holding,
-    Outcome,
     PlacementRemedies,
     Proposal,
     placements,
     placing,
 )
 from shardy_py.search.edited_sources import Sources, language_of
+from shardy_py.search.trials import Trials, outcome_of
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -46,6 +42,7 @@ class ResultAdvice:
         self._result = result
         self._advisers: dict[tuple[int, int | None], tuple[CommunicationReport, Adviser | None]] = {}
         """By the identity of a report, which is kept alive with it, and the tries that are asked for."""
+        self._trials: list[Trials] = []
 
     @cached_property
     def sources(self) -> Sources | None:
@@ -73,13 +70,15 @@ class ResultAdvice:
         sources, result = self.sources, self._result
         if sources is None:
             return None
-        return Adviser(
-            outcome_of(result, report),
-            sources.advised,
-            partial(tried, sources, report),
-            language_of(result.source),
-            tries,
-        )
+        trials, outcome = Trials(sources, report), outcome_of(result, report)
+        trials.know(result, outcome)
+        self._trials.append(trials)
+        return Adviser(outcome, sources.advised, trials.of, language_of(result.source), tries)
+
+    def forget_trials(self) -> None:
+        """Forgets what further tries find again: it is as large as the program, and results live longer."""
+        for trials in self._trials:
+            trials.forget()
 
     def placements(self, value: Value, dimensions: Sequence[int], axis: str) -> PlacementRemedies:
         """Returns annotations after which a value is sharded along an axis, in one of `dimensions`, as tried.
@@ -104,47 +103,6 @@ class ResultAdvice:
         before = Holding(_held_bytes(value), result.communication().total.bytes)
         proposals = placing(sources.advised, entry, dimensions, axis)
         return placements(proposals, before, trial, language_of(result.source))
-
-
-def tried(
-    sources: Sources, report: CommunicationReport, proposal: Proposal, before: Proposal = ()
-) -> Outcome | None:
-    """Returns what the source costs with edits, in terms of a report; None if it is invalid.
-
-    before: edits that are made, too.
-    """
-    try:
-        after = sources.after((*before, *proposal), record=False)
-        return outcome_of(after, report_like(report, after))
-    except ShardyError:
-        return None
-
-
-def report_like(report: CommunicationReport, result: Result) -> CommunicationReport:
-    """Returns the report on another result by the partitioner, links and target of a report."""
-    module, by, stage = result.program.module, report.partitioner, report.stage
-    planned = None if stage is None else lambda: result.forecasts.planned_by_xla
-    return communication(module, report.model, partitioner=by, stage=stage, spmd=planned)[1]
-
-
-def outcome_of(result: Result, report: CommunicationReport) -> Outcome:
-    """Returns what a result costs, whose collectives are those of a report."""
-    return Outcome.of(result.program.module, report.sending, figures_of(result, report))
-
-
-def figures_of(result: Result, report: CommunicationReport) -> Figures:
-    """Returns the figures of a report; the memory of the result is estimated when it is asked for."""
-    counts, total = dict(sorted(report.counts.items())), report.total
-    layouts = "linear" if report.stage is None else report.stage.placement
-
-    def memory() -> int:
-        module, by = result.program.module, report.partitioner
-        with releases.of(result.release):
-            return memory_report(module, layouts, lambda: result.forecasts.spmd(by)).memory_bytes
-
-    return Figures(
-        *(counts, total.bytes, total.seconds, memory, report.partitioner, report.release), report.stage_words
-    )
 
 
 def _held_bytes(value: Value) -> int:

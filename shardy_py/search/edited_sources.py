@@ -102,24 +102,34 @@ class Sources:
         source = self._result.source
         rewrites = [(entry, edit.rewrite) for edit in proposal if edit.rewrite for entry in edit.values]
         if not rewrites:
-            after = source.edited(self._annotations(proposal, source, lambda entry: entry), {})
+            after = source.edited(self.annotations(proposal, source, lambda entry: entry), {})
             return EditedProgram(after, after.origin)
         copy = source.copy()
         for entry, rewrite in rewrites:
             if entry.value is not None:
                 rewrite.apply(op_of(copy.origin[entry.value]))
         rewritten = EditedProgram(copy, copy.origin)
-        annotations = self._annotations(proposal, copy, rewritten.entry)
+        annotations = self.annotations(proposal, copy, rewritten.entry)
         if not annotations:
             return rewritten
         after = copy.edited(annotations, {})
         moved = ((old, after.origin.get(new)) for old, new in copy.origin.items())
         return EditedProgram(after, {old: new for old, new in moved if new is not None})
 
-    def _annotations(
+    @property
+    def source(self) -> Program:
+        """The source program."""
+        return self._result.source
+
+    @property
+    def options(self) -> object:
+        """The options of the propagation."""
+        return self._result.options
+
+    def annotations(
         self, proposal: Proposal, program: Program, own: Callable[[ValueEntry], ValueEntry | None]
     ) -> dict[Value, Sharding | None]:
-        """The edits of annotations, by the values of a program that those of the source are in it."""
+        """Returns the edits of annotations, by the values of a program that those of the source are in it."""
         return {
             Value(found, program.meshes): None
             if edit.sharding is None
@@ -130,9 +140,13 @@ class Sources:
             if (found := own(entry)) is not None
         }
 
-    def after(self, proposal: Proposal, *, record: bool) -> Result:
-        """Returns the result of the edited program. Raises `ShardyError` if it is invalid."""
-        return self._result.again(self.edited(proposal).program, record=record)
+    def after(self, proposal: Proposal, *, record: bool, in_place: bool = False) -> Result:
+        """Returns the result of the edited program. Raises `ShardyError` if it is invalid.
+
+        in_place: whether the edited program is propagated itself, so that the result has no source.
+        """
+        program = self.edited(proposal).program
+        return self._result.again(program, record=record, in_place=in_place)
 
     def advised_after(self, edited: EditedProgram, result: Result) -> AdvisedProgram:
         """Returns the source program to propose further edits for, with what its edited form's result tells.

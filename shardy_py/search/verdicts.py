@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
@@ -35,6 +36,7 @@ from shardy_py.search.advice import (
     MOST_VALUES,
     Adviser,
     GroupKey,
+    Most,
     Outcome,
     Proposal,
     annotations_of,
@@ -46,8 +48,9 @@ from shardy_py.search.advice import (
 )
 from shardy_py.search.advice.kinds.modules import between_modules
 from shardy_py.search.advice.kinds.sequence import between_products
-from shardy_py.search.advising import ResultAdvice, figures_of, outcome_of, report_like, tried
+from shardy_py.search.advising import ResultAdvice
 from shardy_py.search.edited_sources import Sources, language_of
+from shardy_py.search.trials import Trials, figures_of, outcome_of, report_like
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -153,10 +156,11 @@ def verdict_of(
         tries = min(_MOST_TRIES, max(_FEWEST_TRIES, by_size))
     for number, group in enumerate(tried_groups(report)):
         adviser.explore(group.first, -(-(tries - adviser.tried) // max(1, _PARTS - number)))
-    planner = _Planner(result, report, advice.sources, figures)
-    changes, more = planner.changes(adviser, max(_FEWEST_LATER, tries // _LATER))
-    kept, tried_for_memory = planner.saving_memory(adviser, changes)
+    planner = _Planner(result, report, advice.sources, figures, Trials(advice.sources, report))
+    changes, more, last = planner.changes(adviser, max(_FEWEST_LATER, tries // _LATER))
+    kept, tried_for_memory = planner.saving_memory(last)
     changes, more = [*changes, *kept], more + tried_for_memory
+    advice.forget_trials()
     causes = tuple(
         _with_change(cause, planner, adviser, group, changes)
         for cause, group in zip(described, groups, strict=False)
@@ -225,9 +229,13 @@ def _with_change(
 
 
 def _saves_memory(before: Outcome, after: Outcome) -> bool:
-    """Returns whether devices need less memory, and neither more time for collectives nor more work."""
-    is_slower = after.figures.seconds > before.figures.seconds * _SAME or after.work > before.work * _SAME
-    return not is_slower and after.figures.memory_bytes <= before.figures.memory_bytes * _LESS_MEMORY
+    """Returns whether devices need less memory, of programs that cost no more than `_most_for_memory`."""
+    return after.figures.memory_bytes <= before.figures.memory_bytes * _LESS_MEMORY
+
+
+def _most_for_memory(before: Outcome) -> Most:
+    """The costs of a change that saves memory: neither more time for collectives nor more work."""
+    return Most(inf, before.figures.seconds * _SAME, before.work * _SAME)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,35 +246,39 @@ class _Planner:
     report: CommunicationReport
     sources: Sources
     figures: Figures
+    trials: Trials
 
-    def changes(self, first: Adviser, tries: int) -> tuple[list[tuple[TriedChange, Proposal]], int]:
+    def changes(
+        self, first: Adviser, tries: int
+    ) -> tuple[list[tuple[TriedChange, Proposal]], int, Adviser | None]:
         """Returns the changes, each with its edits, and how many more edits were tried than by `first`.
 
-        tries: for each change but the first.
+        And the adviser on the program with all of them; None if it is invalid. tries: for each change but
+        the first.
         """
         adviser, made, more = first, list[tuple[TriedChange, Proposal]](), 0
         while (best := self._best(adviser)) is not None:
             proposal, after = best
             made.append((change_of(self.result, proposal, adviser.before, after), proposal))
-            following = None if len(made) == _MOST_CHANGES else self._after(made, tries)
-            if following is None:
-                break
+            following = self._after(made, tries)
+            if following is None or len(made) == _MOST_CHANGES:
+                return made, more, following
             adviser = following
             self._try(adviser, first)
             more += adviser.tried
-        return made, more
+        return made, more, adviser
 
-    def saving_memory(
-        self, first: Adviser, made: Sequence[tuple[TriedChange, Proposal]]
-    ) -> tuple[list[tuple[TriedChange, Proposal]], int]:
-        """Returns the change after the others that saves memory and no more time, and how many were tried."""
-        adviser = self._after(made, 0) if made else first
+    def saving_memory(self, adviser: Adviser | None) -> tuple[list[tuple[TriedChange, Proposal]], int]:
+        """Returns the change after the others that saves memory and no more time, and how many were tried.
+
+        adviser: on the program with the others.
+        """
         if adviser is None:
             return [], 0
         before = adviser.before
         find = between_modules if self.result.source.is_by_torch else between_products
-        proposals = [*find(adviser.program, before.uses)]
-        tried = ((proposal, adviser.trial(proposal)) for proposal in proposals)
+        proposals, most = [*find(adviser.program, before.uses)], _most_for_memory(before)
+        tried = ((proposal, adviser.trial(proposal, most)) for proposal in proposals)
         good = [(p, after) for p, after in tried if after is not None and _saves_memory(before, after)]
         if not good:
             return [], len(proposals)
@@ -294,12 +306,13 @@ class _Planner:
             outcome = outcome_of(after, report_like(self.report, after))
         except ShardyError:
             return None
+        self.trials.know(after, outcome, edits)
 
         def is_of_others(proposal: Proposal) -> bool:
             return not any(id(entry) in changed for edit in proposal for entry in edit.values)
 
         advised = self.sources.advised_after(edited, after)
-        trial = partial(tried, self.sources, self.report, before=edits)
+        trial = partial(self.trials.of, before=edits)
         language = language_of(self.result.source)
         return Adviser(outcome, advised, trial, language, tries, is_of_others)
 

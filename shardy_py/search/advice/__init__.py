@@ -8,7 +8,7 @@ costs, `remedy.py` the words, `placement.py` remedies for tensors that are not s
 
 from shardy_py.search.advice.adviser import MOST_VALUES, SHOWN, Adviser
 from shardy_py.search.advice.fixes import annotations_of, fixes_of, suggested
-from shardy_py.search.advice.outcome import GroupKey, Outcome, group_key
+from shardy_py.search.advice.outcome import GroupKey, Most, Outcome, group_key, kept_bytes_of, work_of
 from shardy_py.search.advice.pasting import spec_text
 from shardy_py.search.advice.placement import (
     MOST_TRIES,
@@ -50,6 +50,7 @@ __all__ = [
     "GroupKey",
     "Holding",
     "Language",
+    "Most",
     "Outcome",
     "Placement",
     "PlacementRemedies",
@@ -63,10 +64,12 @@ __all__ = [
     "group_key",
     "is_backward",
     "is_expressible",
+    "kept_bytes_of",
     "key_of",
     "placements",
     "placing",
     "spec_text",
     "suggested",
     "words_of",
+    "work_of",
 ]

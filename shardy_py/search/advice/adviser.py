@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import field
+from functools import cached_property
 
 from shardy_py.base.records import dataclass
 from shardy_py.report.communication import CollectiveUse
-from shardy_py.search.advice.outcome import GroupKey, Outcome, group_key
+from shardy_py.search.advice.outcome import GroupKey, Most, Outcome, group_key
 from shardy_py.search.advice.program import AdvisedProgram
 from shardy_py.search.advice.proposals import key_of, proposals
 from shardy_py.search.advice.question import Question
 from shardy_py.search.advice.remedy import Advice, Effect, Language, Proposal, Remedy, words_of
 
-Trial = Callable[[Proposal], Outcome | None]
-"""Returns what the edited program costs; None if it is invalid."""
+Trial = Callable[[Proposal, Most], Outcome | None]
+"""Returns what the edited program costs; None if it is invalid, or costs more than the most."""
 SHOWN = 3
 """The remedies of a collective."""
 _MOST_TRIES = 32
@@ -97,8 +98,7 @@ class Adviser:
             if not self.tries:
                 return None
             self.tries -= 1
-            after = self.trial(proposal)
-            self._known[key] = proposal, after if after is not None and self._helps(after) else None
+            self._known[key] = proposal, self.trial(proposal, self._most)
         return self._known[key][1]
 
     def explore(self, use: CollectiveUse, most: int) -> int:
@@ -130,10 +130,11 @@ class Adviser:
                 found.setdefault(words, Remedy(proposal, words, *effects))
         return tuple(found.values())[:SHOWN]
 
-    def _helps(self, after: Outcome) -> bool:
+    @cached_property
+    def _most(self) -> Most:
+        """The costs of an edit that helps."""
         before = self.before
-        is_less = after.bytes < before.bytes and after.figures.seconds <= before.figures.seconds
-        return is_less and after.work <= before.work * _TOLERANCE
+        return Most(before.bytes - 1, before.figures.seconds, before.work * _TOLERANCE)
 
     @staticmethod
     def _effect(outcome: Outcome, key: GroupKey) -> Effect:

@@ -38,6 +38,26 @@ def group_key(use: CollectiveUse) -> GroupKey:
     return use.kind, use.cause.location, use.cause.op
 
 
+@dataclass(frozen=True, slots=True)
+class Most:
+    """The costs of a program above which an edit is of no use.
+
+    bytes, seconds: of all collectives, as each device receives them. work: of each device.
+    """
+
+    bytes: float
+    seconds: float
+    work: float
+
+    def allows(self, outcome: Outcome) -> bool:
+        """Returns whether a program costs no more."""
+        return self.allows_sending(outcome.bytes, outcome.figures.seconds) and outcome.work <= self.work
+
+    def allows_sending(self, size: float, seconds: float) -> bool:
+        """Returns whether collectives of so many bytes and seconds cost no more."""
+        return size <= self.bytes and seconds <= self.seconds
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The costs of one program.
@@ -51,25 +71,15 @@ class Outcome:
     kept_bytes: int
     work: float
 
-    @staticmethod
-    def of(module: ModuleOp, uses: Iterable[CollectiveUse], figures: Figures) -> Outcome:
-        """Returns the costs of a propagated program with these collectives."""
-        meshes, table, kept = Symbols(module).meshes(), ValueTable(module), 0
-        for entry in table.boundaries.values():
-            type_ = tensor_type(entry.type)
-            if entry.function == table.functions[0] and type_ is not None:
-                kept += tensor_size(type_, entry.sharding, meshes, "linear").bytes.local_bytes
-        return Outcome(tuple(uses), figures, kept, _work(module, meshes))
+    @property
+    def bytes(self) -> int:
+        """The bytes that each device receives."""
+        return self.figures.bytes
 
     @cached_property
     def total(self) -> Cost:
         """The cost of all collectives."""
         return sum((use.total for use in self.uses), Cost())
-
-    @property
-    def bytes(self) -> int:
-        """The bytes that each device receives."""
-        return self.figures.bytes
 
     @cached_property
     def by_group(self) -> Mapping[GroupKey, list[CollectiveUse]]:
@@ -85,13 +95,26 @@ class Outcome:
         return {key: sum(use.total.bytes for use in uses) for key, uses in self.by_group.items()}
 
 
-def _work(module: ModuleOp, meshes: Mapping[str, Mesh]) -> float:
-    """The elements that each device computes; an op on more than two large operands counts as a product.
+def kept_bytes_of(module: ModuleOp) -> int:
+    """Returns the bytes of arguments and results on each device."""
+    meshes, table, kept = Symbols(module).meshes(), ValueTable(module), 0
+    for entry in table.boundaries.values():
+        type_ = tensor_type(entry.type)
+        if entry.function == table.functions[0] and type_ is not None:
+            kept += tensor_size(type_, entry.sharding, meshes, "linear").bytes.local_bytes
+    return kept
+
+
+def work_of(module: ModuleOp) -> float:
+    """Returns the elements that each device computes of a propagated program.
+
+    An op on more than two large operands counts as a product.
 
     The square root of the product of the sizes of both operands and the result is what a product of two
     matrices multiplies.
     """
     runs, reader, total = run_counts(module), ShardingReader(), 0.0
+    meshes = Symbols(module).meshes()
     known: dict[tuple[object, ...], tuple[float, int, object]] = {}
     for op in ops_in(module):
         # The ops inside of a manual computation are counted.

@@ -5,6 +5,7 @@ Not here: what is asked of it (`question.py`), the edits (`kinds/`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -77,12 +78,13 @@ class AdvisedProgram:
             is_data = entry.role == "argument" and (family_tail(entry), entry.type) not in returned
             axes = sharding.dimensions[0].axes if sharding is not None and sharding.dimensions else ()
             if is_data and shape and axes:
-                found.setdefault((axes, shape[0]), self._products_of_size(shape[0]))
+                found.setdefault((axes, shape[0]), self._products_by_size[shape[0]])
         return tuple(sorted(found, key=lambda batch: -found[batch])[:_MOST_BATCHES])
 
-    def _products_of_size(self, size: int | None) -> int:
-        """The number of products whose result has that first size."""
-        return sum((shape_of(entry) or (0,))[0] == size for entry in self.table.of_op("dot_general"))
+    @cached_property
+    def _products_by_size(self) -> Counter[int | None]:
+        """The number of products by the first size of their results."""
+        return Counter((shape_of(entry) or (0,))[0] for entry in self.table.of_op("dot_general"))
 
     def family(self, entry: ValueEntry) -> tuple[ValueEntry, ...]:
         """Returns the arguments and results to change with one: its gradient, those of other layers."""

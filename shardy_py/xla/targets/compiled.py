@@ -165,7 +165,11 @@ class CompiledPlan:
 
 def compiled(block: Block, plan: ProgramPlan, compiler: Compiler) -> CompiledPlan:
     """Returns what a compiler makes of a planned program."""
-    body = compiled_body(block, plan, compiler)
+    return plan_of(compiled_body(block, plan, compiler), compiler)
+
+
+def plan_of(body: DeviceBody, compiler: Compiler) -> CompiledPlan:
+    """Returns the program of a device whose entry computation is this."""
     return CompiledPlan(body, tuple(_issued(body, compiler, {})))
 
 

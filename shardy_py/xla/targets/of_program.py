@@ -26,6 +26,7 @@ from shardy_py.xla.spmd.walk import Block, ProgramPlan, plan_program
 if TYPE_CHECKING:
     from shardy_py.xla.targets.combining import Issued
     from shardy_py.xla.targets.compiled import CompiledPlan, Compiler
+    from shardy_py.xla.targets.model import DeviceBody
 
 
 class RepropagatedProgram(SpmdProgram):
@@ -131,6 +132,7 @@ class CompiledProgram:
 
     program: SpmdProgram
     compiler: Compiler
+    _bodies: dict[FuncOp, DeviceBody] = field(default_factory=dict[FuncOp, "DeviceBody"], init=False)
     _known: dict[FuncOp, CompiledPlan] = field(default_factory=dict[FuncOp, "CompiledPlan"], init=False)
 
     def __post_init__(self) -> None:
@@ -150,18 +152,29 @@ class CompiledProgram:
             known = program.kept[compiler] = CompiledProgram(program, compiler)
         return known
 
-    def plan(self, function: FuncOp) -> CompiledPlan:
-        """Returns the collectives of a function, as compiled.
+    def body(self, function: FuncOp) -> DeviceBody:
+        """Returns the computation of a function after the passes, before its collectives are combined.
 
         Raises:
             ShardyError: a mesh has too many devices to list them, or a tensor has a dynamic shape.
         """
-        from shardy_py.xla.targets.compiled import compiled
+        from shardy_py.xla.targets.compiled import compiled_body
+
+        function = self.program.own(function)
+        if function not in self._bodies:
+            with without_collection():  # all of it is kept
+                self._bodies[function] = compiled_body(*self.program.planned(function), self.compiler)
+        return self._bodies[function]
+
+    def plan(self, function: FuncOp) -> CompiledPlan:
+        """Returns the collectives of a function, as compiled. Raises as `body`."""
+        from shardy_py.xla.targets.compiled import plan_of
 
         function = self.program.own(function)
         if function not in self._known:
-            with without_collection():  # all of it is kept
-                self._known[function] = compiled(*self.program.planned(function), self.compiler)
+            body = self.body(function)
+            with without_collection():
+                self._known[function] = plan_of(body, self.compiler)
         return self._known[function]
 
     def issued(self, function: FuncOp) -> Mapping[int, Issued]:

@@ -53,7 +53,8 @@ def test_blocks_reduce_several_short_rows(rows: int, row: int, blocks: int) -> N
     total = graph.add(REDUCE, (value,), TensorType((rows,), "f32"))
     graph.results = (total,)
     fusion = KernelFusion(graph)
-    assert fusion._grid(total)[0] == blocks  # pyright: ignore[reportPrivateUsage]
+    grid, *_ = fusion.rates[total]
+    assert grid[0] == blocks
 
 
 @pytest.mark.parametrize(("rows", "size"), [(2048, 2048 * 128 * 4), (16384, 128 * 128 * 4)])

@@ -9,11 +9,13 @@ Not here: how kernels are found (`kernels.py`, `siblings.py`), their buffers (`x
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TensorType
 from shardy_py.xla.targets.combining import ReadOps, post_order
+from shardy_py.xla.targets.gpu.equal_graphs import keep_ops, key_of_graph, known_ops
 from shardy_py.xla.targets.gpu.graph import ARGUMENT, ELEMENT, OUTER, GpuGraph, live
 from shardy_py.xla.targets.gpu.kernel import Kernel
 from shardy_py.xla.targets.gpu.kernels import KernelFusion
@@ -57,6 +59,17 @@ class GpuKernels:
 
     def read_ops(self, body: DeviceBody) -> ReadOps:
         """The ops once kernels are fused, with optimization barriers. body: the computation."""
+        graph = self.graph
+        key = key_of_graph(graph)
+        known = known_ops(key)
+        if known is None:
+            known = self._read_ops()
+            keep_ops(key, known)
+        numbers = {id(body.nodes[number]): number for number in body.sent}
+        return replace(known, sent={op: numbers[id(graph.nodes[op])] for op in known.sent})
+
+    def _read_ops(self) -> ReadOps:
+        """The ops once kernels are fused; of collectives the numbers in the graph."""
         graph, first = self.graph, {root: group[0] for group in self.groups for root in group}
         members = {group[0]: group for group in self.groups}
 
@@ -73,8 +86,7 @@ class GpuKernels:
 
         ends = [op for each in graph.results if (op := maker(each)) >= 0]
         order = {op: reads(op) for op in post_order(ends, reads)}
-        numbers = {id(body.nodes[number]): number for number in body.sent}
-        sent = {op: numbers[id(graph.nodes[op])] for op in order if graph.transfer(op) is not None}
+        sent = {op: op for op in order if graph.transfer(op) is not None}
         return ReadOps(order, ends, sent)
 
 

@@ -8,7 +8,7 @@ xla/backends/gpu/transforms/priority_fusion.cc, xla/service/gpu/model/gpu_hlo_co
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from math import ceil
 
@@ -16,25 +16,23 @@ from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindow
 from shardy_py.xla.targets.gpu.costs import (
     H100,
     LAUNCH,
-    THREADS_OF_ROWS,
+    TICKS,
     GpuDescription,
-    Grid,
-    blocks_of_rows,
     combined,
     read_time,
     ticks,
 )
-from shardy_py.xla.targets.gpu.diamonds import diamonds, reduces_columns, reduces_rows
+from shardy_py.xla.targets.gpu.diamonds import diamonds, reduces_rows
 from shardy_py.xla.targets.gpu.expanded import BLOCK
 from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph
 from shardy_py.xla.targets.gpu.kernel import Kernel
+from shardy_py.xla.targets.gpu.kernel_rates import KernelRates, Rates
 from shardy_py.xla.targets.parts import bytes_of
 
 _MOST_OPERANDS = 96
 _MOST_CODE = 10_000
 _MOST_BRANCHES = 10
-_COLUMNS = 32
-"""The columns of a block that reduces these."""
+_LAUNCH_TICKS = ticks(LAUNCH)
 _LARGE_REDUCTION = 16
 """The elements of which one is made, from which on a reduction is not computed with another."""
 
@@ -62,8 +60,7 @@ class KernelFusion:
         self.large = [self._is_large_reduction(number) for number in range(count)]
         self.reading = [self._reading(number) for number in range(count)]
         """How often ops read each element of an operand; None: one for each element that they make."""
-        self._grids: dict[int, Grid] = {}
-        self._rates: dict[Grid, tuple[float, float, float]] = {}
+        self.rates = KernelRates(graph, self.elements, gpu)
         self.kernels: list[Kernel | None] = [
             Kernel(number, {number}) if is_fused else None for number, is_fused in enumerate(self.fused)
         ]
@@ -76,6 +73,10 @@ class KernelFusion:
         returned = set(graph.results)
         self.gains: list[dict[int, int]] = [{} for _ in range(count)]
         """By op the ticks that each kernel saves which it is computed in, where that is known."""
+        self.saved = [0] * count
+        """By op the sum of the ticks that are known."""
+        self.unknown: list[set[int]] = [set() for _ in range(count)]
+        """By op the kernels that read it of which that is not known."""
         for number in range(count - 1, -1, -1):
             kernel = self.kernels[number]
             if kernel is not None and not self.users[number] and number not in returned:
@@ -86,6 +87,9 @@ class KernelFusion:
                 kernel.operands = self._operands(kernel)
             for value in graph.reads[number] if kernel is None else kernel.reads:
                 self.users[value].add(number)
+                if kernel is not None:
+                    self.unknown[value].add(number)
+        self.read_again = [self._times_read(number) for number in range(count)]
 
     def _operations(self, number: int) -> float:
         """The operations of arithmetic of an op."""
@@ -139,7 +143,8 @@ class KernelFusion:
         kept = {each for each in self.users[number] if (each, number) in self.graph.forms}
         kept = {each for each in kept if self.kernels[each] is None}
         consumers = self.users[number] - kept
-        changed, operands = set(consumers), self._operands(producer)
+        changed = set(consumers)
+        operands = producer.operands if len(producer.members) == 1 else self._operands(producer)
         for each in consumers:
             kernel = self.kernels[each]
             assert kernel is not None
@@ -150,16 +155,43 @@ class KernelFusion:
                 self.users[value].add(each)
             changed.update(kernel.reads)
         self.users[number] = kept
+        self._forget(number, ())
         if not kept and number not in self.graph.returned_forms:
             for value in producer.reads:
                 self.users[value].discard(number)
+                self.saved[value] -= self.gains[value].pop(number, 0)
+                self.unknown[value].discard(number)
             self.kernels[number] = None
         for each in consumers:
-            self.gains[each].clear()
+            self._forget(each, [*self.gains[each], *self.unknown[each]])
             kernel = self.kernels[each]
             for value in () if kernel is None else kernel.reads:
-                self.gains[value].pop(each, None)
+                self.saved[value] -= self.gains[value].pop(each, 0)
+                self.unknown[value].add(each)
         return changed
+
+    def _forget(self, number: int, readers: Iterable[int]) -> None:
+        """Forgets what is saved by computing an op in others, now that it or these are other ones."""
+        self.gains[number].clear()
+        self.saved[number], self.unknown[number] = 0, set(readers)
+
+    def _times_read(self, number: int) -> int:
+        """How often an op is read beside the kernels that it may be computed in; -1 if it is in none.
+
+        An op that is no kernel may read a bitcast of it, which XLA does not ask whether it can be fused, and
+        takes for a kernel.
+        """
+        if number in self.returned:
+            return -1
+        forms, several, count = set[Hashable](), self.graph.bitcasts, 0
+        for each in self.users[number] - self.unknown[number]:
+            if (each, number) not in self.graph.forms:
+                return -1
+            if (each, number) in several:
+                count += several[each, number]
+            else:
+                forms.add(self.graph.forms[each, number])
+        return len(forms) + count + (number in self.graph.returned_forms)
 
     def _measure(self, kernel: Kernel) -> None:
         """Notes what a kernel reads, how often, and the time that it takes."""
@@ -239,48 +271,18 @@ class KernelFusion:
         kernel.uses = uses
         kernel.inside.clear()
         kernel.written = ticks(self.gpu.moved(self.graph.sizes[kernel.root]))
-        once, most, computed = self._rates_of(self._grid(kernel.root))
+        _, once, most, computed = self.rates[kernel.root]
         sizes, again = self.sizes, self.again
         kernel.costs = costs = {
-            value: ticks(sizes[value] * use / once * 1e6)
-            if use <= 1.0  # as for most
+            value: round(sizes[value] * use / once * 1e6 * TICKS)
+            if use <= 1.0  # as of `read_time`, for most
             else read_time(sizes[value], use, once, again[value], most)
             for value, use in uses.items()
         }
         kernel.read = read = sum(costs.values())
-        kernel.time = combined(ticks(operations / computed), read + kernel.written)
-        kernel.computed = combined(ticks(operations / computed), read)
-
-    def _grid(self, root: int) -> Grid:
-        """The blocks and threads of a kernel."""
-        known = self._grids.get(root)
-        if known is None:
-            known = self._grids[root] = self._find_grid(root)
-        return known
-
-    def _find_grid(self, root: int) -> Grid:
-        if self.graph.kinds[root] != REDUCE:
-            return self.gpu.grid(self.elements[root])
-        rows = max(self.elements[root], 1)
-        row = self.elements[self.graph.reads[root][0]] // rows
-        columns = self._columns(root) if reduces_columns(self.graph, root) else 0
-        blocks = rows // columns if columns else blocks_of_rows(rows, row)
-        return max(blocks, 1), THREADS_OF_ROWS
-
-    def _columns(self, root: int) -> int:
-        """The columns that a block reduces: a thread reduces two, if there is work for all threads."""
-        type_ = self.graph.types[root]
-        last = (type_.shape[-1] or 1) if type_ is not None and type_.rank else 1
-        return 2 * _COLUMNS if last % 2 == 0 and last >= 2 * _COLUMNS else _COLUMNS
-
-    def _rates_of(self, grid: Grid) -> tuple[float, float, float]:
-        """The rates of a kernel: bytes a second that it reads from memory, and that it requests at most;
-        operations in a microsecond."""
-        known = self._rates.get(grid)
-        if known is None:
-            most = self.gpu.requested(grid[0])
-            known = self._rates[grid] = min(self.gpu.bandwidth, most), most, self.gpu.operations(grid)
-        return known
+        arithmetic = ticks(operations / computed)
+        kernel.time = combined(arithmetic, read + kernel.written)
+        kernel.computed = combined(arithmetic, read)
 
     def _reading(self, number: int) -> float | None:
         """How often an op reads each element of an operand; None: so that it reads one for each it makes."""
@@ -297,30 +299,22 @@ class KernelFusion:
 
     def _priority(self, number: int) -> int:
         """The ticks that is saved by computing an op in all that read it; negative if it cannot be."""
-        producer = self.kernels[number]
-        users = self.users[number]
-        if producer is None or not users or number in self.returned:
+        producer, again = self.kernels[number], self.read_again[number]
+        if producer is None or again < 0:
             return -1
-        gains, known_forms, forms = self.gains[number], self.graph.forms, set[Hashable]()
-        several, bitcasts = self.graph.bitcasts, 0
         # Of most users the gain is known: they could be one kernel with it before, and neither has changed.
-        for each in users.difference(gains):
-            consumer = self.kernels[each]
-            if consumer is None and (each, number) in known_forms:
-                # It reads a bitcast, which XLA does not ask whether it can be fused, and takes for a kernel.
-                if (each, number) in several:
-                    bitcasts += several[each, number]
-                else:
-                    forms.add(known_forms[each, number])
-            elif consumer is None or not self._can(producer, consumer):
+        gains, unknown, kernels = self.gains[number], self.unknown[number], self.kernels
+        while unknown:
+            each = unknown.pop()
+            consumer = kernels[each]
+            if consumer is None or not self._can(producer, consumer):
+                unknown.add(each)
                 return -1
-            else:
-                gains[each] = consumer.time - self._together(producer, consumer)
-        saved = [gains[each] for each in users if each in gains]
-        if not saved:
+            gains[each] = gain = consumer.time - self._together(producer, consumer)
+            self.saved[number] += gain
+        if not gains:
             return -1
-        lost = producer.computed * (len(forms) + bitcasts + (number in self.graph.returned_forms))
-        return sum(saved) + ticks(LAUNCH) + producer.time - lost
+        return self.saved[number] + _LAUNCH_TICKS + producer.time - producer.computed * again
 
     def _can(self, producer: Kernel, consumer: Kernel) -> bool:
         """True if two kernels can be one."""
@@ -338,7 +332,8 @@ class KernelFusion:
             return False
         if len(producer.reads) + len(consumer.reads) > _MOST_OPERANDS:
             return False
-        count = sum([consumer.codes.get(each, 1) for each in consumer.reads[made]])
+        codes = consumer.codes
+        count = sum([codes.get(each, 1) for each in consumer.reads[made]])
         branches = count * producer.branches + consumer.branches
         if branches > _MOST_BRANCHES:
             return False
@@ -361,30 +356,38 @@ class KernelFusion:
         """The ticks of both as one kernel, which reads what else the consumer reads as before."""
         if producer.rows or consumer.rows:
             return self._together_in_rows(producer, consumer)
-        made, uses, grid = producer.root, producer.uses, self._grid(consumer.root)
-        use, own = consumer.uses[made], consumer.uses
+        made, uses, own = producer.root, producer.uses, consumer.uses
+        use, rates = own[made], self.rates[consumer.root]
+        grid, once, most, computed = rates
         read = producer.inside.get((use, grid))
         if read is None:
-            found = [self._read_ticks(value, times * use, grid) for value, times in uses.items()]
-            read = producer.inside[use, grid] = sum(found)
-        read += consumer.read - consumer.costs[made]
+            read = producer.inside[use, grid] = self._inside(uses, use, rates)
+        read += consumer.read - consumer.costs[made] + consumer.written
+        sizes, again = self.sizes, self.again
         for value in uses.keys() & own.keys():
             times = uses[value] * use
             both = times + own[value]
             if producer.reads[value] == {made}:
                 both -= sum([consumer.places[each] for each in consumer.reads[made] & consumer.reads[value]])
-            read += self._read_ticks(value, both, grid) - consumer.costs[value]
-            read -= self._read_ticks(value, times, grid)
-        operations = producer.operations * use + consumer.operations
-        return combined(ticks(operations / self._rates_of(grid)[2]), read + consumer.written)
+            read += read_time(sizes[value], both, once, again[value], most) - consumer.costs[value]
+            read -= read_time(sizes[value], times, once, again[value], most)
+        return combined(round((producer.operations * use + consumer.operations) / computed * TICKS), read)
 
-    def _read_ticks(self, value: int, times: float, grid: Grid) -> int:
-        once, most, _ = self._rates_of(grid)
-        return read_time(self.sizes[value], times, once, self.again[value], most)
+    def _inside(self, uses: Mapping[int, float], use: float, rates: Rates) -> int:
+        """The ticks to read values, each so often as `uses` says, `use` times."""
+        _, once, most, _ = rates
+        sizes, again, total = self.sizes, self.again, 0
+        for value, times in uses.items():
+            often = times * use
+            if often <= 1.0:  # as of `read_time`, for most
+                total += round(sizes[value] * often / once * 1e6 * TICKS)
+            else:
+                total += read_time(sizes[value], often, once, again[value], most)
+        return total
 
     def _together_in_rows(self, producer: Kernel, consumer: Kernel) -> int:
         """`_together` of kernels that have whole rows, and so read each value once."""
-        once, _, computed = self._rates_of(self._grid(consumer.root))
+        _, once, _, computed = self.rates[consumer.root]
         read = consumer.written
         for value in {*producer.reads, *consumer.reads} - {producer.root}:
             times = producer.uses.get(value, 0.0) + consumer.uses.get(value, 0.0)

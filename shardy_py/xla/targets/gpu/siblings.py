@@ -217,11 +217,24 @@ class KernelGroups:
 
     def _reaches(self, starts: Sequence[int], wanted: int) -> bool:
         """True if an op needs one of others, or as many are between that it is taken to."""
-        end = self.place[wanted]
+        place, end = self.place, self.place[wanted]
         if wanted in starts:
             return True
-        found = self._needing([each for each in starts if self.place[each] < end], end)
-        return any(each == wanted or count == _MOST_VISITED for count, each in enumerate(found))
+        left, found = [each for each in starts if place[each] < end], set[int]()
+        members, users, group = self.members, self.users, self.group
+        while left:
+            number = left.pop()
+            for value in members.get(number) or (number,):
+                for user in users.get(value, ()):
+                    own = group.get(user, user)
+                    if own not in found and place[own] <= end:
+                        if own == wanted:
+                            return True
+                        found.add(own)
+                        left.append(own)
+            if len(found) > _MOST_VISITED:
+                return True
+        return False
 
     def _needing(self, starts: Iterable[int], end: int) -> Iterator[int]:
         """The ops that need others, as far as a place in the order, each once."""
