@@ -16,10 +16,8 @@ from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, Control, Storage, TensorType
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES, measured, measured_part
-from shardy_py.xla.buffers.product_flops import flops
 from shardy_py.xla.buffers.read_there import note_used
 from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.tpu.sparse_cores import is_on_sparse_cores
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
@@ -300,6 +298,9 @@ def _of_fusions(
     block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[int, FusedStep]
 ) -> Iterator[Name]:
     """The values that may be in VMEM: made by fusions without a product, and not permuted."""
+    from shardy_py.xla.buffers.product_flops import flops  # modules that are needed for some TPUs only
+    from shardy_py.xla.buffers.tpu.sparse_cores import is_on_sparse_cores
+
     kept = set[Name]()
     for step in () if block.setting.sends_apart else steps:
         for each in block.sent_for(step):

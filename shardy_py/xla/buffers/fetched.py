@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from shardy_py.xla.buffers.copying import Copying
 from shardy_py.xla.buffers.loops_there import FETCHED, LoopsThere, fetched
 from shardy_py.xla.buffers.moved import while_kept
 from shardy_py.xla.buffers.read_there import has_elements
@@ -40,6 +39,8 @@ def with_fetches(
     room: the bytes of VMEM. taken: by argument the result in its memory, which loops over elements make in
     VMEM and then write. Notes that values there need no memory in HBM, also those that fusions make.
     """
+    from shardy_py.xla.buffers.copying import Copying  # needed for some TPUs only
+
     own = block.in_vmem.returned if block.is_entry else set[Name]()
     updated = {made for name, made in taken.items() if name is not None and has_elements(block, made)} & own
     sizes, memory = block.sizes, VectorMemory(room, len(events), while_kept(block, events))

@@ -14,7 +14,6 @@ from shardy_py.indexing.layout.formats import LANES, SUBLANES
 from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.local_sizes import TILED, least_padded
 from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.tpu.records import PLACED
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
@@ -52,6 +51,8 @@ def sliced_into_vmem(block: StoredBlock, events: Sequence[Event]) -> set[Name]:
 
     The parts of an image that are put together are in VMEM.
     """
+    from shardy_py.xla.buffers.tpu.records import PLACED  # needed for some TPUs only
+
     put = {event.makes[0] for event in events if event.step is not None and event.step.record.name == PLACED}
     kept = {*block.results, *(name for event in events if event.sent is not None for name in event.reads)}
     return {

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from shardy_py.base.session import SESSION
+from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.ops.reads import integers
 from shardy_py.xla.targets.combining import ReadOps
-from shardy_py.xla.targets.gpu.graph import BROADCAST, REDUCE, GpuGraph
+from shardy_py.xla.targets.gpu.graph import BROADCAST, DOT, REDUCE, GpuGraph
 
 _DIMENSIONS = {REDUCE: "dimensions", BROADCAST: "broadcast_dimensions"}
 """The attributes of steps that fusion reads, by kind of op."""
@@ -38,14 +39,17 @@ def key_of_graph(graph: GpuGraph) -> Hashable:
         tuple([_step_facts(graph, number) for number in numbers]),
         tuple([number for number in numbers if graph.transfer(number) is not None]),
         graph.results,
-        *(frozenset(facts.items()) for facts in (graph.forms, graph.bitcasts, graph.orders)),
-        *map(frozenset, (graph.returned_forms, graph.turned, graph.columns)),
+        *(frozenset(facts.items()) for facts in (graph.forms, graph.bitcasts, graph.orders, graph.shapes)),
+        *(frozenset(facts.items()) for facts in (graph.workspaces, graph.over)),
+        *map(frozenset, (graph.returned_forms, graph.turned, graph.columns, graph.together, graph.numbered)),
     )
 
 
 def _step_facts(graph: GpuGraph, number: int) -> Hashable:
-    """The facts of the step of an op: for reductions and broadcasts which dimensions these are of."""
+    """The facts of the step of an op: of products, reductions and broadcasts their dimensions."""
     kind, is_elementwise = graph.kinds[number], graph.is_elementwise(number)
+    if kind == DOT and (product := graph.step(number)) is not None:
+        return DotDimensions.of(product.record.attributes)
     if kind not in _DIMENSIONS:
         return is_elementwise, graph.nodes[number] is None
     step = graph.step(number)
