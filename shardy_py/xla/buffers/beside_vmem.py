@@ -26,7 +26,6 @@ from shardy_py.xla.buffers.read_there import computes
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.sliced import TUPLES, starts_slice
 from shardy_py.xla.buffers.stored import StoredBlock
-from shardy_py.xla.buffers.tpu.sparse_cores import is_on_sparse_cores
 from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
@@ -115,6 +114,8 @@ def _scatters_elements(record: OpRecord) -> bool:
 
 def _is_on_sparse_cores(event: Event) -> bool:
     """True for a scatter that cores for sparse data run, beside others."""
+    from shardy_py.xla.buffers.tpu.sparse_cores import is_on_sparse_cores  # needed for some TPUs only
+
     return event.step is not None and event.sent is None and is_on_sparse_cores(event.step.record)
 
 
