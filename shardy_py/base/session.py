@@ -6,6 +6,9 @@ maps a key to a value that can be computed again at any time; clearing one costs
     _TYPES: dict[str, Attribute] = SESSION.table("types by text")
     _TEXTS: Identities[str] = SESSION.identities("attribute texts")
 
+    @SESSION.cache(4096)
+    def _elements_of(sizes: tuple[int, ...]) -> int: ...
+
 What is known of one object is in a table of identities: an entry dies with its object, so that these tables
 are as large as the programs that are alive. All others keep what they hold: when together they exceed the
 session's limit, they are emptied before the next program, all at once, because identities of what one table
@@ -13,19 +16,26 @@ holds may be keys of another. What was emptied is kept until that program ends, 
 while a report in another thread still works with it. Threads may fill a table at once: `setdefault` adds an
 entry, so that all have one object, and identities that are keys are those of objects that are kept.
 
-Not here: caches of fixed size (`functools.lru_cache`) and those of one run (fields of its objects).
+A cache keeps the last results of a function of values of programs. It has a size of its own, and is emptied
+with the tables: what a process holds after many programs is then what it held after the first that filled
+them, instead of growing until the slowest cache is full.
+
+Not here: caches by class, name of an op or order of a series (`functools.lru_cache`), of which there are few,
+and those of one run (fields of its objects).
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import lru_cache
 from threading import Lock
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 from weakref import ref
 
 V = TypeVar("V")
+Parameters = ParamSpec("Parameters")
 
 DEFAULT_LIMIT = 1 << 16
 """Entries in all tables together, up to 1 kB each: twice what a training step of 48 layers needs."""
@@ -86,6 +96,7 @@ class Session:
         self._tables: dict[str, dict[object, object]] = {}
         self._identities: dict[str, Identities[Any]] = {}
         self._referring: dict[str, Identities[Any]] = {}
+        self._caches: list[Callable[[], None]] = []
         self._emptied: list[dict[object, object]] = []
         self._running = 0
         self._charged = 0
@@ -104,6 +115,26 @@ class Session:
         if refers_to_tables:
             self._referring[name] = found
         return found
+
+    def cache(self, size: int) -> Callable[[Callable[Parameters, V]], Callable[Parameters, V]]:
+        """Decorates a function whose last results, `size` at most, are kept until the tables are emptied.
+
+        >>> session = Session()
+        >>> @session.cache(8)
+        ... def square(n: int) -> int:
+        ...     print("computed")
+        ...     return n * n
+        >>> square(3) + square(3)
+        computed
+        18
+        """
+
+        def decorated(function: Callable[Parameters, V]) -> Callable[Parameters, V]:
+            found = lru_cache(maxsize=size)(function)
+            self._caches.append(found.cache_clear)
+            return cast("Callable[Parameters, V]", found)
+
+        return decorated
 
     def charge(self, parts: int) -> None:
         """Counts an entry of many parts, such as the signature of an op with 1,000 operands, as several."""
@@ -146,6 +177,9 @@ class Session:
         self._emptied = [dict(table) for table in self._tables.values()]
         for table in (*self._tables.values(), *self._referring.values()):
             table.clear()
+        for clear_cache in self._caches:
+            clear_cache()
+        _OLD.expect_garbage()
 
 
 SESSION = Session()
@@ -191,17 +225,27 @@ class _OldGeneration:
 
     FEWEST = 4_000_000
     """Objects, of about 100 bytes, that may enter between two collections while one program is worked on."""
-    FEWEST_OF_ENDED = 500_000
+    FEWEST_OF_ENDED = 200_000
     """Objects that may have entered, and be garbage, when the next program is read."""
 
     def __init__(self) -> None:
         self._entered = 0
         self._alive = 0
         self._bound = self.FEWEST
+        self._is_due = False
+
+    def expect_garbage(self) -> None:
+        """Has the next program begin with a collection: tables were emptied.
+
+        They and the garbage of programs grow at paces of their own. Were the two not brought in step, the
+        process would be largest when both happen to be, which takes many thousands of programs.
+        """
+        self._is_due = True
 
     def begin_program(self) -> None:
         """Collects what earlier programs left, if that may be more than is alive."""
-        if self._entered > max(self.FEWEST_OF_ENDED, self._alive) and not gc.get_freeze_count():
+        is_due = self._is_due or self._entered > max(self.FEWEST_OF_ENDED, self._alive * 2 // 3)
+        if is_due and not gc.get_freeze_count():
             self._collect()
 
     def take_young(self) -> None:
@@ -221,7 +265,7 @@ class _OldGeneration:
 
     def _collect(self) -> None:
         gc.collect()
-        self._entered, self._alive = 0, _alive()
+        self._entered, self._alive, self._is_due = 0, _alive(), False
         self._bound = max(self.FEWEST, self._alive)
 
 
