@@ -24,7 +24,7 @@ from shardy_py.xla.targets.equal_steps import EqualSteps
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import MERGED, DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 from shardy_py.xla.targets.parts import is_part, is_piece, local_type, shape_of
-from shardy_py.xla.targets.sends import fits, is_halo, is_of, is_of_type, reduction_of, what_is_sent
+from shardy_py.xla.targets.sends import fits, is_halo, is_of, reduction_of, sent_of_results, what_is_sent
 
 _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
@@ -269,12 +269,9 @@ class _Builder:
 
     def _several(self, step: PlannedOp, node: int, after: Sequence[Sent]) -> None:
         """The results of a step with several, each with its part of what is sent."""
-        for index, target in enumerate(step.targets):
-            type_ = self.shared.local(step.record.results[index], target)
-            own = [] if type_ is None else [each for each in after if is_of_type(each, type_)]
-            elements = [each.element for each in step.record.results[index:] if each is not None]
-            own = own[: -(-len(own) // max(elements.count(type_.element if type_ else ""), 1))]
-            after = [each for each in after if each not in own]
+        types = step.record.results
+        held = [self.shared.local(type_, target) for type_, target in zip(types, step.targets, strict=True)]
+        for index, (type_, own) in enumerate(zip(held, sent_of_results(after, types, held), strict=True)):
             if own and type_ is not None:
                 type_ = TensorType(own[0].collective.held_shape, type_.element)
             element = self._add(DeviceNode(NodeRole.ELEMENT, (node,), type_, step, index=index))
