@@ -12,7 +12,9 @@ maps a key to a value that can be computed again at any time; clearing one costs
 What is known of one object is in a table of identities: an entry dies with its object, so that these tables
 are as large as the programs that are alive. All others keep what they hold: when together they exceed the
 session's limit, they are emptied before the next program, all at once, because identities of what one table
-holds may be keys of another. What was emptied is kept until that program ends, so that no identity is reused
+holds may be keys of another. Between reports on one program they may hold more, if reading it added much: a
+program of many different constants needs that many entries, and would fill the tables again for each report.
+What was emptied is kept until that program ends, so that no identity is reused
 while a report in another thread still works with it. Threads may fill a table at once: `setdefault` adds an
 entry, so that all have one object, and identities that are keys are those of objects that are kept.
 
@@ -39,6 +41,8 @@ Parameters = ParamSpec("Parameters")
 
 DEFAULT_LIMIT = 1 << 16
 """Entries in all tables together, up to 1 kB each: twice what a training step of 48 layers needs."""
+PER_READ = 32
+"""Entries that all reports on a program need for each that reading it added: most programs need 20."""
 PARTS_PER_ENTRY = 16
 LARGE_TEXT = 1 << 8
 """Longer texts are not memoized: there are few in a program, and different ones in the next."""
@@ -81,7 +85,8 @@ class Identities(dict[int, tuple[V, _Key]], Generic[V]):
 class Session:
     """Memo tables with a common bound.
 
-    limit: entries that the tables may hold together when a program begins.
+    limit: entries that the tables may hold together when a program is read. When more work on it begins,
+    `PER_READ` more for each that reading it added, of `limit` at most.
 
     >>> session = Session(limit=2)
     >>> squares = session.table("squares")
@@ -100,6 +105,7 @@ class Session:
         self._emptied: list[dict[object, object]] = []
         self._running = 0
         self._charged = 0
+        self._read = 0
         self._lock = Lock()
 
     def table(self, name: str) -> dict[Any, Any]:
@@ -146,22 +152,35 @@ class Session:
         return {name: len(table) for name, table in (self._tables | self._identities).items()}
 
     @contextmanager
-    def program(self) -> Generator[None]:
+    def program(self, *, is_read: bool = False) -> Generator[None]:
         """Surrounds the work on one program; empties the tables first if they exceed the limit.
 
         Programs may nest and run in several threads: tables are emptied only while none is being worked on.
+
+        is_read: whether a program is read within.
         """
         with self._lock:
-            if not self._running and sum(map(len, self._tables.values())) + self._charged > self.limit:
+            more = 0 if is_read else PER_READ * min(self._read, self.limit)
+            if not self._running and self._entries > self.limit + more:
                 self._empty()
+                if is_read:
+                    self._read = 0
             self._running += 1
+            before = self._entries
         try:
             yield
         finally:
             with self._lock:
+                if is_read:  # known ones add little: what was added for them counts, until it is emptied
+                    self._read = max(self._read, self._entries - before)
                 self._running -= 1
                 if not self._running:
                     self._emptied = []
+
+    @property
+    def _entries(self) -> int:
+        """Entries, with those that are charged, of all tables that keep what they hold."""
+        return sum(map(len, self._tables.values())) + self._charged
 
     def clear(self) -> None:
         """Forgets everything, unless a program is being worked on."""

@@ -18,7 +18,7 @@ import shardy_py
 from shardy_py import P, Program, propagate
 from shardy_py.api.pipeline import decide_shardings
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.session import SESSION, Identities, Session
+from shardy_py.base.session import PER_READ, SESSION, Identities, Session
 from shardy_py.indexing import IndexMap
 from shardy_py.mlir.numbering import number_of
 from shardy_py.mlir.text import syntax
@@ -86,6 +86,31 @@ def test_nothing_is_emptied_while_a_program_is_worked_on() -> None:
         assert len(table) == 2
     with session.program():
         assert not table
+
+
+def test_reports_on_a_program_may_need_more_entries_than_the_limit() -> None:
+    session = Session(limit=10)
+    table = session.table("constants")
+    with session.program(is_read=True):
+        table.update((n, n) for n in range(20))
+    for n in range(1, 5):  # reports: none fills the table again for the next
+        with session.program():
+            assert len(table) == 100 * n - 80
+            table.update((100 * n + m, m) for m in range(100))
+    with session.program(is_read=True):
+        assert not table
+
+
+def test_work_without_reading_empties_the_tables_too() -> None:
+    session = Session(limit=10)
+    table, largest = session.table("constants"), 0
+    with session.program(is_read=True):
+        table["first"] = 0
+    for n in range(200):
+        with session.program():
+            table[n] = n
+            largest = max(largest, len(table))
+    assert largest <= 10 + PER_READ + 1
 
 
 def test_clear_empties_all_tables() -> None:
