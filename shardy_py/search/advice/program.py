@@ -21,6 +21,7 @@ from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.explain import Side
 from shardy_py.report.verdict import family_name
 from shardy_py.search.advice.sites import Sites
+from shardy_py.search.advice.tails import Tails
 from shardy_py.search.advice.torch_held import layers_in
 from shardy_py.search.advice.torch_layers import TorchLayer
 from shardy_py.search.advice.variants import Shape, fits
@@ -90,16 +91,16 @@ class AdvisedProgram:
 
     def alike(self, entry: ValueEntry) -> Iterator[ValueEntry]:
         """Returns the arguments and results of its type whose paths end like its own."""
-        own = family_tail(entry)
-        return (e for e, tail in self._boundary_of_type.get(entry.type, ()) if named_alike(own, tail))
+        tails = self._boundary_of_type.get(entry.type)
+        return iter(() if tails is None else tails.alike(family_tail(entry)))
 
     @cached_property
-    def _boundary_of_type(self) -> dict[Attribute, list[tuple[ValueEntry, str]]]:
-        """The arguments and results with their `family_tail`, by type."""
-        found: dict[Attribute, list[tuple[ValueEntry, str]]] = {}
+    def _boundary_of_type(self) -> dict[Attribute, Tails]:
+        """The arguments and results by their `family_tail`, by type."""
+        found: dict[Attribute, list[tuple[str, ValueEntry]]] = {}
         for entry in self.boundary:
-            found.setdefault(entry.type, []).append((entry, family_tail(entry)))
-        return found
+            found.setdefault(entry.type, []).append((family_tail(entry), entry))
+        return {type_: Tails(named) for type_, named in found.items()}
 
     def sharding(self, entry: ValueEntry) -> TensorSharding | None:
         """Returns its annotation, or that nothing shards it; None if it cannot have another one."""
@@ -135,11 +136,6 @@ def _is_related(entry: ValueEntry, other: ValueEntry) -> bool:
     """Returns whether the sharding of one of the same family changes with that of a value."""
     is_given = other.sharding is not None or other.role == entry.role
     return is_given and other.sharding == entry.sharding
-
-
-def named_alike(first: str, second: str) -> bool:
-    """Returns whether paths of `family_tail` end alike: `['up']` and `[*]['up']`."""
-    return bool(first and second) and (first.endswith(second) or second.endswith(first))
 
 
 def family_tail(entry: ValueEntry) -> str:
