@@ -56,8 +56,9 @@ class _Key(ref[Any]):
     table: dict[int, Any]
 
 
-def _forget(key: _Key) -> None:
-    key.table.pop(key.identity, None)
+def _forget(key: ref[Any]) -> None:
+    if isinstance(key, _Key):
+        key.table.pop(key.identity, None)
 
 
 class Identities(dict[int, tuple[V, _Key]], Generic[V]):
@@ -76,7 +77,7 @@ class Identities(dict[int, tuple[V, _Key]], Generic[V]):
 
     def remember(self, thing: object, value: V) -> V:
         """Keeps `value` as long as `thing` lives; returns it. The value must not hold the thing."""
-        key = _Key(thing, cast(Any, _forget))
+        key = _Key(thing, _forget)
         key.identity, key.table = id(thing), self
         self[key.identity] = value, key
         return value

@@ -30,9 +30,8 @@ from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.ops import TABLE, Control, Family
 from shardy_py.propagation.rules import rule_of
 from shardy_py.report.verdict import family_name
-from shardy_py.search.advice.program import AdvisedProgram, family_tail
+from shardy_py.search.advice.program import AdvisedProgram, family_tail, named_alike
 from shardy_py.search.advice.replacing import SuggestedRewrite, at
-from shardy_py.search.advice.tails import named_alike
 from shardy_py.sharding import AxisRef, FactorType, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.spelling import string_literal

@@ -5,8 +5,10 @@ Not here: what is asked of it (`question.py`), the edits (`kinds/`).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -21,7 +23,6 @@ from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.explain import Side
 from shardy_py.report.verdict import family_name
 from shardy_py.search.advice.sites import Sites
-from shardy_py.search.advice.tails import Tails
 from shardy_py.search.advice.torch_held import layers_in
 from shardy_py.search.advice.torch_layers import TorchLayer
 from shardy_py.search.advice.variants import Shape, fits
@@ -136,6 +137,37 @@ def _is_related(entry: ValueEntry, other: ValueEntry) -> bool:
     """Returns whether the sharding of one of the same family changes with that of a value."""
     is_given = other.sharding is not None or other.role == entry.role
     return is_given and other.sharding == entry.sharding
+
+
+def named_alike(first: str, second: str) -> bool:
+    """Returns whether paths of `family_tail` end alike: `['up']` and `[*]['up']`."""
+    return bool(first and second) and (first.endswith(second) or second.endswith(first))
+
+
+class Tails:
+    """Values by their paths, which are found from the end: not by a look at each value of a large model."""
+
+    def __init__(self, named: Iterable[tuple[str, ValueEntry]]) -> None:
+        """Values with their paths, in program order."""
+        self._places: dict[str, list[tuple[int, ValueEntry]]] = {}
+        for place, (tail, entry) in enumerate(named):
+            self._places.setdefault(tail[::-1], []).append((place, entry))
+        self._ordered = sorted(self._places)
+
+    def alike(self, tail: str) -> list[ValueEntry]:
+        """Returns the values whose paths end alike, `named_alike`, in program order."""
+        if not tail:
+            return []
+        own = tail[::-1]
+        shorter = (own[:size] for size in range(1, len(own)) if own[:size] in self._places)
+        longer = map(self._ordered.__getitem__, range(bisect_left(self._ordered, own), len(self._ordered)))
+        found = [*shorter, *takewhile(lambda each: each.startswith(own), longer)]
+        placed = sorted((pair for name in found for pair in self._places[name]), key=_place)
+        return [entry for _, entry in placed]
+
+
+def _place(placed: tuple[int, ValueEntry]) -> int:
+    return placed[0]
 
 
 def family_tail(entry: ValueEntry) -> str:

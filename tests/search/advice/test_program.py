@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from shardy_py.mlir.value_table import ValueEntry
-from shardy_py.search.advice.tails import Tails, named_alike
+from shardy_py.search.advice.program import Tails, named_alike
 
 
 def test_tails_are_those_that_end_alike_in_program_order() -> None:
