@@ -101,6 +101,21 @@ def test_reading_a_program_frees_those_before(monkeypatch: pytest.MonkeyPatch) -
     assert gone() is None
 
 
+def test_the_next_program_begins_with_a_collection_if_tables_were_emptied(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session, "_OLD", session._OldGeneration())
+    tables = session.Session(limit=0)
+    tables.table("numbers")["x"] = 1
+    gone = ref(Cyclic())
+    with without_collection(begins_program=True):
+        assert gone() is not None
+    with tables.program():
+        assert gone() is not None  # in the midst of a program
+    with without_collection(begins_program=True):
+        assert gone() is None
+
+
 def test_frozen_objects_stay_frozen() -> None:
     gc.freeze()
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import overload
 
 from typing_extensions import override
@@ -21,6 +21,7 @@ from shardy_py.api.remarks import say
 from shardy_py.api.sharding import Sharding
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
@@ -31,7 +32,7 @@ from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def _sharding(mesh: Mesh, value: TensorSharding) -> Sharding:
     """Shared by values, which are many, while shardings are few."""
     return Sharding(mesh, value)

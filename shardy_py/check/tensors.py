@@ -6,11 +6,11 @@ Not here: the rules (`rules.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from xdsl.ir import BlockArgument
 
 from shardy_py.api import Result, Sharding, Value
+from shardy_py.base.session import SESSION
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
@@ -26,7 +26,7 @@ def global_bytes(value: Value) -> int:
     return 0 if type_ is None else _global_bytes(type_)
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def _global_bytes(type_: TensorType) -> int:
     return tensor_size(type_, None, {}, "linear").bytes.global_bytes
 

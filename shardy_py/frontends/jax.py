@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from shardy_py.api.remarks import say
 from shardy_py.base import releases
 from shardy_py.base.narrowing import is_sequence
 from shardy_py.base.records import dataclass
-from shardy_py.base.session import without_collection
+from shardy_py.base.session import SESSION, without_collection
 from shardy_py.base.source_files import EVERYWHERE
 from shardy_py.frontends.jax_wrapped import filtered, is_module, unwrapped
 from shardy_py.mlir.bytecode import parse_program
@@ -327,7 +327,7 @@ def _require_mesh(mesh: object) -> None:
     _require(mesh, kinds.Mesh | kinds.AbstractMesh, "a jax.sharding.Mesh or AbstractMesh")
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def jax_mesh(mesh: Mesh, *, explicit: tuple[str, ...] = ()) -> Any:
     """The `AbstractMesh` of the same axes: those in `explicit` are `AxisType.Explicit`, all others `Auto`."""
     jax = _jax()

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.location_names import name_stack
 
@@ -53,7 +53,7 @@ def outer_name(op: Operation) -> str:
     return name_stack(op.location)
 
 
-@lru_cache(maxsize=1 << 14)
+@SESSION.cache(1 << 14)
 def is_in(name: str, path: str) -> bool:
     """Returns whether the op of that name belongs to the module `path`, or to one below it.
 
@@ -64,7 +64,7 @@ def is_in(name: str, path: str) -> bool:
     return not path or scope == path or scope.startswith((f"{path}.", f"{path}/"))
 
 
-@lru_cache(maxsize=1 << 14)
+@SESSION.cache(1 << 14)
 def _paths_of(name: str) -> tuple[str, ...]:
     """The paths of the module of an op and of those around it; "" is the whole model.
 

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import IntegerType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py.base.deferred import np
+from shardy_py.base.session import SESSION
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects.kinds import AttributeKind
 from shardy_py.mlir.dialects.sdy import TensorShardingAttr, TensorShardingPerValueAttr
@@ -252,7 +253,7 @@ def _is_plain_integer(value: object) -> bool:
     return type(value) is int
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def _integers(name: str, key: str, values: tuple[int, ...]) -> Attribute:
     """The same attribute for equal integers, as programs repeat few."""
     return _kinds(name)[key].encode(values)

@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import networkx
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.base.terminal import without_controls
 from shardy_py.indexing.layout import ArrayShape, default_layout, element_type, padded_bytes
 from shardy_py.ops import OpRecord
@@ -106,7 +106,7 @@ class GraphValue:
         }
 
 
-@lru_cache(maxsize=8192)
+@SESSION.cache(8192)
 def _stored(element: str, shape: Shape | None, target: str) -> tuple[str, int]:
     """An array with its layout as text, and its bytes; "" and 0 for a value that is none of static shape."""
     static = tuple(size for size in shape or () if size is not None)

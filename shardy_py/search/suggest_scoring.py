@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import islice
 from math import inf, prod
 
@@ -19,7 +19,7 @@ from shardy_py.api.result import Result
 from shardy_py.api.values import Value
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
-from shardy_py.base.session import without_collection
+from shardy_py.base.session import SESSION, without_collection
 from shardy_py.hardware import AxisPlacement
 from shardy_py.hardware.links import axis_links
 from shardy_py.mlir.symbols import Symbols
@@ -358,7 +358,7 @@ def _has_ended(before: Sequence[PendingTask[Evaluated]], helps: Callable[[StepCo
     return any(isinstance(each.found, StepCost) and helps(each.found) for each in before)
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def _annotation(own: Spec) -> P:
     """The annotation of a spec: choices have few, on many values."""
     return P(*own)

@@ -6,21 +6,25 @@ import ast
 import gc
 import random
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from xdsl.dialects.builtin import BytesAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute
 
 import shardy_py
 from shardy_py import P, Program, propagate
 from shardy_py.api.pipeline import decide_shardings
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.session import SESSION, Identities, Session
+from shardy_py.base.session import PER_READ, SESSION, Identities, Session
+from shardy_py.indexing import IndexMap
 from shardy_py.mlir.numbering import number_of
 from shardy_py.mlir.text import syntax
 from shardy_py.mlir.text.syntax import syntax_table
 from shardy_py.ops import OpRecord
+from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 
@@ -84,6 +88,31 @@ def test_nothing_is_emptied_while_a_program_is_worked_on() -> None:
         assert not table
 
 
+def test_reports_on_a_program_may_need_more_entries_than_the_limit() -> None:
+    session = Session(limit=10)
+    table = session.table("constants")
+    with session.program(is_read=True):
+        table.update((n, n) for n in range(20))
+    for n in range(1, 5):  # reports: none fills the table again for the next
+        with session.program():
+            assert len(table) == 100 * n - 80
+            table.update((100 * n + m, m) for m in range(100))
+    with session.program(is_read=True):
+        assert not table
+
+
+def test_work_without_reading_empties_the_tables_too() -> None:
+    session = Session(limit=10)
+    table, largest = session.table("constants"), 0
+    with session.program(is_read=True):
+        table["first"] = 0
+    for n in range(200):
+        with session.program():
+            table[n] = n
+            largest = max(largest, len(table))
+    assert largest <= 10 + PER_READ + 1
+
+
 def test_clear_empties_all_tables() -> None:
     session = Session()
     session.table("a")["x"] = 1
@@ -127,6 +156,23 @@ def test_an_entry_of_identities_dies_with_its_object() -> None:
     del first
     gc.collect()
     assert [value for value, _ in table.values()] == [2]
+
+
+def test_caches_are_emptied_with_the_tables() -> None:
+    session, computed = Session(limit=0), list[int]()
+
+    @session.cache(8)
+    def square(n: int) -> int:
+        computed.append(n)
+        return n * n
+
+    table = session.table("numbers")
+    assert (square(3), square(3), computed) == (9, 9, [3])
+    with session.program():
+        assert (square(3), computed) == (9, [3])
+    table["x"] = 1
+    with session.program():
+        assert (square(3), computed) == (9, [3, 3])
 
 
 def test_large_entries_count_as_several() -> None:
@@ -220,6 +266,34 @@ def test_equal_work_adds_no_entries(work: Callable[[], Callable[[], object]]) ->
         return SESSION.sizes
 
     assert sizes_after(3) == sizes_after(3)
+
+
+def _values_held() -> Counter[str]:
+    """The values that the process holds when its tables are empty, by type."""
+    SESSION.clear()
+    gc.collect()
+    kinds = (Attribute, TensorSharding, Mesh, OpRecord, IndexMap, ShardingRule)
+    held = (type(each) for each in gc.get_objects() if issubclass(type(each), kinds))
+    return Counter(kind.__qualname__ for kind in held)
+
+
+def test_emptied_tables_leave_nothing_of_the_programs_before() -> None:
+    def serve(numbers: range) -> None:
+        for number in numbers:
+            text = (
+                PROGRAM.replace("32x", f"{8 * number}x")
+                .replace('"data"', f'"data{number}"')
+                .replace("[1, 2]", f"[{number}]")
+            )
+            result = propagate(Program.parse(text), progress=False)
+            for target in ("tpu-v5p", "h100"):
+                str(result.memory(target)), str(result.time(target)), str(result.communication(target=target))
+            str(result.check()), str(result.partition()), result.explorer()
+
+    serve(range(100, 102))
+    before = _values_held()
+    serve(range(102, 108))
+    assert _values_held() - before == {}
 
 
 def _modules() -> int:

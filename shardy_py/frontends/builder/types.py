@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from operator import index
 from typing import Any
 
@@ -20,6 +19,7 @@ from xdsl.ir import Attribute
 from shardy_py.base.arrays import AnyDtype
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects.stablehlo.attributes import TypeExtensionsAttr
 from shardy_py.mlir.dialects.stablehlo.verify.messages import raw
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import read_tensor
@@ -135,7 +135,7 @@ def type_of(attribute: Attribute) -> RankedTensorType | None:
     return RankedTensorType(tensor_type.sizes, attribute_text(tensor_type.element), tensor_type.bounds)
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def _attribute(type_: RankedTensorType) -> TensorTypeAttr[Attribute]:
     sizes = [DYNAMIC_INDEX if size is None else size for size in type_.shape]
     bounds = (
@@ -146,7 +146,7 @@ def _attribute(type_: RankedTensorType) -> TensorTypeAttr[Attribute]:
     return TensorTypeAttr(element_attribute(type_.element_type), sizes, bounds)
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def element_attribute(text: str) -> Attribute:
     """The element type in the IR. Raises `ShardyError` for anything else."""
     try:

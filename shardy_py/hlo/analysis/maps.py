@@ -6,7 +6,6 @@ Not here: the maps themselves (`ops/`), nodes that run functions (`fusion.py`).
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import lru_cache
 from typing import Literal
 
 from shardy_py.base.errors import ShardyError
@@ -92,7 +91,7 @@ def everything(source: TensorType | None, target: TensorType | None) -> Maps:
     return (IndexMap(tuple(map(range_var, range(len(ranges)))), dims, ranges).tidied,)
 
 
-@lru_cache(1 << 10)
+@SESSION.cache(1 << 10)
 def identity(tensor: TensorType) -> IndexMap:
     """The map of a tensor to itself."""
     sizes = sizes_of(tensor)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.session import SESSION
 from shardy_py.hlo.proto.enums import PRIMITIVE_TYPES
 from shardy_py.hlo.proto.message import MOST_NESTED, HloMessage, decoded
 from shardy_py.hlo.text.values import Elements, Shape, read_shape
@@ -16,7 +16,7 @@ from shardy_py.indexing.layout import HloCursor, element_type
 _BRACKETLESS = ("token", "opaque")
 
 
-@lru_cache(maxsize=1 << 12)
+@SESSION.cache(1 << 12)
 def shape_of(data: bytes) -> Shape:
     """Returns the shape of a `ShapeProto`.
 

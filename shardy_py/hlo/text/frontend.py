@@ -9,7 +9,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+
+from shardy_py.base.session import SESSION
 
 _ENTRY = re.compile(r'[\s,]*+([\w.\-]++)\s*+=\s*+("(?:[^"\\]|\\.)*+"|(?=[{\[(])|[^\s,{}]++)', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
@@ -41,7 +42,7 @@ def entries(text: str) -> dict[str, str]:
     return dict(_entries(text))
 
 
-@lru_cache(maxsize=1 << 10)
+@SESSION.cache(1 << 10)
 def _entries(text: str) -> tuple[tuple[str, str], ...]:
     found: dict[str, str] = {}
     at, end = text.find("{") + 1, len(text)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TypeAlias
 
 from shardy_py.base.errors import Position, ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.indexing import layout as layouts
 from shardy_py.indexing.layout import (
     ELEMENT_TYPES,
@@ -86,7 +87,7 @@ def read_shape(cursor: HloCursor) -> Shape:
         return _shape(shape)
 
 
-@lru_cache(maxsize=1 << 12)
+@SESSION.cache(1 << 12)
 def _shape(shape: layouts.Shape) -> Shape:
     match shape:
         case TupleShape(elements):

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ComplexType
 from xdsl.ir import Attribute, SSAValue
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.session import SESSION
 from shardy_py.hlo.text import Shape
 from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.dialects.stablehlo.attributes import TokenType, TypeExtensionsAttr
@@ -44,7 +45,7 @@ def element_of(name: str) -> Attribute:
     return found
 
 
-@lru_cache(maxsize=1 << 12)
+@SESSION.cache(1 << 12)
 def type_of(shape: Shape) -> Attribute:
     """The type of an array or token. An unknown size is `?`, with its bound in the encoding.
 

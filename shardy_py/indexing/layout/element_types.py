@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 
 if TYPE_CHECKING:
     from shardy_py.base.arrays import AnyDtype
@@ -100,7 +101,7 @@ _QUANTIZED = re.compile(r"!quant\.\w+<(\w+)")
 _INTEGER = re.compile(r"([su]?)i([1-9]\d{0,2})")
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def element_type(spelling: str) -> ElementType:
     """The element type of that name in XLA or MLIR, in upper or lower case.
 

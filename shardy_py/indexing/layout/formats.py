@@ -13,12 +13,12 @@ bf16[3,5]{1,0:T(4,128)(2,1)} 30 1024 97.1%
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from math import prod
 from typing import Literal, get_args
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.indexing.layout.tile_level import check_rank
 from shardy_py.indexing.layout.values import ArrayShape, BufferShape, Layout, Shape, Tile, TupleShape
@@ -132,7 +132,7 @@ def padding_share(shape: Shape) -> float:
     return Bytes(padded_bytes(shape), unpadded_bytes(shape)).padding_share
 
 
-@lru_cache(maxsize=2048)
+@SESSION.cache(2048)
 def layout_bytes(element: str, dimensions: tuple[int, ...], target: str = "tpu") -> Bytes:
     """The bytes of an array with the layout of a target; element: as for `element_type`.
 

@@ -12,12 +12,12 @@ dimensions or exceed the tiles before have no digits; `pack.py` runs steps for t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.indexing.layout.placement import BufferPlacement
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class DigitOrder:
         return tuple(sorted(own, key=lambda digit: -digit.weight))
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def digit_order(placement: BufferPlacement) -> DigitOrder | None:
     """The digits of a layout; None if a later tile joins dimensions or pads, or if there are no elements."""
     if not prod(placement.dimensions):

@@ -12,13 +12,13 @@ formulas of one tile (`tile_level.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, cast
 
 from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.indexing import Expr, IndexMap, constant, dim, extent
 from shardy_py.indexing.layout.tile_level import (
     Coordinate,
@@ -131,7 +131,7 @@ class BufferPlacement:
         return [logical[i] for i in range(len(logical))], landing
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def placement(
     dimensions: tuple[int, ...],
     minor_to_major: tuple[int, ...],

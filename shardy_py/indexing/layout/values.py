@@ -10,12 +10,12 @@ Not here: reading text (`text.py`), offsets of elements (`placement.py`), defaul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import accumulate, pairwise
 from operator import mul
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.indexing import IndexMap
 from shardy_py.indexing.layout.element_types import ELEMENT_TABLE
 from shardy_py.indexing.layout.placement import BufferPlacement, placement
@@ -230,7 +230,7 @@ def _listed(items: Iterable[object]) -> str:
     return ",".join(map(str, items))
 
 
-@lru_cache(maxsize=1 << 12)
+@SESSION.cache(1 << 12)
 def faults(shape: ArrayShape) -> tuple[str, ...]:
     """The faults of an array: of its size in bytes, then of each part of its layout.
 

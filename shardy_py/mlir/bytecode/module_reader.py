@@ -45,7 +45,7 @@ def read_bytecode(data: bytes, file: str = "-", *, allow_unregistered: bool = Fa
         ShardyError: the data is damaged, or holds what is unknown here: `file: error: at byte N: ...`.
     """
     try:
-        with SESSION.program(), deep_stack():
+        with SESSION.program(is_read=True), deep_stack():
             return _module(data, allow_unregistered=allow_unregistered)
     except ShardyError as error:
         what = f"MLIR bytecode {error.first.message}"

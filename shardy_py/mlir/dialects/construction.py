@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import UnknownLoc
@@ -21,6 +20,7 @@ from xdsl.irdl import IRDLOperation
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.narrowing import is_any_sequence, is_iterable, is_mapping
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects.checked_arguments import shown_argument
 from shardy_py.mlir.dialects.definition import OpRow, Slot
 from shardy_py.mlir.dialects.faults import ConstructionError, Fault, diagnostic
@@ -249,7 +249,7 @@ def infer_types(row: OpRow, view: View) -> list[Attribute]:
     return [type_attribute(type_) for type_ in row.infer(view)]
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def type_attribute(type_: RankedTensor | Attribute) -> Attribute:
     """The type in the IR: the same object for equal types."""
     if isinstance(type_, Attribute):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
@@ -37,6 +37,7 @@ from shardy_py.base.deferred import np
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.narrowing import is_iterable, is_mapping
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.text.attribute_reader import dense_array
 from shardy_py.mlir.text.dense import make_dense
 
@@ -81,13 +82,13 @@ def _indexes(values: object) -> tuple[int, ...]:
     return tuple(map(_index, values))
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def integers(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
     """`array<i64: ...>`, one object for equal values."""
     return dense_array(values)
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def booleans(values: tuple[bool, ...]) -> DenseArrayBase[IntegerType]:
     """`array<i1: ...>`, one object for equal values."""
     return DenseArrayBase.from_list(i1, values)

@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from functools import lru_cache
 
 from xdsl.ir import Attribute, Operation, Region
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.cursor import Cursor
 from shardy_py.mlir.text.op_writer import OpWriter
@@ -165,7 +165,7 @@ def _looks_like(reader: OpReader, words: list[str]) -> bool:
     return found
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def _words(text: str) -> list[str]:
     """The tokens of fixed text."""
     return re.findall(r"[\w.]+|->|[^\s\w]", text)

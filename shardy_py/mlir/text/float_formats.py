@@ -17,11 +17,11 @@ from __future__ import annotations
 import math
 import struct
 from enum import Enum, auto
-from functools import lru_cache
 
 from typing_extensions import override
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 
 
 class Special(Enum):
@@ -253,7 +253,7 @@ _FORMAT_PRECISION = 6
 _MAX_PADDING = 3
 
 
-@lru_cache(maxsize=8192)
+@SESSION.cache(8192)
 def float_text(data: bytes, name: str) -> str:
     """The text of the float with the little-endian bytes `data` and the float type called `name`."""
     form = FORMATS[name]

@@ -9,7 +9,6 @@ Not here: how elements are stored and printed (`dense.py`).
 from __future__ import annotations
 
 from dataclasses import field
-from functools import lru_cache
 from math import prod
 from typing import Any, NoReturn
 
@@ -277,7 +276,7 @@ class _Typed:
         size = element_size(element)
         return data[:size] if len(data) > size and data == data[:size] * (len(data) // size) else data
 
-    def _elements(self, scalar: object) -> bytes:
+    def _elements(self, scalar: Attribute) -> bytes:
         shape: tuple[int, ...] = self.type.get_shape()
         written, tokens = self.literal.shape, self.literal.tokens
         if written and written != shape:
@@ -302,7 +301,7 @@ class _Typed:
     def _miscounted(self, count: object, type_: Attribute, expected: str) -> NoReturn:
         self._fail(f"parsed {count} elements, but type ('{attribute_text(type_)}') expected {expected}")
 
-    def _scalar(self, token: tuple[str, bool, int], scalar: object) -> bytes:
+    def _scalar(self, token: tuple[str, bool, int], scalar: Attribute) -> bytes:
         text, negated, offset = token
         found = _scalar(text, negated, scalar, current())
         if isinstance(found, str):
@@ -335,7 +334,7 @@ class _Typed:
         return b"".join([store_integer(int.from_bytes(piece, "little"), scalar) for piece in pieces])
 
 
-@lru_cache(maxsize=8192)
+@SESSION.cache(8192)
 def _scalar(text: str, negated: bool, element: Attribute, release: Release) -> bytes | str:
     """The bytes of one literal under a type, or what is wrong with it; in a release, the current one."""
     if is_integral(element):

@@ -103,7 +103,7 @@ def read_module(
 
 
 def _module(reader: ModuleReader) -> ModuleOp:
-    with SESSION.program(), deep_stack():
+    with SESSION.program(is_read=True), deep_stack():
         try:
             return reader.module()
         except RecursionError:

@@ -6,13 +6,13 @@ Not here: convolutions (`convolution.py`), the arithmetic of element types (`pro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from shardy_py.base.arrays import AnyDtype
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.arithmetic import current
 from shardy_py.ops.compute.lanes import Array, Compute, dtype_of, lanes_of
@@ -48,7 +48,7 @@ class _Geometry:
         left, right, result = self.shapes(lhs.shape, rhs.shape)
         return _matrix_product(lhs.reshape(left), rhs.reshape(right)).reshape(result)
 
-    @lru_cache(maxsize=1024)  # noqa: B019
+    @SESSION.cache(1024)
     def shapes(self, lhs: tuple[int, ...], rhs: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         """Returns the shapes of the matrices to multiply, and that of the result."""
         batch, contracted = self.batch + 1, self.contracted
@@ -80,7 +80,7 @@ def _matrix_product(lhs: Array, rhs: Array) -> Array:
     return result
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def _geometry(ranks: tuple[int, int], *numbers: tuple[int, ...]) -> _Geometry:
     """numbers: batch dimensions of the left and the right, then contracted dimensions of both."""
     lhs_batch, rhs_batch, lhs_summed, rhs_summed = (tuple(d + 1 for d in given) for given in numbers)

@@ -9,12 +9,12 @@ Not here: scatters (`scatter.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.session import SESSION
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.lanes import Array, Compute, in_lanes, lanes_of, strided
 from shardy_py.ops.compute.movement import as_declared, shape_in
@@ -176,7 +176,7 @@ def _arrange(
     return found.transpose(result_order(offset_dims, batch))
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def result_order(window_dims: tuple[int, ...], batch: int) -> tuple[int, ...]:
     """Returns the axes of (lanes, *batch, *window) as ordered in a tensor whose dimensions `window_dims` hold
     the window.

@@ -19,6 +19,7 @@ import numpy as np
 from shardy_py.base.arrays import AnyDtype
 from shardy_py.base.deferred import MOST_DIMENSIONS
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.session import SESSION
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.lanes import Array, Compute, behind_lanes, dtype_of, in_lanes, lanes_of
 
@@ -119,7 +120,7 @@ def padded(
 Slices = tuple[slice, ...]
 
 
-@lru_cache(maxsize=256)
+@SESSION.cache(256)
 def _padding(
     sizes: tuple[int, ...], low: tuple[int, ...], high: tuple[int, ...], interior: tuple[int, ...]
 ) -> tuple[tuple[int, ...], Slices, Slices]:
@@ -185,7 +186,7 @@ def spread(operand: Array, dimensions: Sequence[int], shape: Sequence[int]) -> A
     return result
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def _spreading(
     dimensions: tuple[int, ...], shape: tuple[int, ...], rank: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -22,6 +21,7 @@ import numpy as np
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.compute.conversion import converted
@@ -55,7 +55,7 @@ _FORM = re.compile(
 )
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def quantization(spelling: str) -> Quantization:
     """Returns the element type of that spelling. Raises `ShardyError` for other forms than `uniform`."""
     found = _FORM.fullmatch(spelling.replace(" ", ""))
@@ -80,7 +80,7 @@ def is_quantized(type_: TensorType | None) -> bool:
     return type_ is not None and type_.element.startswith("!quant.")
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def _parameters(type_: Quantization, rank: int) -> tuple[Array, Array]:
     """The scales and zero points of a tensor of that rank, for arrays with an axis of lanes."""
     shape = [1] * (rank + 1)

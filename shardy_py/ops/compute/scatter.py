@@ -16,6 +16,7 @@ from math import prod
 import numpy as np
 
 from shardy_py.base.arrays import AnyDtype
+from shardy_py.base.session import SESSION
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.combining import Arrays, ufuncs_of, wide_type, with_signed_zeros
 from shardy_py.ops.compute.indexed import add_batching, all_slices, index_vectors, offsets, result_order
@@ -54,7 +55,7 @@ def _typed(arrays: Arrays, types: list[AnyDtype]) -> Arrays:
     return tuple(array.astype(dtype, copy=False) for array, dtype in zip(arrays, types, strict=True))
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def _update_order(window_dims: tuple[int, ...], rank: int) -> tuple[int, ...]:
     """Returns the axes of updates as (lanes, *batch, *window)."""
     return tuple(map(int, np.argsort(result_order(window_dims, rank - len(window_dims)))))

@@ -28,11 +28,11 @@ cycles in its programs, compiled without a device:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from math import ceil, inf, isqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardy_py.base.deferred import np
+from shardy_py.base.session import SESSION
 from shardy_py.hardware import Hardware, WindowCosts
 from shardy_py.report.time.matrix_products import MatrixProduct
 from shardy_py.xla.buffers.chips import left_in_vmem, values_in_vmem
@@ -105,7 +105,7 @@ def _placed(one: MatrixProduct, hardware: Hardware) -> _Placed:
     return _Placed(fetched == 0, fetched == 1, stays)
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def _shared(one: MatrixProduct, rates: _Rates, costs: WindowCosts, placed: _Placed) -> float:
     """The seconds on all cores, which share the matrices, their rows or their columns."""
     return min(

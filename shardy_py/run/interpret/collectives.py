@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.device_groups import Groups
 from shardy_py.mlir.dialects.stablehlo.attributes import ChannelHandleAttr
 from shardy_py.mlir.ir import type_of
@@ -85,7 +86,7 @@ def _lane(array: Array, lane: int) -> Array:
     return array if len(array) == 1 else array[lane : lane + 1]
 
 
-@lru_cache(maxsize=256)
+@SESSION.cache(256)
 def _are_closed(groups: Groups, members: tuple[int, ...]) -> bool:
     """Returns whether each group with one of these members has only such members."""
     own = set(members)
@@ -129,7 +130,7 @@ class _Route:
     member: Lanes
 
 
-@lru_cache(maxsize=256)
+@SESSION.cache(256)
 def _routes(groups: Groups, size: int, brought: bytes, received: bytes) -> tuple[_Route, ...]:
     """Returns the routes of each size of groups of which all members have come.
 
@@ -202,7 +203,7 @@ def _alike(arrays: list[Array], groups: Array, wanted: Lanes, run: Exchange) -> 
     return [in_lanes(array[0], groups.shape[1])[position[wanted]] for array in made]
 
 
-@lru_cache(maxsize=256)
+@SESSION.cache(256)
 def _by_size(groups: Groups) -> tuple[Lanes, ...]:
     """The groups, those of equal size as one array of (groups, members)."""
     found: dict[int, list[tuple[int, ...]]] = {}

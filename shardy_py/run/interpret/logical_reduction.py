@@ -9,11 +9,11 @@ name devices (`collectives.py`), values that are unreduced at the border of such
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from xdsl.ir import Operation
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects.sdy import AllReduceOp
 from shardy_py.mlir.typed import integer_of, of_kind
 from shardy_py.ops import COMBINERS, REDUCTIONS
@@ -55,7 +55,7 @@ class LogicalReduction:
         return lambda parts: [exchange.all_reduce(part, combine) for part in parts]
 
 
-@lru_cache(maxsize=256)
+@SESSION.cache(256)
 def _groups(mesh: Mesh, axes: Axes) -> tuple[tuple[int, ...], ...]:
     return tuple(map(tuple, replica_groups(mesh, axes).tolist()))
 

@@ -5,9 +5,11 @@ Not here: what is asked of it (`question.py`), the edits (`kinds/`).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -92,16 +94,16 @@ class AdvisedProgram:
 
     def alike(self, entry: ValueEntry) -> Iterator[ValueEntry]:
         """Returns the arguments and results of its type whose paths end like its own."""
-        own = family_tail(entry)
-        return (e for e, tail in self._boundary_of_type.get(entry.type, ()) if named_alike(own, tail))
+        tails = self._boundary_of_type.get(entry.type)
+        return iter(() if tails is None else tails.alike(family_tail(entry)))
 
     @cached_property
-    def _boundary_of_type(self) -> dict[Attribute, list[tuple[ValueEntry, str]]]:
-        """The arguments and results with their `family_tail`, by type."""
-        found: dict[Attribute, list[tuple[ValueEntry, str]]] = {}
+    def _boundary_of_type(self) -> dict[Attribute, Tails]:
+        """The arguments and results by their `family_tail`, by type."""
+        found: dict[Attribute, list[tuple[str, ValueEntry]]] = {}
         for entry in self.boundary:
-            found.setdefault(entry.type, []).append((entry, family_tail(entry)))
-        return found
+            found.setdefault(entry.type, []).append((family_tail(entry), entry))
+        return {type_: Tails(named) for type_, named in found.items()}
 
     def sharding(self, entry: ValueEntry) -> TensorSharding | None:
         """Returns its annotation, or that nothing shards it; None if it cannot have another one."""
@@ -142,6 +144,32 @@ def _is_related(entry: ValueEntry, other: ValueEntry) -> bool:
 def named_alike(first: str, second: str) -> bool:
     """Returns whether paths of `family_tail` end alike: `['up']` and `[*]['up']`."""
     return bool(first and second) and (first.endswith(second) or second.endswith(first))
+
+
+class Tails:
+    """Values by their paths, which are found from the end: not by a look at each value of a large model."""
+
+    def __init__(self, named: Iterable[tuple[str, ValueEntry]]) -> None:
+        """Values with their paths, in program order."""
+        self._places: dict[str, list[tuple[int, ValueEntry]]] = {}
+        for place, (tail, entry) in enumerate(named):
+            self._places.setdefault(tail[::-1], []).append((place, entry))
+        self._ordered = sorted(self._places)
+
+    def alike(self, tail: str) -> list[ValueEntry]:
+        """Returns the values whose paths end alike, `named_alike`, in program order."""
+        if not tail:
+            return []
+        own = tail[::-1]
+        shorter = (own[:size] for size in range(1, len(own)) if own[:size] in self._places)
+        longer = map(self._ordered.__getitem__, range(bisect_left(self._ordered, own), len(self._ordered)))
+        found = [*shorter, *takewhile(lambda each: each.startswith(own), longer)]
+        placed = sorted((pair for name in found for pair in self._places[name]), key=_place)
+        return [entry for _, entry in placed]
+
+
+def _place(placed: tuple[int, ValueEntry]) -> int:
+    return placed[0]
 
 
 def family_tail(entry: ValueEntry) -> str:

@@ -7,12 +7,12 @@ Columns are lists of equal length; texts, types and shardings are interned and n
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.json_values import Json, JsonObject
+from shardy_py.base.session import SESSION
 from shardy_py.base.terminal import without_controls
 from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.ir import written_name
@@ -321,7 +321,7 @@ def _same(op: Operation | None) -> Operation | None:
     return op
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def _axes_length(sharding: TensorSharding | None) -> int:
     """Characters of the axes in a type such as `f32[8@data]`."""
     if sharding is None:

@@ -13,9 +13,9 @@ opens groups by moving what is beside and below; order and rows never change.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 
 GAP = 24
 """Pixels between neighbours in a row."""
@@ -39,7 +39,7 @@ class Placed:
     waypoints: dict[tuple[int, int], tuple[int, ...]]
 
 
-@lru_cache(maxsize=256)
+@SESSION.cache(256)
 def place(widths: tuple[float, ...], edges: frozenset[tuple[int, int]]) -> Placed:
     """Returns the places of items in program order, with edges between them; equal layers share them.
 

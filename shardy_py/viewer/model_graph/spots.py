@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.base.terminal import without_controls
 from shardy_py.viewer.explorer import Item, Items
 
@@ -105,7 +105,7 @@ def group_name(label: str) -> str:
     return text.strip() or "_"
 
 
-@lru_cache(maxsize=1 << 14)
+@SESSION.cache(1 << 14)
 def shown(text: str, longest: int = LONGEST_TEXT) -> str:
     """Returns a name of the program without control characters, and not longer than can be shown."""
     clean = without_controls(text[: longest + 1], lines=False)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from math import prod
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.value_table import ValueTable
 from shardy_py.ops.record import TensorType
@@ -59,7 +59,7 @@ def _tensor(value: LocalValue) -> ShownTensor:
     return _measured(value.type, value.sharding, value.local_shape, value.copies, value.mesh.device_count)
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def _measured(
     type_: TensorType,
     sharding: TensorSharding | None,

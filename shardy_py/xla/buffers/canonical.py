@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.dialects.stablehlo import (
     ConvertOp,
@@ -206,13 +206,13 @@ def _copy(type_: TensorType, source: Name, made: Name, order: tuple[int, ...]) -
     return PlannedOp(_transpose(type_, order), (source,), (made,), (None,))
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def _conversion(type_: TensorType, to: str) -> OpRecord:
     """The same record for equal conversions, so that what follows from it is found once."""
     return OpRecord(ConvertOp.name, (type_,), (replace(type_, element=to),))
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def _transpose(type_: TensorType, order: tuple[int, ...]) -> OpRecord:
     """The same record for equal copies."""
     result = replace(type_, shape=tuple([type_.shape[i] for i in order]))

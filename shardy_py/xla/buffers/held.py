@@ -81,6 +81,12 @@ def _interfere(one: Period, other: Period) -> bool:
     return other.end != one.start or other.name not in one.over
 
 
+def _contains(numbers: Sequence[int], number: int) -> bool:
+    """True if a number is among some in order."""
+    place = bisect_left(numbers, number)
+    return place < len(numbers) and numbers[place] == number
+
+
 _FEW_PERIODS = 64
 """Periods that are compared one by one, without numpy."""
 
@@ -98,6 +104,8 @@ class ResultMemory:
         self._copied = 0
         self._ends: dict[tuple[int, int], list[Period]] = defaultdict(list)
         """By slot and time the periods that start or end then."""
+        self._named: dict[Name, set[int]] = defaultdict(set)
+        """By value the slots that hold it, or another that may be written over it."""
         for number, slot in enumerate(self._slots):
             self._note(number, slot.periods)
 
@@ -110,11 +118,11 @@ class ResultMemory:
         if first == len(self._slots):
             return None
         # Where values only meet, one may be written over the other: that is asked below.
-        busy = self._busy(held.periods)
-        wanted = [number for slot in preferred if (number := self._numbers[id(slot)]) >= first]
-        for number in (*wanted, *range(first, len(self._slots))):
+        free = self._free(held.periods, first)
+        wanted = [number for slot in preferred if _contains(free, number := self._numbers[id(slot)])]
+        for number in (*wanted, *free):
             slot = self._slots[number]
-            if number not in busy and not self._meets(number, held.periods):
+            if not self._meets(number, held.periods):
                 self._note(number, held.periods)
                 slot.periods += held.periods
                 return slot
@@ -125,6 +133,8 @@ class ResultMemory:
         for period in periods:
             for time in {period.start, period.end}:
                 self._ends[number, time].append(period)
+            for name in (period.name, *period.over):
+                self._named[name].add(number)
 
     def _meets(self, number: int, periods: Sequence[Period]) -> bool:
         """True if some of the periods cannot come right after or before one of a slot that is free then."""
@@ -135,14 +145,23 @@ class ResultMemory:
             for own in self._ends.get((number, time), ())
         )
 
-    def _busy(self, periods: Sequence[Period]) -> set[int]:
-        """The slots that are taken in some of the periods."""
+    def _free(self, periods: Sequence[Period], first: int) -> list[int]:
+        """The slots from a first one on that are taken in none of the periods; some meet these."""
+        count = len(self._slots)
         if len(self._noted) <= _FEW_PERIODS:
             noted = [(slot, start, end, period) for slot, start, end in self._noted for period in periods]
-            return {slot for slot, start, end, each in noted if start < each.end and end > each.start}
+            busy = {slot for slot, start, end, each in noted if start < each.end and end > each.start}
+            return [number for number in range(first, count) if number not in busy]
         slots, starts, ends = self._arrays()
-        taken = [slots[(starts < each.end) & (ends > each.start)].tolist() for each in periods]
-        return {slot for part in taken for slot in part}
+        busy, meeting = np.zeros(count, bool), np.zeros(count, bool)
+        for each in periods:
+            busy[slots[(starts < each.end) & (ends > each.start)]] = True
+            meeting[slots[(starts <= each.end) & (ends >= each.start)]] = True
+        # Those that meet these are free by name only: not to ask each of the many that a program ends with.
+        names = {name for each in periods for name in (each.name, *each.over)}
+        meeting[[slot for name in names for slot in self._named.get(name, ())]] = False
+        found: list[int] = (np.flatnonzero(~(busy | meeting)[first:]) + first).tolist()
+        return found
 
     def _arrays(self) -> Integers:
         """[3, periods]: what is noted."""

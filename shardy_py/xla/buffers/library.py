@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from math import prod
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects.stablehlo import ConvolutionOp, DotGeneralOp
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions, windows_of
@@ -75,7 +75,7 @@ def held_types(
     return tuple([None if old is None or own is None else TensorType(own, old.element) for old, own in pairs])
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def _is_product(
     lhs: TensorType, rhs: TensorType, made: TensorType, numbers: DotDimensions, *, stays_narrow: bool
 ) -> bool:

@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 from dataclasses import field
-from functools import lru_cache
 from itertools import permutations
 from math import prod
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.indexing.layout import element_type, layout_bytes
 from shardy_py.indexing.layout.formats import LANES, WORD_BITS, Target
 from shardy_py.ops import TensorType
@@ -72,7 +72,7 @@ def _compact(element: str, shape: tuple[int, ...]) -> int:
     return _bytes_in_order(element, shape, _order(element, shape))
 
 
-@lru_cache(maxsize=2048)
+@SESSION.cache(2048)
 def _order(element: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The order of dimensions, major to minor, with the least padding; of several the last ones in tiles."""
     dimensions = range(len(shape))
@@ -81,7 +81,7 @@ def _order(element: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     return min(orders, key=lambda order: (_bytes_in_order(element, shape, order), order != (*dimensions,)))
 
 
-@lru_cache(maxsize=2048)
+@SESSION.cache(2048)
 def _bytes_in_order(element: str, shape: tuple[int, ...], order: tuple[int, ...]) -> int:
     return tiled_bytes(element, tuple(shape[d] for d in order))
 

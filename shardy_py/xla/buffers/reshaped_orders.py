@@ -12,9 +12,9 @@ of XLA:TPU for 18 reshapes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import permutations
 
+from shardy_py.base.session import SESSION
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.local_sizes import measured, tiled_bytes
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -28,7 +28,7 @@ _PERMUTED = 5
 """The groups of dimensions up to which all of their orders are tried."""
 
 
-@lru_cache(maxsize=8192)
+@SESSION.cache(8192)
 def reshaped_orders(held: Shape, made: Shape, element: str) -> tuple[Order | None, Order] | None:
     """Returns the orders of the operand, if that is copied, and of the result of a reshape.
 

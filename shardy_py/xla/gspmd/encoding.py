@@ -22,7 +22,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, i1, i32, i64
@@ -30,6 +29,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.dialects.sdy.syntax import PROPAGATION_DIRECTIONS
@@ -185,7 +185,7 @@ def with_frontend(attributes: Mapping[str, Attribute], entries: Mapping[str, Att
     return {**attributes, FRONTEND_ATTRIBUTES: DictionaryAttr(dict(sorted(all_entries.items())))}
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def spelled_attribute(text: str) -> Attribute:
     """The attribute that a string spells; its quotes may be escaped twice, as in older dumps."""
     if '\\"' in text or "\\22" in text:

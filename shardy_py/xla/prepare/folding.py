@@ -139,7 +139,7 @@ def number_of(data: bytes, element: Attribute) -> float | None:
     return _real(name, data) if name in FORMATS else None
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def _real(format_name: str, data: bytes) -> float:
     return FORMATS[format_name].to_float(int.from_bytes(data, "little"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -10,6 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.base.deferred import np
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects import stablehlo
 from shardy_py.mlir.dialects.traits import constant_of
 from shardy_py.mlir.ir import operands_of, type_of
@@ -197,7 +197,7 @@ def fold_broadcast(op: Operation, splats: folding.Splats) -> SSAValue | None:
     return None
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def _elements_of(sizes: tuple[int, ...]) -> int:
     return prod(sizes)
 

@@ -6,7 +6,6 @@ Not here: collectives along axes (`collect.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import combinations
 from math import prod
 from operator import ne
@@ -15,6 +14,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import DictionaryAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.base.session import SESSION
 from shardy_py.hardware.cost import AxisSize
 from shardy_py.mlir.device_groups import Groups, listed_groups
 from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloAxisRef, StablehloMesh
@@ -66,7 +66,7 @@ def axes_of_collective(
     return ()
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def _axes_of_group(group: tuple[int, ...], mesh: Mesh) -> tuple[AxisSize, ...]:
     """Returns the axes of a group that has all devices along them, from any device on; () if it has not."""
     found: list[AxisSize] = []
@@ -120,7 +120,7 @@ def _named_axes(groups: ReplicaGroupMeshAxes, meshes: Mapping[str, Mesh]) -> tup
     return tuple(axis_sizes)
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def _axes_of_groups(groups: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize, ...]:
     wanted = frozenset(map(frozenset, groups))
     count = sum(map(len, groups))
@@ -142,7 +142,7 @@ def _axes_of_groups(groups: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize,
     return ((names[0] if len(names) == 1 else UNKNOWN_AXIS, most),)
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def _permuted_axes(pairs: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize, ...]:
     """Returns the axes along which a sender and its receiver differ."""
     highest = max((device for pair in pairs for device in pair), default=-1)

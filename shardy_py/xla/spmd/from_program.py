@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
@@ -20,6 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects.chlo import RaggedDotOp
 from shardy_py.mlir.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatterOp, ReshardOp
 from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes
@@ -196,7 +197,7 @@ def _with_number(op: Operation, record: OpRecord) -> OpRecord:
     return _constant(record.name, record.results, number) if isinstance(number, int) else record
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def _constant(name: str, results: tuple[TensorType | None, ...], number: int) -> OpRecord:
     """The same record for equal constants, so that their plans are made once."""
     return OpRecord(name, (), results, {"value": number})

@@ -20,11 +20,11 @@ from shardy_py.ops import TABLE, Control, Family, TensorType
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 from shardy_py.xla.spmd.walk import ProgramPlan, Sent
-from shardy_py.xla.targets.equal_steps import EqualSteps
+from shardy_py.xla.targets.equal_steps import EqualSteps, SentPlaces
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import MERGED, DeviceBody, DeviceNode, NodeRole, PassChange, Transfer
 from shardy_py.xla.targets.parts import is_part, is_piece, local_type, shape_of
-from shardy_py.xla.targets.sends import fits, is_halo, is_of, is_of_type, reduction_of, what_is_sent
+from shardy_py.xla.targets.sends import fits, is_halo, is_of, reduction_of, sent_of_results, what_is_sent
 
 _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
@@ -41,23 +41,23 @@ def body_of(block: Block, plan: ProgramPlan, *, keeps_gathered: bool = True) -> 
     needed: dict[int, list[Sent]] = defaultdict(list)
     for each in sorted((*plan.sent, *plan.merged), key=lambda each: each.number):
         needed[id(each.step)].append(each)
-    places = {id(each): place for own in needed.values() for place, each in enumerate(own)}
-    return _Builder(_Shared(needed, keeps_gathered, places)).body(block, None)
+    return _Builder(_Shared(needed, keeps_gathered, SentPlaces(needed))).body(block, None)
 
 
 @dataclass
 class _Shared:
     """State that the builders of the bodies of a program share.
 
-    needed: the collectives of each step; places: the number of each there. keeps_gathered: see `body_of`.
+    needed: the collectives of each step; places: of each there. keeps_gathered: see `body_of`.
     values: the node of each value, shapes: of the whole tensor. parts: of a type by a tiling, by identities,
     which are kept. forms: the nodes that a value was before, whole where it is a part, say. sent: by the key
     of a collective. equal: by the key of its plan, what equal steps have in common.
+    with_regions: see `EqualSteps`.
     """
 
     needed: Mapping[int, Sequence[Sent]]
     keeps_gathered: bool
-    places: Mapping[int, int]
+    places: SentPlaces
     numbers: count[int] = field(default_factory=count)
     nodes: dict[int, DeviceNode] = field(default_factory=dict[int, DeviceNode])
     values: dict[Name, int] = field(default_factory=dict[Name, int])
@@ -68,6 +68,7 @@ class _Shared:
     forms: dict[Name, tuple[int, ...]] = field(default_factory=dict[Name, "tuple[int, ...]"])
     sent: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     equal: dict[Hashable, EqualSteps] = field(default_factory=dict[Hashable, "EqualSteps"])
+    with_regions: dict[int, bool] = field(default_factory=dict[int, bool])
 
     def local(self, type_: TensorType | None, tiling: Tiling | None) -> TensorType | None:
         """The part of a type that a device has."""
@@ -80,7 +81,8 @@ class _Shared:
         """Returns what a step without regions to run has in common with those that are equal."""
         known = self.equal.get(step.plan_key)
         if known is None:
-            known = self.equal[step.plan_key] = EqualSteps.of(step, len(self.equal), self.local)
+            known = EqualSteps.of(step, len(self.equal), self.local, self.with_regions)
+            self.equal[step.plan_key] = known
         return known
 
 
@@ -269,12 +271,9 @@ class _Builder:
 
     def _several(self, step: PlannedOp, node: int, after: Sequence[Sent]) -> None:
         """The results of a step with several, each with its part of what is sent."""
-        for index, target in enumerate(step.targets):
-            type_ = self.shared.local(step.record.results[index], target)
-            own = [] if type_ is None else [each for each in after if is_of_type(each, type_)]
-            elements = [each.element for each in step.record.results[index:] if each is not None]
-            own = own[: -(-len(own) // max(elements.count(type_.element if type_ else ""), 1))]
-            after = [each for each in after if each not in own]
+        types = step.record.results
+        held = [self.shared.local(type_, target) for type_, target in zip(types, step.targets, strict=True)]
+        for index, (type_, own) in enumerate(zip(held, sent_of_results(after, types, held), strict=True)):
             if own and type_ is not None:
                 type_ = TensorType(own[0].collective.held_shape, type_.element)
             element = self._add(DeviceNode(NodeRole.ELEMENT, (node,), type_, step, index=index))
@@ -350,7 +349,7 @@ class _Builder:
         )
         # XLA does not merge all-reduces: each has a computation of its own. Loops have shards of their own.
         is_alone = is_new or collective.kind == "all_reduce" or collective.instead
-        key = None if is_alone else (*what_is_sent(collective), source, self._place(sent))
+        key = None if is_alone else (*what_is_sent(collective), source, self.shared.places.key(sent))
         found = self._add(node, key)
         first = self.nodes[found].transfer
         if first is not None and first is not transfer:
@@ -359,15 +358,6 @@ class _Builder:
         if collective.key is not None:
             self.shared.sent[collective.key] = found
         return found
-
-    def _place(self, sent: Sent) -> Hashable:
-        """The key that parts a collective from others of one value that have the same shapes and devices.
-
-        Those of equal steps are equal at equal places; the plan has merged others that are equal.
-        """
-        if sent.step is None:
-            return sent.number
-        return id(sent.step.record), self.shared.places.get(id(sent), -1), *map(id, sent.step.targets)
 
     def _part(self, node: int, shape: Shape, tiling: Tiling | None, *, reshaped: bool = False) -> int:
         """The part of a node with that shape, in the tiles of `tiling`; else the node."""

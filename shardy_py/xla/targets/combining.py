@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.xla.spmd.model import Pairs
 from shardy_py.xla.targets.model import DeviceBody, PassChange, Transfer
 from shardy_py.xla.targets.padding import held_in_parts
@@ -341,7 +341,7 @@ def _key(transfer: Transfer) -> Hashable:
     return groups
 
 
-@lru_cache(maxsize=256)
+@SESSION.cache(256)
 def _of_first_group(pairs: Pairs) -> frozenset[tuple[int, int]]:
     """The pairs of the first devices, if others do the same: of several groups a plan may have one only.
 

@@ -5,6 +5,7 @@ Not here: the graph (`build.py`), the plan (`xla/spmd/walk.py`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from math import prod
 
@@ -36,9 +37,29 @@ def fits(sent: Sent, type_: TensorType) -> bool:
     return len(collective.held_shape) == type_.rank
 
 
-def is_of_type(sent: Sent, type_: TensorType) -> bool:
+def _is_of_type(sent: Sent, type_: TensorType) -> bool:
     """True if what is sent may be what devices make of a result, by its elements, too."""
     return sent.collective.element_type == type_.element and fits(sent, type_)
+
+
+def sent_of_results(
+    after: Sequence[Sent], types: Sequence[TensorType | None], held: Sequence[TensorType | None]
+) -> list[Sequence[Sent]]:
+    """Returns what is sent of each result of a step: equal shares of what fits those of one element type.
+
+    after: what is sent behind the step. types: of the results; held: of what a device has of each.
+    """
+    left = Counter(type_.element for type_ in types if type_ is not None)
+    found: list[Sequence[Sent]] = []
+    for type_, part in zip(types, held, strict=True):
+        own = [each for each in after if _is_of_type(each, part)] if after and part is not None else []
+        if own and part is not None:
+            own = own[: -(-len(own) // max(left[part.element], 1))]
+            after = [each for each in after if each not in own]
+        if type_ is not None:
+            left[type_.element] -= 1
+        found.append(own)
+    return found
 
 
 def is_halo(sent: Sent) -> bool:

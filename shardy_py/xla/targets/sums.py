@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import lru_cache
 from itertools import count
 from math import inf, prod
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, TensorType
 from shardy_py.xla.spmd.tiling import Shape, Tiling
@@ -314,7 +314,7 @@ def _numbers(tiling: Tiling, held: Shape, made: Shape, group: tuple[int, ...]) -
     return _parts_kept(tiling.devices, tiling.replicas, tiling.dimensions, counts, group)
 
 
-@lru_cache(maxsize=256)
+@SESSION.cache(256)
 def _parts_kept(
     devices: tuple[int, ...], replicas: int, tiles: tuple[int, ...], counts: Shape, group: tuple[int, ...]
 ) -> tuple[int, ...]:

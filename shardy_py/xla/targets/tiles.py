@@ -15,11 +15,11 @@ dimension. Not here: tiles (`indexing/layout/`), which sums may be scattered (`s
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from itertools import count, permutations
 from math import prod
 from typing import Final
 
+from shardy_py.base.session import SESSION
 from shardy_py.indexing.layout import element_type, layout_bytes
 from shardy_py.xla.spmd.tiling import Shape
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, PassChange
@@ -40,7 +40,7 @@ _IN_WORDS = PassChange(
 )
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def scatters_in_tiles(held: Shape, made: Shape, element: str, *, on_flat_torus: bool = True) -> bool:
     """Returns whether XLA:TPU scatters a sum: its parts fill tiles, in the order with least padding.
 
@@ -63,7 +63,7 @@ def _is_behind_ones(held: Shape, made: Shape) -> bool:
     return split > 0 and prod(held[:split]) == 1
 
 
-@lru_cache(maxsize=1024)
+@SESSION.cache(1024)
 def _compact_order(shape: Shape, element: str) -> tuple[int, ...]:
     """The order of dimensions that needs least padding; of equal ones the first from the row-major one on."""
     straight = tuple(range(len(shape)))

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.mlir.dialects.faults import Fault
 from shardy_py.mlir.text.attribute_writer import attribute_text
 
@@ -183,7 +184,7 @@ def _spread(side: _Side, op: Operation, count: int) -> tuple[_Part, ...]:
     return _equal_shares(side, count)
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def _equal_shares(side: _Side, count: int) -> tuple[_Part, ...]:
     """The parts of `count` values where those of any number are equally large."""
     variadic = len(side.parts) - side.minimum

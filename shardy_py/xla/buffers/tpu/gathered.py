@@ -12,16 +12,16 @@ which are sums (`xla/targets/tiles.py`).
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import permutations
 
+from shardy_py.base.session import SESSION
 from shardy_py.indexing.layout.formats import LANES, SUBLANES
 from shardy_py.xla.buffers.local_sizes import TILED, tiled_bytes
 
 Shape = tuple[int, ...]
 
 
-@lru_cache(maxsize=4096)
+@SESSION.cache(4096)
 def gathered_order(held: Shape, made: Shape, element: str) -> Shape | None:
     """Returns the dimensions of what is gathered in the order with the least padding, minor to major.
 
