@@ -56,9 +56,9 @@ class _Key(ref[Any]):
     table: dict[int, Any]
 
 
-def _forget(key: ref[Any]) -> None:
-    if isinstance(key, _Key):
-        key.table.pop(key.identity, None)
+def _forget(key: Any) -> None:
+    # As Python ends there are no globals any more, as the class of the key.
+    key.table.pop(key.identity, None)
 
 
 class Identities(dict[int, tuple[V, _Key]], Generic[V]):

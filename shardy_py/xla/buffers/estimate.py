@@ -23,7 +23,7 @@ from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.symbols import function_name
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.beside_vmem import addresses, bytes_apart, bytes_beside, may_be_beside
+from shardy_py.xla.buffers.assignment import Assignment
 from shardy_py.xla.buffers.chips import (
     fits_in_vmem,
     flops_per_byte,
@@ -127,15 +127,9 @@ def _estimated(
     live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]
     room = values_in_vmem(chip)
     in_vmem = held - max(0, sum(each.size for each in alive) - room) if room else 0
-    if fits_in_vmem(chip, sum(sizes) + sum(results) - aliased, held):
-        held = in_vmem = 0
-        if may_be_beside(stored, assignment):
-            held = in_vmem = bytes_beside(stored, assignment) + bytes_apart(assignment)
-    elif held and not room and chip is not None and chip.compiler == "tpu":
-        held += addresses(assignment)
-    elif room and held:
-        beside = bytes_beside(stored, assignment)
-        held, in_vmem = held + beside, in_vmem + beside
+    if chip is not None and chip.compiler == "tpu":
+        kept = sum(sizes) + sum(results) - aliased
+        held, in_vmem = _with_addresses(chip, stored, assignment, kept, (held, in_vmem))
     widest = max((each.size for each in alive), default=0)
     return MemoryEstimate(
         *(sum(sizes), sum(results), aliased, held),
@@ -266,6 +260,27 @@ def _memory_kinds(function: FuncOp, attributes: str, count: int) -> list[str]:
     found = (entry.get("mhlo.memory_kind") for entry in entries)
     kinds = [kind.data if isinstance(kind, StringAttr) else "" for kind in found]
     return kinds if len(kinds) == count else [""] * count
+
+
+def _with_addresses(
+    chip: Hardware, stored: StoredBlock, assignment: Assignment, kept: int, sizes: tuple[int, int]
+) -> tuple[int, int]:
+    """The bytes of temporaries of a TPU, and those of them in VMEM, with what is beside them in HBM.
+
+    kept: those of arguments and results. sizes: both without what is beside.
+    """
+
+    from shardy_py.xla.buffers.beside_vmem import addresses, bytes_apart, bytes_beside, may_be_beside
+
+    (held, in_vmem), room = sizes, values_in_vmem(chip)
+    if fits_in_vmem(chip, kept, held):
+        is_beside = may_be_beside(stored, assignment)
+        beside = bytes_beside(stored, assignment) + bytes_apart(assignment) if is_beside else 0
+        return beside, beside
+    if held and not room:
+        return held + addresses(assignment), in_vmem
+    beside = bytes_beside(stored, assignment) if held else 0
+    return held + beside, in_vmem + beside
 
 
 def _types_of(names: Iterable[Name], block: Block) -> dict[Name, TensorType | None]:

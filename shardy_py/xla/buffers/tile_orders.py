@@ -114,7 +114,7 @@ class _TileOrders:
     exact: set[Name] = field(default_factory=set[Name], init=False)
     """The values of whose copies elementwise steps read all bits."""
     turned: set[Name] = field(default_factory=set[Name], init=False)
-    """What is transposed, into the order in which it is cumulated."""
+    """The transposed values, which are in the order in which they are cumulated."""
     wanted: dict[int, dict[int, TileOrder]] = field(
         default_factory=dict[int, dict[int, TileOrder]], init=False
     )

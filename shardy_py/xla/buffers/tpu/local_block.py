@@ -61,10 +61,7 @@ class LocalBlock:
 
 
 def local_block(body: DeviceBody, *, sparse_cores: bool = False) -> LocalBlock:
-    """Returns the entry computation of a program, as the passes of a compiler leave it, as a block.
-
-    sparse_cores: whether cores for sparse data run scatters of single elements in HBM.
-    """
+    """Returns the entry computation as the passes of a compiler leave it. sparse_cores: see `Expanded`."""
     narrow, captured = rounded_nodes(body)
     records = Records()
     sends = Sends(records, narrow)

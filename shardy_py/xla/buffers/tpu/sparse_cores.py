@@ -15,7 +15,7 @@ from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 
-from shardy_py.mlir.dialects.stablehlo import ReshapeOp, SortOp
+from shardy_py.mlir.dialects.stablehlo import AddOp, MaximumOp, MinimumOp, ReshapeOp, SortOp
 from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.dimensions import ScatterDimensions
@@ -25,7 +25,7 @@ from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
 
-_COMBINERS = frozenset(("stablehlo.add", "stablehlo.maximum", "stablehlo.minimum"))
+_COMBINERS = frozenset((AddOp.name, MaximumOp.name, MinimumOp.name))
 _FLAT: Mapping[str, object] = MappingProxyType(
     {
         "scatter_dimension_numbers": MappingProxyType(

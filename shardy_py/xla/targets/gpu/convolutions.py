@@ -182,7 +182,7 @@ class Convolutions:
         return None
 
     def _also_read(self, convolution: int, other: int, kind: str) -> tuple[int, ...] | None:
-        """What a kernel of a convolution reads to compute an op of its result, too; None if it cannot."""
+        """The values that a kernel reads to compute an op of its result, too; None if it cannot."""
         graph = self.graph
         is_broadcast = graph.kinds[other] == BROADCAST
         (given,) = graph.reads[other] if is_broadcast else (other,)
