@@ -51,6 +51,7 @@ SETS = (
     "decoders",
     "scanned",
     "users",
+    "single",
 )
 """Sets of tests/xla/spmd, and the programs of `on_large.py`."""
 

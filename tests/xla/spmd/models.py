@@ -29,6 +29,7 @@ SETS = {
     "varied": ("optax",),
     "further": ("optax",),
     "users": (),
+    "single": (),
 }
 """The sets of programs (`tests/spmd/SET_models.py`), and the packages that they need beside JAX."""
 

@@ -28,6 +28,7 @@ from shardy_py.mlir.dialects.stablehlo import (
     ConcatenateOp,
     DotGeneralOp,
     ReduceWindowOp,
+    ScatterOp,
     SliceOp,
 )
 from shardy_py.ops import OpRecord, TensorType
@@ -66,6 +67,14 @@ class Ops(Protocol):
         ...
 
 
+class Elements(Ops, Protocol):
+    """A graph in which ops may have several results."""
+
+    def add_element(self, maker: int, position: int, type_: TensorType) -> int:
+        """Adds one of the results of an op and returns its number."""
+        ...
+
+
 def cumulative_dimension(record: OpRecord) -> int | None:
     """The dimension along which windows have all elements up to each, or from each on; None for others."""
     type_, made = record.operands[0], record.results[0]
@@ -88,6 +97,20 @@ def add_cumulative(graph: Ops, source: int, type_: TensorType, dimension: int) -
     ends = graph.add(SliceOp.name, (inner,), blocks)
     before = graph.add(BroadcastInDimOp.name, (add_cumulative(graph, ends, blocks, dimension),), type_)
     return graph.add(AddOp.name, (inner, before), type_)
+
+
+def add_pooled_gradient(graph: Elements, reads: Sequence[int], pooled: TensorType, made: TensorType) -> int:
+    """Adds a scatter to what each window selects, whose places a reduction of windows finds, and returns it.
+
+    reads: what was pooled, the gradient, and what sums start with. Source: openxla/xla,
+    xla/hlo/transforms/expanders/select_and_scatter_expander.cc.
+    """
+    windows = graph.add(ReduceWindowOp.name, reads[:1], None)
+    places = TensorType(pooled.shape, "i32")
+    types = pooled, *(places for _ in pooled.shape)
+    found = [graph.add_element(windows, position, type_) for position, type_ in enumerate(types)]
+    base = graph.add(BroadcastInDimOp.name, reads[2:3], made)
+    return graph.add(ScatterOp.name, (base, *found, reads[1]), made)
 
 
 def add_ragged(

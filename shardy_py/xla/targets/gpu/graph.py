@@ -102,6 +102,12 @@ class GpuGraph:
         self.nodes.append(node)
         return len(self.kinds) - 1
 
+    def add_element(self, maker: int, position: int, type_: TensorType | None) -> int:
+        """Adds one of the results of an op and returns its number."""
+        number = self.add(ELEMENT, (maker,), type_)
+        self.index[number] = position
+        return number
+
     def row(self, number: int) -> KernelRow:
         """The row of an op in a kernel."""
         return KERNELS.of(self.kinds[number])

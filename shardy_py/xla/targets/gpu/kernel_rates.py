@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shardy_py.mlir.dialects.stablehlo import ScatterOp
 from shardy_py.xla.targets.gpu.costs import THREADS_OF_ROWS, GpuDescription, Grid, blocks_of_rows
 from shardy_py.xla.targets.gpu.diamonds import reduces_columns
 from shardy_py.xla.targets.gpu.graph import REDUCE, GpuGraph
@@ -37,6 +38,8 @@ class KernelRates(dict[int, Rates]):
         return known
 
     def _grid(self, root: int) -> Grid:
+        if self.graph.kinds[root] == ScatterOp.name:  # a thread for each of what it writes
+            return self.gpu.grid(self.elements[self.graph.reads[root][-1]])
         if self.graph.kinds[root] != REDUCE:
             return self.gpu.grid(self.elements[root])
         rows = max(self.elements[root], 1)

@@ -288,7 +288,7 @@ class KernelFusion:
         """How often an op reads each element of an operand; None: so that it reads one for each it makes."""
         if self._is_scan(number):
             return float(BLOCK)
-        kinds = REDUCE, ConcatenateOp.name, ReduceWindowOp.name, PadOp.name
+        kinds = REDUCE, ConcatenateOp.name, ReduceWindowOp.name, PadOp.name, ScatterOp.name
         return 1.0 if self.graph.kinds[number] in kinds else None
 
     def _is_large_reduction(self, number: int) -> bool:

@@ -12,18 +12,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, IotaOp, SortOp
+from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, IotaOp, SelectAndScatterOp, SortOp
 from shardy_py.ops import TABLE, Family, TensorType
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.ops.reads import integers
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.gpu.constants import is_constant_float, is_float, is_zeros, scaled
 from shardy_py.xla.targets.gpu.convolutions import Convolutions
-from shardy_py.xla.targets.gpu.expanded import add_cumulative, add_ragged, cumulative_dimension
+from shardy_py.xla.targets.gpu.expanded import (
+    add_cumulative,
+    add_pooled_gradient,
+    add_ragged,
+    cumulative_dimension,
+)
 from shardy_py.xla.targets.gpu.facet import KERNELS
 from shardy_py.xla.targets.gpu.graph import (
     ADD,
     ARGUMENT,
+    BROADCAST,
     CONVERT,
     CONVOLUTION,
     DIVIDE,
@@ -129,6 +135,8 @@ class _Lowering:
             return expanded
         if kind == REDUCE and node.type is not None and (stepwise := self._reduced(node, node.type, reads)):
             return stepwise
+        if kind == BROADCAST and reads and graph.kinds[reads[0]] == IotaOp.name:
+            kind, reads = IotaOp.name, []  # XLA counts along a dimension of the whole
         if kind == DIVIDE and is_constant_float(graph, reads[-1]):
             kind = MULTIPLY  # by the inverse, which XLA computes
         product = scaled(graph, node, reads, once) if kind == MULTIPLY and len(reads) == 2 else None
@@ -180,6 +188,8 @@ class _Lowering:
         types = [self.graph.types[each] for each in reads]
         if kind == RAGGED and len(reads) > 2:
             return add_ragged(self.graph, reads, types, made)
+        if kind == SelectAndScatterOp.name and len(reads) == 3 and types[1] is not None:
+            return add_pooled_gradient(self.graph, reads, types[1], made)
         if kind != WINDOW or node.step is None or types[0] is None or types[0].shape != made.shape:
             return None
         dimension = cumulative_dimension(node.step.record)
