@@ -150,8 +150,8 @@ def cumulated_order(type_: TensorType, along: int) -> TileOrder:
 
     Of several with as much one with the dimension outside of tiles.
 
-    >>> [cumulated_order(TensorType(shape), 2).minor_to_major for shape in ((256, 32, 128), (32, 2, 128))]
-    [(0, 1, 2), (2, 0, 1)]
+    >>> cumulated_order(TensorType((256, 32, 128)), 2).minor_to_major
+    (0, 1, 2)
     """
     shape = shape_of(type_)
     dimensions = range(len(shape))
