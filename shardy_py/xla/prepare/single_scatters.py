@@ -3,10 +3,11 @@
     rows.at[arange(n), i].add(a), by batching dimensions  ->  select(iota == i, rows + a, rows)
     x.at[i].add(a)                                        ->  dynamic_update_slice of dynamic_slice + a
     zeros.at[i].add(a) + b                                ->  b.at[i].add(a)
-    x.at[i].add(a).at[j].add(b)                           ->  x.at[concatenate(i, j)].add(concatenate(a, b))
+    zeros.at[i].add(a).at[j].add(b)              ->  zeros.at[concatenate(i, j)].add(concatenate(a, b))
 
-The first one is the gradient of `take_along_axis`, as in a cross entropy. Source: dumps of XLA:TPU's passes
-sparse-gradient-rewrite, scatter_expander and algsimp, of 18 programs; openxla/xla, scatter_expander.cc.
+The first one is the gradient of `take_along_axis`, as in a cross entropy; the last one is made of fewer
+indices than there are rows. Source: dumps of XLA:TPU's passes sparse-gradient-rewrite, scatter_expander and
+algsimp, of 35 programs; openxla/xla, scatter_expander.cc.
 """
 
 from __future__ import annotations
@@ -88,6 +89,9 @@ def fold_added_scatter(op: Operation, splats: folding.Splats) -> SSAValue | None
             continue
         if combiner_of(scatter) != op.name:
             continue
+        beside = folding.producer(other, SCATTER)
+        if beside is not None and not _are_few(scatter, beside):
+            continue  # sums of two tables are added before devices add them
         base, *others = operands_of(scatter)
         total = StablehloBuilder(before=op).binary("add", base, other)
         return _scattered(op, scatter, [total, *others])
@@ -95,7 +99,10 @@ def fold_added_scatter(op: Operation, splats: folding.Splats) -> SSAValue | None
 
 
 def fold_scatter_of_scatter(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """A scatter into what only another one makes, by the same op, has the indices and updates of both."""
+    """A scatter into what only another one makes of zeros has the indices and updates of both, if few.
+
+    That are gradients by rows of a table: together they change fewer rows than it has.
+    """
     if not _is_simple(op):
         return None
     base, indices, updates = operands_of(op)
@@ -114,9 +121,22 @@ def fold_scatter_of_scatter(op: Operation, splats: folding.Splats) -> SSAValue |
     shapes = [folding.sizes_of(value)[1:] for value in (indices, before, updates, added)]
     if shapes[0] != shapes[1] or shapes[2] != shapes[3] or 0 in numbers.offsets or numbers.vector == 0:
         return None
+    if any(splats.of(first) or b"?") or not _are_few(op, inner):
+        return None
     build = StablehloBuilder(before=op)
     joined = [build.concatenate(pair, 0) for pair in ([before, indices], [added, updates])]
     return _scattered(op, op, [first, *joined])
+
+
+def _are_few(*scatters: Operation) -> bool:
+    """True if scatters have together fewer indices than their operand has rows."""
+    count = rows = 0
+    for scatter in scatters:
+        numbers = ScatterDimensions.of(record_of(scatter).attributes)
+        base, indices, _ = map(folding.sizes_of, operands_of(scatter))
+        count += prod(size for d, size in enumerate(indices) if d != numbers.vector)
+        rows = prod(base[i] for i in numbers.index_map)
+    return count < rows
 
 
 def _scattered(before: Operation, scatter: Operation, operands: Sequence[SSAValue]) -> SSAValue:

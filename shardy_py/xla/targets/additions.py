@@ -31,8 +31,10 @@ def into_scatters(body: DeviceBody, numbers: count[int]) -> DeviceBody:
         step = node.step
         if step is None or step.record.name != ADD or len(node.inputs) != 2 or node.role is not NodeRole.OP:
             continue
-        for side, other in (node.inputs, node.inputs[::-1]):
-            found = _scatter(body, side, number)
+        sides = [_scatter(body, each, number) for each in node.inputs]
+        if None not in sides:
+            continue  # of two scatters the results are added, before devices sum them
+        for found, other, side in zip(sides, node.inputs[::-1], node.inputs, strict=True):
             if found is None:
                 continue
             scatter, total = found
