@@ -3,11 +3,11 @@
     rows.at[arange(n), i].add(a), by batching dimensions  ->  select(iota == i, rows + a, rows)
     x.at[i].add(a)                                        ->  dynamic_update_slice of dynamic_slice + a
     zeros.at[i].add(a) + b                                ->  b.at[i].add(a)
-    zeros.at[i].add(a).at[j].add(b)              ->  zeros.at[concatenate(i, j)].add(concatenate(a, b))
+    zeros.at[i].add(a) + zeros.at[j].add(b)      ->  zeros.at[concatenate(i, j)].add(concatenate(a, b))
 
 The first one is the gradient of `take_along_axis`, as in a cross entropy; the last one is made of fewer
 indices than there are rows. Source: dumps of XLA:TPU's passes sparse-gradient-rewrite, scatter_expander and
-algsimp, of 35 programs; openxla/xla, scatter_expander.cc.
+algsimp, of 40 programs; openxla/xla, scatter_expander.cc.
 """
 
 from __future__ import annotations
@@ -82,7 +82,10 @@ def fold_scatter_of_one(op: Operation, splats: folding.Splats) -> SSAValue | Non
 
 
 def fold_added_scatter(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """Values added to a scatter that adds are added to its operand: zeros, where it is a gradient."""
+    """Values added to a scatter that adds are added to its operand: zeros, where it is a gradient.
+
+    Those of another gradient of the same table are scattered with them, if both are few.
+    """
     for value, other in permutations(operands_of(op)):
         scatter = folding.producer(value, SCATTER)
         if scatter is None or not value.has_one_use() or not _is_simple(scatter):
@@ -90,42 +93,33 @@ def fold_added_scatter(op: Operation, splats: folding.Splats) -> SSAValue | None
         if combiner_of(scatter) != op.name:
             continue
         beside = folding.producer(other, SCATTER)
-        if beside is not None and not _are_few(scatter, beside):
-            continue  # sums of two tables are added before devices add them
+        if beside is not None:
+            return _joined(op, scatter, beside, splats)
         base, *others = operands_of(scatter)
         total = StablehloBuilder(before=op).binary("add", base, other)
         return _scattered(op, scatter, [total, *others])
     return None
 
 
-def fold_scatter_of_scatter(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """A scatter into what only another one makes of zeros has the indices and updates of both, if few.
+def _joined(op: Operation, one: Operation, other: Operation, splats: folding.Splats) -> SSAValue | None:
+    """The scatter into zeros of the indices and updates of two.
 
-    That are gradients by rows of a table: together they change fewer rows than it has.
+    None if these are as many as rows of the table, or the scatters differ: then their results are added.
     """
-    if not _is_simple(op):
+    is_used_once = all(each.results[0].has_one_use() for each in (one, other))
+    if not is_used_once or not _is_simple(other) or combiner_of(one) != combiner_of(other):
         return None
-    base, indices, updates = operands_of(op)
-    inner = folding.producer(base, SCATTER)
-    if inner is None or not base.has_one_use() or not _is_simple(inner):
+    numbers, same = (ScatterDimensions.of(record_of(each).attributes) for each in (one, other))
+    (base, *first), (known, *second) = operands_of(one), operands_of(other)
+    if numbers != same or numbers.batching or 0 in numbers.offsets or numbers.vector == 0:
         return None
-    numbers, other = (ScatterDimensions.of(record_of(each).attributes) for each in (op, inner))
-    first, before, added = operands_of(inner)
-    if (
-        numbers != other
-        or numbers.batching
-        or combiner_of(op) is None
-        or combiner_of(op) != combiner_of(inner)
-    ):
+    if any(splats.of(base) or b"?") or any(splats.of(known) or b"?") or not _are_few(one, other):
         return None
-    shapes = [folding.sizes_of(value)[1:] for value in (indices, before, updates, added)]
-    if shapes[0] != shapes[1] or shapes[2] != shapes[3] or 0 in numbers.offsets or numbers.vector == 0:
-        return None
-    if any(splats.of(first) or b"?") or not _are_few(op, inner):
+    pairs = [*zip(first, second, strict=True)]
+    if any(folding.sizes_of(left)[1:] != folding.sizes_of(right)[1:] for left, right in pairs):
         return None
     build = StablehloBuilder(before=op)
-    joined = [build.concatenate(pair, 0) for pair in ([before, indices], [added, updates])]
-    return _scattered(op, op, [first, *joined])
+    return _scattered(op, one, [base, *(build.concatenate([*pair], 0) for pair in pairs)])
 
 
 def _are_few(*scatters: Operation) -> bool:

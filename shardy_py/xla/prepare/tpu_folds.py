@@ -50,7 +50,6 @@ from shardy_py.xla.prepare.single_scatters import (
     fold_added_scatter,
     fold_scatter_in_rows,
     fold_scatter_of_one,
-    fold_scatter_of_scatter,
 )
 from shardy_py.xla.prepare.spread_forms import fold_broadcast_of_iota, fold_form_of_spread
 
@@ -154,7 +153,7 @@ TPU_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
         ),
         "reduce_window": (fold_cumulative,),
         "reshape": (fold_form_of_spread,),
-        "scatter": (fold_scatter_in_rows, fold_scatter_of_one, fold_scatter_of_scatter),
+        "scatter": (fold_scatter_in_rows, fold_scatter_of_one),
         "slice": (fold_slice_of_slice, fold_first_of_reshape),
         "transpose": (fold_transposed_product, fold_transposed_convolution, fold_form_of_spread),
         "triangular_solve": (fold_triangular_solve,),

@@ -59,6 +59,18 @@ _ROWS = f"""<{{{_SCATTER} = #stablehlo.scatter<inserted_window_dims = [1], input
 _TABLE = f"""<{{{_SCATTER} = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
       scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}>"""
 _INTO = "(tensor<32x8xf32>, tensor<4x1xi32>, tensor<4x8xf32>) -> tensor<32x8xf32>"
+
+
+def _gradients(count: int) -> str:
+    """Two gradients of a table of 32 rows, by so many rows each."""
+    into = _INTO.replace("4x", f"{count}x")
+    rows = (f'"stablehlo.scatter"(%b, {each}) {_TABLE} {_ADD} : {into}' for each in ("%a0, %a1", "%a2, %a3"))
+    zeros = "stablehlo.broadcast_in_dim %z, dims = [] : (tensor<f32>) -> tensor<32x8xf32>"
+    named = zip("bstr", (zeros, *rows, "stablehlo.add %s, %t : tensor<32x8xf32>"), strict=True)
+    body = "\n".join([_ZERO, *(f"  %{name} = {op}" for name, op in named)])
+    return _text(f"i:{count}x1 {count}x8 i:{count}x1 {count}x8", body, _F.format("32x8"))
+
+
 _BOTH = "batching_dims = [0] x [0], contracting_dims = [1] x [1]"
 _FIRST, _LAST = "contracting_dims = [0] x [0]", "contracting_dims = [1] x [0]"
 
@@ -117,14 +129,22 @@ CASES: dict[str, tuple[str, list[str]]] = {
         ),
         ["scatter", "add"],
     ),
-    "scatters are one": (
+    "few gradients of a table are one scatter": (
+        _gradients(4),
+        ["constant", "broadcast_in_dim", "concatenate", "concatenate", "scatter", "add"],
+    ),
+    "many gradients of a table are added": (
+        _gradients(16),
+        ["constant", "broadcast_in_dim", "scatter", "add", "scatter", "add", "add"],
+    ),
+    "scatters one after another stay": (
         _text(
             "32x8 i:4x1 4x8 i:4x1 4x8",
             f'  %s = "stablehlo.scatter"(%a0, %a1, %a2) {_TABLE} {_ADD} : {_INTO}\n'
             f'  %r = "stablehlo.scatter"(%s, %a3, %a4) {_TABLE} {_ADD} : {_INTO}',
             _F.format("32x8"),
         ),
-        ["concatenate", "concatenate", "scatter", "add"],
+        ["scatter", "add", "scatter", "add"],
     ),
     "a reduction goes before a reshape": (
         _text(
