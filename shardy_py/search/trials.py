@@ -5,8 +5,8 @@
 A try is given up as soon as it surely costs more than it may: annotations of arguments and results before
 they are propagated, by a study (`boundary_study.py`); others after it by the work of devices, and before the
 ops of a GPU are fused, which takes longest, by the least that its collectives cost. Edits after which
-programs are equal are planned once. Not here: what is tried (`search/advice`),
-applying edits (`edited_sources.py`).
+programs are equal are planned once. Not here: what is tried (`search/advice`), applying edits
+(`edited_sources.py`).
 """
 
 from __future__ import annotations

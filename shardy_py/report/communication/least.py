@@ -1,4 +1,4 @@
-"""The least that the collectives of a compiled program cost, known before they are combined.
+"""A lower bound of what the collectives of a compiled program cost, known before they are combined.
 
 One op for several collectives saves their latencies, but none of their bytes. Which become one takes the
 longest to find: they are combined after the ops of a GPU are fused. Not here: the collectives in the end
@@ -31,7 +31,7 @@ _ROUNDED_UP = "all_reduce", "reduce_scatter", "all_to_all", "ragged_all_to_all"
 def least_cost(
     made: CompiledProgram, model: CostModel, planned: PlannedUses | None = None, *, has_written: bool = True
 ) -> Cost:
-    """Returns the least that the collectives of a program cost, whichever of them become one op.
+    """Returns a lower bound of what the collectives of a program cost, whichever of them become one op.
 
     planned: those as partitioned, if known. has_written: whether the program may have some of its own.
 

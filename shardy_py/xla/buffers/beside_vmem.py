@@ -52,11 +52,8 @@ def addresses(assignment: Assignment) -> int:
     """
     events = [event for event, _ in _all(assignment)]
     tuples = sum(is_fetch(each) or _is_permute(each) or len(each.makes) > 1 for each in events)
-    return (
-        2
-        * PLACE
-        * (tuples + TUPLES * sum(starts_slice(each) or _is_on_sparse_cores(each) for each in events))
-    )
+    apart = sum(starts_slice(each) or _is_on_sparse_cores(each) for each in events)
+    return 2 * PLACE * (tuples + TUPLES * apart)
 
 
 def may_be_beside(block: StoredBlock, assignment: Assignment) -> bool:

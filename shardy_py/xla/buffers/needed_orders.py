@@ -3,8 +3,8 @@
 Gathers and scatters of rows have the dimensions of indices first; a convolution has batch and features in
 tiles, whichever pads less, of which a smaller batch takes parts of a spatial dimension, until a tile is full
 (space to batch); what is sorted is in rows, unless it fills lanes with less padding; what the largest
-elements are selected of is in columns. Source: the HLO of
-XLA:TPU for about 400 programs; openxla/xla, xla/service/space_to_batch_converter.cc.
+elements are selected of is in columns. Source: the HLO of XLA:TPU for about 400 programs; openxla/xla,
+xla/service/space_to_batch_converter.cc.
 
 >>> [sorted_order(TensorType(shape), 1).minor_to_major for shape in ((8, 64), (8, 128), (512, 512))]
 [(0, 1), (1, 0), (0, 1)]
@@ -12,7 +12,7 @@ XLA:TPU for about 400 programs; openxla/xla, xla/service/space_to_batch_converte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
 from math import prod
 from typing import NamedTuple
@@ -68,7 +68,7 @@ def needed_orders(
     elif record.name == CALL:
         yield from (_selected if selects(record) else _row_major)(record, shapes)
     elif (along := _cumulated_along(record, shapes)) is not None:
-        element = "f32" if record.results[0] is None else record.results[0].element
+        element = _element(record)
         yield -1, cumulated_order(TensorType(made, element), along)
         yield 0, cumulated_order(TensorType(shapes[0], element), along)
     elif tiled is Tiled.POOLED and len(shapes) > 1:
@@ -77,10 +77,14 @@ def needed_orders(
         if len(apart) > 1:
             yield from ((i, _tiled(shape, apart)) for i, shape in enumerate((made, *shapes[:2]), -1))
     elif tiled is Tiled.SORTED and len(made) > 1:
-        element = "f32" if record.results[0] is None else record.results[0].element
-        order = sorted_order(TensorType(made, element), integer(record.attributes, "dimension", 0))
+        order = sorted_order(TensorType(made, _element(record)), integer(record.attributes, "dimension", 0))
         yield -1, order
         yield from ((i, order) for i, shape in enumerate(shapes) if shape == made)
+
+
+def _element(record: OpRecord) -> str:
+    """The element type of the first result."""
+    return "f32" if record.results[0] is None else record.results[0].element
 
 
 def needs_order(record: OpRecord) -> bool:
@@ -120,8 +124,7 @@ def sorted_order(type_: TensorType, dimension: int) -> TileOrder:
     That is in rows, with another dimension in lanes, unless it fills lanes and needs less memory so.
     """
     shape = shape_of(type_)
-    others = [d for d in reversed(range(len(shape))) if d != dimension]
-    in_rows = [TileOrder((d, dimension, *(each for each in others if each != d)), shape) for d in others]
+    in_rows = _in_tiles(shape, ((d, dimension) for d in reversed(range(len(shape))) if d != dimension))
     least = least_padded(type_)[::-1]
     in_lanes = [TileOrder(least, shape)] if least[0] == dimension and shape[dimension] >= LANES else []
     return min((*in_rows, *in_lanes), key=lambda order: order.size(type_.element))
@@ -129,10 +132,13 @@ def sorted_order(type_: TensorType, dimension: int) -> TileOrder:
 
 def _tiled(shape: tuple[int, ...], dimensions: Sequence[int]) -> TileOrder:
     """The order with two dimensions of some in tiles, for the least padding."""
-    others = range(len(shape) - 1, -1, -1)
-    pairs = (*permutations(dimensions, 2),)
-    orders = [TileOrder((*pair, *(d for d in others if d not in pair)), shape) for pair in pairs]
-    return min(orders, key=lambda order: order.size("f32"))
+    return min(_in_tiles(shape, permutations(dimensions, 2)), key=lambda order: order.size("f32"))
+
+
+def _in_tiles(shape: tuple[int, ...], pairs: Iterable[tuple[int, int]]) -> list[TileOrder]:
+    """The orders with each of some pairs of dimensions in tiles, the others row-major."""
+    others = [*reversed(range(len(shape)))]
+    return [TileOrder((*pair, *(d for d in others if d not in pair)), shape) for pair in pairs]
 
 
 def _cumulated_along(record: OpRecord, shapes: Sequence[tuple[int, ...]]) -> int | None:
@@ -154,11 +160,7 @@ def cumulated_order(type_: TensorType, along: int) -> TileOrder:
     (0, 1, 2)
     """
     shape = shape_of(type_)
-    dimensions = range(len(shape))
-    orders = [
-        TileOrder((lanes, rows, *(d for d in reversed(dimensions) if d not in (lanes, rows))), shape)
-        for lanes, rows in permutations(reversed(dimensions), 2)
-    ]
+    orders = _in_tiles(shape, permutations(reversed(range(len(shape))), 2))
     return min(
         orders, key=lambda order: (order.size(type_.element), -min(order.minor_to_major.index(along), 2))
     )
@@ -194,7 +196,7 @@ def _images(
     """The orders of the image and the result of a convolution."""
     numbers = ConvolutionDimensions.of(record.attributes)
     window = max((operands[1][d] for d in numbers.kernel_spatial), default=1)
-    element = record.results[0].element if record.results[0] is not None else "f32"
+    element = _element(record)
     if "spread" in record.attributes:
         window = 0
         kernel = numbers.in_feature, numbers.out_feature, numbers.kernel_spatial

@@ -1,4 +1,4 @@
-"""The least that collectives cost is no more than they do once they are combined."""
+"""The lower bound of the cost of collectives does not exceed their cost once they are combined."""
 
 from __future__ import annotations
 

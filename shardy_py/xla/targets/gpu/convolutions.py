@@ -34,6 +34,17 @@ class _Sides(NamedTuple):
     high: int
 
 
+class _Given(NamedTuple):
+    """A convolution: its node and result, what it reads, and the shape of its image."""
+
+    node: DeviceNode
+    made: TensorType
+    numbers: ConvolutionDimensions
+    reads: Sequence[int]
+    windows: Sequence[Window]
+    image: tuple[int, ...]
+
+
 class Convolutions:
     """Adds convolutions to a graph.
 
@@ -56,14 +67,14 @@ class Convolutions:
         if made is None or [made.rank, *map(len, shapes)] != [len(numbers.image)] * 3:
             return self.graph.add(CONVOLUTION, reads, made, node)
         windows = windows_of(attributes, [shapes[1][d] for d in numbers.kernel_spatial])
+        given = _Given(node, made, numbers, reads, windows, shapes[0])
         if numbers.feature_groups == 1 and self._is_of_image(kernel, windows):
-            return self._of_image(node, made, numbers, reads, windows, shapes[0])
+            return self._of_image(given)
         if _is_of_kernel(windows, [shape_of(made)[d] for d in numbers.result_spatial]):
-            return self._of_kernel(node, made, numbers, reads, windows, shapes[0])
+            return self._of_kernel(given)
         kernel = self._in_order(kernel, (numbers.out_feature, *numbers.kernel_spatial, numbers.in_feature))
         image = self._in_order(image, numbers.image)
-        sides = [_Sides(w.low, w.high) for w in windows]
-        if any(low != high or w.base_dilation > 1 for (low, high), w in zip(sides, windows, strict=True)):
+        if any(window.low != window.high or window.base_dilation > 1 for window in windows):
             image = self._padded(image, made.element, shapes[0], numbers.spatial, windows)
         return self._made((image, kernel, *reads[2:]), made, node, numbers.result)
 
@@ -76,16 +87,9 @@ class Convolutions:
         is_spread = any(window.base_dilation > 1 for window in windows)
         return is_spread and all(window.size == 1 for window in windows)
 
-    def _of_image(
-        self,
-        node: DeviceNode,
-        made: TensorType,
-        numbers: ConvolutionDimensions,
-        reads: Sequence[int],
-        windows: Sequence[Window],
-        given: tuple[int, ...],
-    ) -> int:
+    def _of_image(self, given: _Given) -> int:
         """The gradient of an image, by the kernel before it was reversed; cut if padding differed."""
+        node, made, numbers, reads, *_ = given
         kernel = reads[1]
         if self.graph.kinds[kernel] == ReverseOp.name:
             (kernel,) = self.graph.reads[kernel]
@@ -93,9 +97,9 @@ class Convolutions:
         image = self._in_order(reads[0], numbers.image)
         shape = [*shape_of(made)]
         surplus = 0
-        for (source, _, target), window in zip(numbers.spatials, windows, strict=True):
+        for (source, _, target), window in zip(numbers.spatials, given.windows, strict=True):
             low = window.size - 1 - window.low
-            sides = _forward(low, shape[target], given[source], window.size, window.base_dilation)
+            sides = _forward(low, shape[target], given.image[source], window.size, window.base_dilation)
             surplus += abs(sides.high - sides.low)
             shape[target] += abs(sides.high - sides.low)
         if not surplus:
@@ -104,25 +108,18 @@ class Convolutions:
         number = self._made((image, kernel, *reads[2:]), whole, node, numbers.result)
         return self.graph.add(SLICE, (number,), made)
 
-    def _of_kernel(
-        self,
-        node: DeviceNode,
-        made: TensorType,
-        numbers: ConvolutionDimensions,
-        reads: Sequence[int],
-        windows: Sequence[Window],
-        given: tuple[int, ...],
-    ) -> int:
+    def _of_kernel(self, given: _Given) -> int:
         """The gradient of a kernel: what is the batch there are features here, and the other way round."""
+        node, made, numbers, reads, *_ = given
         image = self._in_order(reads[0], (numbers.feature, *numbers.spatial, numbers.batch))
         change = self._in_order(reads[1], (numbers.in_feature, *numbers.kernel_spatial, numbers.out_feature))
         shape = shape_of(made)
         padded: list[Window] = []
-        for (source, _, target), window in zip(numbers.spatials, windows, strict=True):
-            sides = _forward(window.low, given[source], window.size, shape[target], window.dilation)
+        for (source, _, target), window in zip(numbers.spatials, given.windows, strict=True):
+            sides = _forward(window.low, given.image[source], window.size, shape[target], window.dilation)
             padded.append(Window(1, 1, sides.low, sides.high))
         if any(window.low != window.high for window in padded):
-            image = self._padded(image, made.element, given, numbers.spatial, padded)
+            image = self._padded(image, made.element, given.image, numbers.spatial, padded)
         number = self.graph.add(CONVOLUTION, (image, change, *reads[2:]), made, node)
         order = (numbers.result_feature, *numbers.result_spatial, numbers.result_batch)
         return number if order == tuple(range(len(order))) else self.copied(number)
@@ -208,7 +205,7 @@ class Convolutions:
         return True
 
     def _is_forward(self, convolution: int) -> bool:
-        """True for a convolution that is no gradient."""
+        """True for a forward convolution, not for a gradient."""
         step, made = self.graph.step(convolution), self.graph.types[convolution]
         kernel = self._shape(self.graph.reads[convolution][1])
         if step is None or made is None:

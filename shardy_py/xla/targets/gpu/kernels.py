@@ -178,7 +178,7 @@ class KernelFusion:
     def _times_read(self, number: int) -> int:
         """How often an op is read beside the kernels that it may be computed in; -1 if it is in none.
 
-        An op that is no kernel may read a bitcast of it, which XLA does not ask whether it can be fused, and
+        An op outside of kernels may read a bitcast of it, which XLA does not ask whether it can be fused, and
         takes for a kernel.
         """
         if number in self.returned:
