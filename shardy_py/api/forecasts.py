@@ -100,7 +100,7 @@ class Forecasts:
         """The program with the collectives that XLA's partitioner adds."""
         module, table = self._result.program.module, self._result.values.table
         source = self._result.source
-        is_past = source.taken.is_past_steps or source is self._result.program
+        is_past = source.taken.is_past_steps or source.module is module
         return spmd_program(module, table=table, again=None if is_past else self._changed_first)
 
     def _changed_first(self, changed: Callable[[ModuleOp], ModuleOp]) -> ModuleOp:

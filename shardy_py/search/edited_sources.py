@@ -27,6 +27,7 @@ from shardy_py.sharding.meshes import meshes_with_axes
 if TYPE_CHECKING:
     from shardy_py.api.program import Program
     from shardy_py.api.result import Result
+    from shardy_py.xla.spmd.from_program import SpmdProgram
 
 
 def language_of(source: Program) -> Language:
@@ -120,6 +121,11 @@ class Sources:
     def source(self) -> Program:
         """The source program."""
         return self._result.source
+
+    @property
+    def planned(self) -> SpmdProgram:
+        """The propagated program with the collectives that XLA's partitioner adds."""
+        return self._result.forecasts.planned_by_xla
 
     @property
     def options(self) -> object:

@@ -108,7 +108,11 @@ class Trials:
     def _prepares(self) -> bool:
         """True if a compiler prepares the source otherwise, which then is propagated again."""
         compiler = None if self.report.stage is None else self.report.stage.compiler
-        return compiler is not None and compiler.rewrites(self.sources.source.module)
+        if compiler is None or compiler.rewrite is None or self.report.partitioner != "xla":
+            return False
+        from shardy_py.xla.targets.of_program import CompiledProgram
+
+        return CompiledProgram.of(self.sources.planned, compiler).is_rewritten
 
     def _outcome_once(self, result: Result, most: Most) -> Outcome | None:
         """The costs of a result, of several equal ones found once; None: as of `of`."""

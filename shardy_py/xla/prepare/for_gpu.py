@@ -1,11 +1,17 @@
-"""Selections of the largest elements as XLA:GPU makes them before it propagates shardings.
+"""The program as XLA:GPU simplifies it before it propagates shardings.
+
+    simplified_for_gpu(module)   a copy
+
+It folds ops, and moves reshapes behind elementwise ops, as XLA:TPU; but it keeps equal ops, products of what
+is transposed, and products with a vector. Selections of the largest elements:
 
     top_k(x)  ->  reshape(TopK(reshape(x)))            of f32 and bf16: rows of a matrix
     top_k(x)  ->  sort(x, iota), slices of the first   of others
 
 Shardings do not propagate through the call, but do through the sort. Source: openxla/xla,
 xla/hlo/transforms/expanders/topk_decomposer.cc (`topk-decomposer`), xla/service/topk_rewriter.cc
-(`topk-rewriter`), both of the pipeline `pre-spmd-partitioner`. Not here: what XLA:TPU makes of them
+(`topk-rewriter`), both of the pipeline `pre-spmd-partitioner`; xla/service/gpu/gpu_spmd_pipeline.cc
+(`spmd-simplify`), and dumps of its passes. Not here: what XLA:TPU makes of selections
 (`selection_sorts.py`), kernels for the call (`xla/targets/gpu/expanded.py`).
 """
 
@@ -18,33 +24,35 @@ from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.mlir import ir
-from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects.chlo import TopKOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, shape_of
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.ops.custom_calls import TOP_K
-from shardy_py.propagation.graph.liveness import is_dead
-from shardy_py.xla.prepare.folding import is_static
+from shardy_py.xla.prepare.converted_operands import fold_product_by_predicate
+from shardy_py.xla.prepare.folding import Fold, is_static
+from shardy_py.xla.prepare.product_folds import (
+    fold_product_of_zeros,
+    fold_product_without_sums,
+    fold_transposed_product,
+)
+from shardy_py.xla.prepare.reduce_folds import (
+    fold_reduce_of_ones,
+    fold_reduce_of_reduce,
+    fold_reduce_of_reshape,
+    fold_reduce_of_transpose,
+    fold_sum_of_broadcast,
+)
 from shardy_py.xla.prepare.selection_sorts import CALLED, sorted_first
-
-
-def is_simplified_for_gpu(module: ModuleOp) -> bool:
-    """Returns whether a program has ops that XLA:GPU replaces."""
-    return bool(ir.find_ops(module, TopKOp.name))
+from shardy_py.xla.prepare.simplifying import Simplification
+from shardy_py.xla.prepare.single_scatters import fold_scatter_of_one
+from shardy_py.xla.prepare.tpu_folds import BROADCAST_FOLDS, SLICE_FOLDS
 
 
 def simplified_for_gpu(module: ModuleOp) -> ModuleOp:
-    """Returns a copy of a program without calls, in which selections are calls or sorts."""
-    module = clone(module, {})
-    for op in ir.find_ops(module, TopKOp.name):
-        for old, new in zip(op.results, _selected(op) or op.results, strict=True):
-            ir.replace_uses(old, new)
-        if is_dead(op):
-            ir.erase(op)
-    return module
+    """Returns a simplified copy of a program without calls."""
+    return _SIMPLIFICATION.of(module)
 
 
 def _selected(op: Operation) -> Sequence[SSAValue] | None:
@@ -81,3 +89,24 @@ def _is_root(op: Operation) -> bool:
 
 def _zeros(build: StablehloBuilder, places: SSAValue) -> SSAValue:
     return build.broadcast(build.integer(0, i32), shape_of(places))
+
+
+_FOLDS: dict[str, tuple[Fold, ...]] = {
+    f"stablehlo.{name}": folds
+    for name, folds in {
+        "broadcast_in_dim": BROADCAST_FOLDS,
+        "dot_general": (fold_product_of_zeros, fold_product_without_sums),
+        "multiply": (fold_product_by_predicate,),
+        "reduce": (
+            fold_reduce_of_ones,
+            fold_reduce_of_reduce,
+            fold_reduce_of_transpose,
+            fold_reduce_of_reshape,
+            fold_sum_of_broadcast,
+        ),
+        "scatter": (fold_scatter_of_one,),
+        "slice": SLICE_FOLDS,
+        "transpose": (fold_transposed_product,),
+    }.items()
+}
+_SIMPLIFICATION = Simplification(_FOLDS, ((TopKOp, _selected),))

@@ -177,13 +177,19 @@ def _without_ones(build: StablehloBuilder, side: _Side) -> _Side:
     )
 
 
-def fold_product_by_vector(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """A product with a side that has no free dimensions multiplies, and sums; so does one without sums."""
+def fold_product_without_sums(op: Operation, splats: folding.Splats) -> SSAValue | None:
+    """A product that sums nothing multiplies."""
     if not _kind(op).has_vector:
         return None
     left, right = _sides(op)
-    if not left.contracting:
-        return _outer(op, left, right)
+    return None if left.contracting else _outer(op, left, right)
+
+
+def fold_product_by_vector(op: Operation, splats: folding.Splats) -> SSAValue | None:
+    """A product with a side that has no free dimensions multiplies, and sums."""
+    if not _kind(op).has_vector:
+        return None
+    left, right = _sides(op)
     build, element = StablehloBuilder(before=op), element_of(op.results[0])
     rank, found = len(left.batch), list[SSAValue]()
     sizes = [left.sizes[i] for i in left.batch]

@@ -12,6 +12,7 @@ xla/hlo/transforms/simplifiers/algebraic_simplifier.cc. Not here: which ops are 
 from __future__ import annotations
 
 from math import prod
+from typing import Final
 
 from xdsl.ir import Operation, SSAValue
 
@@ -36,6 +37,7 @@ from shardy_py.xla.prepare.product_folds import (
     fold_product,
     fold_product_by_vector,
     fold_product_of_zeros,
+    fold_product_without_sums,
     fold_transposed_product,
 )
 from shardy_py.xla.prepare.reduce_folds import (
@@ -127,16 +129,19 @@ def _bounds(op: Operation) -> tuple[list[int], list[int], list[int]]:
     return first, last, by
 
 
+BROADCAST_FOLDS: Final = fold_expanded_broadcast, fold_broadcast_of_reshape, fold_broadcast_of_iota
+SLICE_FOLDS: Final = fold_slice_of_slice, fold_first_of_reshape
 TPU_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
     f"stablehlo.{name}": folds
     for name, folds in {
         "add": (fold_added_scatter,),
         "cholesky": (fold_cholesky,),
-        "broadcast_in_dim": (fold_expanded_broadcast, fold_broadcast_of_reshape, fold_broadcast_of_iota),
+        "broadcast_in_dim": BROADCAST_FOLDS,
         "convolution": (fold_reversed_kernel, fold_transposed_operands, fold_swapped_convolution),
         "dot_general": (
             fold_product_of_zeros,
             fold_degenerate_product,
+            fold_product_without_sums,
             fold_product_by_vector,
             fold_product,
             fold_converted_factors,
@@ -154,7 +159,7 @@ TPU_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
         "reduce_window": (fold_cumulative,),
         "reshape": (fold_form_of_spread,),
         "scatter": (fold_scatter_in_rows, fold_scatter_of_one),
-        "slice": (fold_slice_of_slice, fold_first_of_reshape),
+        "slice": SLICE_FOLDS,
         "transpose": (fold_transposed_product, fold_transposed_convolution, fold_form_of_spread),
         "triangular_solve": (fold_triangular_solve,),
     }.items()

@@ -32,10 +32,10 @@ def into_scatters(body: DeviceBody, numbers: count[int]) -> DeviceBody:
         if step is None or step.record.name != ADD or len(node.inputs) != 2 or node.role is not NodeRole.OP:
             continue
         sides = [_scatter(body, each, number) for each in node.inputs]
-        if None not in sides:
+        if None not in sides or not instead.keys().isdisjoint(node.inputs):
             continue  # of two scatters the results are added, before devices sum them
         for found, other, side in zip(sides, node.inputs[::-1], node.inputs, strict=True):
-            if found is None:
+            if found is None or not _is_into_zeros(body, found[0]):
                 continue
             scatter, total = found
             into = _whole(body, other, total, new, numbers)
@@ -47,7 +47,7 @@ def into_scatters(body: DeviceBody, numbers: count[int]) -> DeviceBody:
 
 
 def _scatter(body: DeviceBody, number: int, user: int) -> tuple[int, int] | None:
-    """The scatter into zeros behind an operand of an addition, and its last all-reduce; each used once."""
+    """The scatter behind an operand of an addition, and its last all-reduce; each used once."""
     node = body.nodes.get(number)
     if node is not None and node.role is NodeRole.SLICE and body.only_user(number) == user:
         number, user = node.inputs[0], number
@@ -57,9 +57,11 @@ def _scatter(body: DeviceBody, number: int, user: int) -> tuple[int, int] | None
             return None
         number, user = body.nodes[number].inputs[0], number
     is_scatter = body.form(number) is NodeForm.SCATTER and body.only_user(number) == user
-    if number == last or not is_scatter:
-        return None
-    return (number, last) if body.form(body.nodes[number].inputs[0]) is NodeForm.BROADCAST else None
+    return (number, last) if number != last and is_scatter else None
+
+
+def _is_into_zeros(body: DeviceBody, scatter: int) -> bool:
+    return body.form(body.nodes[scatter].inputs[0]) is NodeForm.BROADCAST
 
 
 def _whole(body: DeviceBody, number: int, total: int, new: dict[int, DeviceNode], numbers: count[int]) -> int:

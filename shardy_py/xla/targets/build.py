@@ -347,8 +347,10 @@ class _Builder:
         node = DeviceNode(
             NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer
         )
-        # XLA does not merge all-reduces: each has a computation of its own. Loops have shards of their own.
-        is_alone = is_new or collective.kind == "all_reduce" or collective.instead
+        # What the partitioner sends has a channel of its own, so that XLA does not merge it; nor all-reduces,
+        # which have computations of their own. Loops have shards of their own.
+        is_written = sent.step is not None and TABLE[sent.step.record.name].collective is not None
+        is_alone = is_new or not is_written or collective.kind == "all_reduce" or collective.instead
         key = None if is_alone else (*what_is_sent(collective), source, self.shared.places.key(sent))
         found = self._add(node, key)
         first = self.nodes[found].transfer

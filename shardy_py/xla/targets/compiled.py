@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
 from shardy_py.ops import TensorType
-from shardy_py.xla.prepare.for_gpu import is_simplified_for_gpu, simplified_for_gpu
+from shardy_py.xla.prepare.for_gpu import simplified_for_gpu
 from shardy_py.xla.prepare.for_tpu import simplified_for_tpu
 from shardy_py.xla.spmd.einsum_loops import EinsumLoops
 from shardy_py.xla.spmd.program import Block
@@ -66,8 +66,8 @@ class Compiler:
 
     whole: those that run on the entry computation with all in it, after the others. unknown: further changes
     of the compiler, which reports do not have, as a phrase. rewrite: makes a simplified copy of the program
-    before it is propagated, so that it gets other shardings; rewrites: whether it changes one at all.
-    simplify: changes it before the partitioner.
+    before it is propagated, so that it gets other shardings; rewrites_alike: whether that is
+    taken also where as much is sent for the program as it is. simplify: changes it before the partitioner.
     synchronous: the kinds of collectives that it does not start early. loops: when its partitioner makes
     loops of products. keeps_gathered: whether it gathers a value once for all that need it. fused: the ops of
     a computation as its combiners find them, if they run after fusion.
@@ -79,7 +79,7 @@ class Compiler:
     whole: tuple[Pass, ...] = ()
     unknown: str = ""
     rewrite: Callable[[ModuleOp], ModuleOp] | None = None
-    rewrites: Callable[[ModuleOp], bool] = lambda _: True
+    rewrites_alike: bool = True
     simplify: Callable[[Block], Block] | None = None
     synchronous: tuple[str, ...] = ()
     loops: EinsumLoops | None = None
@@ -134,7 +134,7 @@ _GPU = Compiler(
     ),
     CombinerLimits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
     rewrite=simplified_for_gpu,
-    rewrites=is_simplified_for_gpu,
+    rewrites_alike=False,  # what is sent is known without another propagation for each change that is tried
     simplify=simplified,
     fused=fused_ops,
 )

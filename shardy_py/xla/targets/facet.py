@@ -12,7 +12,7 @@ from enum import Enum, auto
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import Facet, Family, OpRecord
-from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.ops.dimensions import DotDimensions, ScatterDimensions
 from shardy_py.xla.spmd.tiling import Shape
 
 Wanted = Callable[[OpRecord, int, Shape, Shape], Shape]
@@ -94,6 +94,20 @@ def _factors(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
     return tuple(found)
 
 
+def _updates(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
+    """The dimensions of updates that are whole in the operand of a scatter, as its result has them."""
+    updates, whole = record.operands[operand], record.results[0]
+    if operand <= len(record.results) or updates is None or whole is None:
+        return held
+    if [updates.rank, whole.rank] != [len(held), len(made)]:
+        return held
+    found = list(held)
+    for at, i in ScatterDimensions.of(record.attributes).windowed(len(made)):
+        if updates.shape[i] == whole.shape[at]:
+            found[i] = min(found[i], made[at])
+    return tuple(found)
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledRow:
     """The form that passes see in an op.
@@ -124,7 +138,7 @@ COMPILED = Facet(
         "stablehlo.transpose": CompiledRow(NodeForm.TRANSPOSE, _transposed),
         "stablehlo.slice": CompiledRow(NodeForm.SLICE),
         "stablehlo.pad": CompiledRow(NodeForm.PAD),
-        "stablehlo.scatter": CompiledRow(NodeForm.SCATTER),
+        "stablehlo.scatter": CompiledRow(NodeForm.SCATTER, _updates),
         "stablehlo.reduce_window": CompiledRow(NodeForm.WINDOW),
         "stablehlo.reduce": CompiledRow(NodeForm.REDUCE),
         "stablehlo.broadcast_in_dim": CompiledRow(NodeForm.BROADCAST, _broadcast),

@@ -5,6 +5,7 @@ Not here: the passes (`compiled.py`), reports (`report/`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
@@ -123,24 +124,39 @@ class SimplifiedProgram(SpmdProgram):
         return self.planned(function)[0]
 
 
+def _send_alike(one: SpmdProgram, other: SpmdProgram) -> bool:
+    """True if the partitioner sends as many bytes between as many devices, as often, for two programs."""
+    return _sent_for(one) == _sent_for(other)
+
+
+def _sent_for(program: SpmdProgram) -> Counter[tuple[str, int, int, int]]:
+    plans = (program.planned(function)[1] for function in program.entries)
+    sent = (each.collective for plan in plans for each in plan.sent)
+    return Counter((each.kind, each.group_size, each.held_bytes, each.times) for each in sent)
+
+
 @dataclass
 class CompiledProgram:
     """A planned program with what a compiler makes of it. The module must not change while it is in use.
 
-    program: as the compiler simplifies it before the partitioner.
+    program: as the compiler simplifies it before the partitioner. is_rewritten: whether it was simplified
+    before it was propagated, too.
     """
 
     program: SpmdProgram
     compiler: Compiler
+    is_rewritten: bool = field(default=False, init=False)
     _bodies: dict[FuncOp, DeviceBody] = field(default_factory=dict[FuncOp, "DeviceBody"], init=False)
     _known: dict[FuncOp, CompiledPlan] = field(default_factory=dict[FuncOp, "CompiledPlan"], init=False)
 
     def __post_init__(self) -> None:
         again, rewrite = self.program.again, self.compiler.rewrite
-        is_again = self.program.is_planned and self.compiler.rewrites(self.program.module)
-        if is_again and again is not None and rewrite is not None:
+        if self.program.is_planned and again is not None and rewrite is not None:
             with releases.of(self.program.release), without_collection():
-                self.program = RepropagatedProgram(self.program, spmd_program(again(rewrite)))
+                made = spmd_program(again(rewrite))
+                self.is_rewritten = self.compiler.rewrites_alike or not _send_alike(self.program, made)
+            if self.is_rewritten:
+                self.program = RepropagatedProgram(self.program, made)
         if self.program.is_planned and self.compiler.simplify is not None:
             self.program = SimplifiedProgram(self.program, self.compiler.simplify, self.compiler.loops)
 

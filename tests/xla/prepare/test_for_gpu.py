@@ -1,4 +1,4 @@
-"""Selections as XLA:GPU makes them before it propagates shardings."""
+"""Programs as XLA:GPU simplifies them before it propagates shardings."""
 
 from __future__ import annotations
 
@@ -53,3 +53,41 @@ def test_shardings_propagate_through_sorts_only(element: str, sent: list[int]) -
     made = CompiledProgram(result.forecasts.spmd("xla"), compiler)
     issued = made.plan(made.program.entries[0]).issued
     assert [each.result_bytes for each in issued] == sent
+
+
+_PAIRS = """
+sdy.mesh @mesh = <["x"=8]>
+func.func @main(%a: tensor<64x16xf32>, %b: tensor<64x4xf32>, %i: tensor<1xi32>) -> (tensor<64x16x4xf32>,
+    tensor<64x16xf32>, tensor<64x64xf32>) {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [] x []
+    : (tensor<64x16xf32>, tensor<64x4xf32>) -> tensor<64x16x4xf32>
+  %v = stablehlo.constant dense<1.0> : tensor<16xf32>
+  %1 = "stablehlo.scatter"(%a, %i, %v) ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      stablehlo.return %r : tensor<f32>
+    }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 0>}
+    : (tensor<64x16xf32>, tensor<1xi32>, tensor<16xf32>) -> tensor<64x16xf32>
+  %w = stablehlo.transpose %a, dims = [1, 0] : (tensor<64x16xf32>) -> tensor<16x64xf32>
+  %2 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0]
+    : (tensor<64x16xf32>, tensor<16x64xf32>) -> tensor<64x64xf32>
+  return %0, %1, %2 : tensor<64x16x4xf32>, tensor<64x16xf32>, tensor<64x64xf32>
+}"""
+
+
+def test_products_without_sums_multiply_and_one_row_is_written_in_place() -> None:
+    """As in XLA's dump after `spmd-simplify`, where the operand of a product stays transposed."""
+    module = simplified_for_gpu(Program.parse(_PAIRS, as_compiled=False).module)
+    names = [op.name.removeprefix("stablehlo.") for op in walk_pre_order(module)]
+    assert names.count("dot_general") == names.count("transpose") == names.count("multiply") == 1
+    assert "dynamic_update_slice" in names
+    assert "scatter" not in names
+
+
+@pytest.mark.parametrize(("text", "is_rewritten"), [(_PAIRS, False), (_text("16x4", "i32"), True)])
+def test_it_counts_only_if_other_bytes_are_sent(text: str, *, is_rewritten: bool) -> None:
+    """Of most programs what is sent is the same, and changes are tried without propagating them again."""
+    result = propagate(Program.parse(text, as_compiled=True), progress=False)
+    compiler = compiler_of(hardware_of("h100"))
+    assert compiler is not None
+    assert CompiledProgram(result.forecasts.spmd("xla"), compiler).is_rewritten == is_rewritten
