@@ -96,7 +96,7 @@ def test_readme_commands_run(root: Path, tmp_path: Path, monkeypatch: pytest.Mon
     text = (root / "README.md").read_text().replace("%5,0,tensor", "%0,0,data").replace("%5", "%0")
     names = "|".join(COMMANDS)
     commands = re.findall(rf"^    ((?:{names}) [^<\n]*)$", text, re.MULTILINE)
-    assert len(commands) == 11
+    assert len(commands) == 12
     for command in commands:
         assert run_command(command) == 0, command
 

@@ -28,7 +28,7 @@ from shardy_py.api.reading import read_module, say, taken_module
 from shardy_py.api.values import Value
 from shardy_py.api.verified_module import ValueKey, VerifiedModule
 from shardy_py.base import releases
-from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.errors import Diagnostic, ShardyError, WholeFile, located
 from shardy_py.base.extensions import extension
 from shardy_py.base.inputs.files import ProgramSource, source_in
 from shardy_py.base.releases import Release
@@ -124,7 +124,9 @@ class Program(VerifiedModule):
             remedy = "Program.parse takes text"
             raise ShardyError.unexpected("", expected="the path of a file", got=shown(path), remedy=remedy)
         source = source_in(str(path), input_format)
-        return Program._parsed(source, source.file or str(path), as_compiled, imported, trip_count, jax)
+        file = source.file or str(path)
+        with located(WholeFile(file)):
+            return Program._parsed(source, file, as_compiled, imported, trip_count, jax)
 
     @staticmethod
     def from_module(module: ModuleOp, *, as_compiled: bool | None = None, jax: str | None = None) -> Program:

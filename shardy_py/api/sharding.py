@@ -167,7 +167,7 @@ class Sharding:
         if missing == 0 or self.mesh.is_maximal:
             return self
         if missing < 0:
-            expected = f"at most {rank} dimensions, the rank of the tensor"
+            expected = f"at most {rank} dimension{'s' if rank != 1 else ''}, the rank of the tensor"
             raise ShardyError.unexpected(str(self), expected=expected, got=str(self.value.rank))
         dimensions = (*self.dimensions, *(DimensionSharding(is_closed=True),) * missing)
         return self._with_value(replace(self.value, dimensions=dimensions))

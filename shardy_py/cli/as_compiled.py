@@ -10,6 +10,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from shardy_py.base import releases
+from shardy_py.base.errors import located
 from shardy_py.base.releases import NEWEST, RELEASES, named
 from shardy_py.cli.arguments import source_roots
 from shardy_py.cli.shell import argument, log
@@ -80,7 +81,7 @@ def program_of(source: InputFile, options: argparse.Namespace, *, has_steps: boo
     with argument("--trip-count"):
         counts = TripCounts.parse(getattr(options, "trip_counts", ()))
     asked: Any = {"as_compiled": options.as_compiled, "has_steps": has_steps}
-    with releases.of(options.release or source.release or releases.current()):
+    with located(source.start), releases.of(options.release or source.release or releases.current()):
         read = read_module(ProgramSource(source.content), source.file, trip_counts=counts, **asked)
     write_remarks(read.remarks, source.file, log)
     remark_on(read.taken, source.file, log)

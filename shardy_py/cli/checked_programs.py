@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stderr
+from contextlib import AbstractContextManager, nullcontext, redirect_stderr
 from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING
@@ -79,8 +79,7 @@ def checked_program(job: CheckJob, files: Files) -> CheckedProgram:
     program = program or program_of(source, options, has_steps=settings.propagate)
     result = _result(program, job)
     limits, choice = settings.limits(), settings.choice(job.name)
-    is_flag = "model" in job.given
-    with argument("--model", settings.model or "", parts_only=True) if is_flag else nullcontext():
+    with _flag(job, "model", settings.model), _flag(job, "target", settings.target):
         found = findings_in(result, choice, limits)
     with argument("--expect", *job.strict):
         findings, met = without_meant(result, found, job.strict)
@@ -89,6 +88,11 @@ def checked_program(job: CheckJob, files: Files) -> CheckedProgram:
     return CheckedProgram(
         *(source.file, findings, (*met, *more), result.release, choice.codes, limits.stage, verdict)
     )
+
+
+def _flag(job: CheckJob, name: str, value: str | None) -> AbstractContextManager[None]:
+    """Places errors about a part of a setting at its flag, if it was given by one."""
+    return argument(f"--{name}", value or "", parts_only=True) if name in job.given else nullcontext()
 
 
 def _result(program: Program, job: CheckJob) -> Result:
@@ -166,7 +170,7 @@ def _checked_or_faults(job: CheckJob, files: Files) -> CheckedProgram:
         faults = (Diagnostic("the program is nested too deeply"),)
         log(without_controls(f"{job.name}: error: {faults[0].message}\n"))
     finally:
-        files.texts.clear()
+        files.forget()
         if gc.get_count()[0] > _MOST_UNCOLLECTED:  # the command runs without collection, for one program
             gc.collect()
     return CheckedProgram(job.name, faults=faults)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.errors import Diagnostic, ShardyError, WholeFile, located
 from shardy_py.cli.shell import WHOLE_FILE, Files, log
 from shardy_py.cli.understood import write_remarks
 
@@ -33,14 +33,12 @@ def compiled_input(path: str, files: Files, name: str = "") -> CompiledInput:
     try:
         found = compiled_files(path, name)
     except ShardyError as error:
+        if error.first.where is not None:
+            raise
         raise ShardyError(Diagnostic(error.first.message, WHOLE_FILE)) from None
     memory = assigned_memory(found)
     if found.remark:
         write_remarks((found.remark,), found.hlo, log)
     read = files.read(found.hlo)
-    try:
+    with located(WholeFile(read.file)):
         return CompiledInput(compiled_module(read.content, read.file), memory)
-    except ShardyError as error:
-        if error.first.where is not None:
-            raise
-        raise ShardyError(Diagnostic(error.first.message, WHOLE_FILE)) from None

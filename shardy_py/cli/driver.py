@@ -26,10 +26,10 @@ from shardy_py.base.records import dataclass
 from shardy_py.cli.as_compiled import remark_on
 from shardy_py.cli.chunks import Chunk, split_chunks
 from shardy_py.cli.expectations import read_expectations, unmet
+from shardy_py.cli.flag_values import texts_of
 from shardy_py.cli.flags import Command
 from shardy_py.cli.propagated import BeforePasses
 from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
-from shardy_py.cli.shell import texts_of
 from shardy_py.cli.understood import say_unread, understood, write_remarks
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects import print_module

@@ -76,7 +76,8 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         from shardy_py.api.compiled import module_name
 
         compiled = compiled_input(options.compiled, files, module_name(results[0].source.module))
-    with argument("--model", options.model or options.target or "", parts_only=True):
+    flag = "--target" if options.model is None else "--model"
+    with argument(flag, options.model or options.target or "", parts_only=True):
         page = results[0].explorer(
             *results[1:],
             titles=(titles[0], titles[1]),

@@ -111,9 +111,8 @@ def _functions(content: str | bytes, file: str) -> tuple[dict[str, Function], st
     from shardy_py.hlo.analysis import mlir_functions
     from shardy_py.mlir.programs import parse_program
 
-    program = parse_program(content, file, verified=True)
     with located(WholeFile(file) if isinstance(content, bytes) else Position(file, 1, 1)):
-        functions = mlir_functions(program)
+        functions = mlir_functions(parse_program(content, file, verified=True))
     main = "main" if "main" in functions else next(iter(functions))
     by_name: dict[str, Function] = {}
     for function in functions.values():

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.ir import Attribute, Operation
 
-from shardy_py.base.errors import ShardyError
+from shardy_py.base.errors import ShardyError, located
 from shardy_py.base.progress import can_show, progress
 from shardy_py.cli.arguments import add_input_format, add_plugins, command_parser
 from shardy_py.cli.as_compiled import add_flags
@@ -114,15 +114,16 @@ def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace,
     from shardy_py.mlir.programs import parse_program
     from shardy_py.xla.prepare.taken import how_taken, run_steps
 
-    module = parse_program(chunk.content, file, first_line=chunk.first_line, verified=True)
-    taken = how_taken(module, options.as_compiled)
-    understood(module, file)
-    run_steps(module, taken)
+    with located(chunk.place(file)):
+        module = parse_program(chunk.content, file, first_line=chunk.first_line, verified=True)
+        taken = how_taken(module, options.as_compiled)
+        understood(module, file)
+        run_steps(module, taken)
     program = Program(module, taken=taken)
     if not program.functions and options.interpret:
         return
     inputs, settings = given, _options(options, files)
-    with argument("--function"):
+    with argument("--function") if options.function is not None else located(chunk.place(file)):
         arguments = program.values.arguments(options.function)
     with argument("--probe", *options.probe):
         for key in options.probe:

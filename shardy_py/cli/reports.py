@@ -19,7 +19,7 @@ from shardy_py.base.json_values import JsonObject
 from shardy_py.base.records import dataclass
 from shardy_py.base.releases import KEY, current
 from shardy_py.base.terminal import json_text
-from shardy_py.cli.shell import in_flag
+from shardy_py.cli.flag_values import in_flag
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -115,7 +115,7 @@ class Request:
 
     def answer(self, evidence: Evidence) -> FlagReport:
         """Returns the report on a program; errors about a part of the argument are placed there."""
-        with in_flag(f"--{self.row.flag}", self.argument):
+        with in_flag("--target", evidence.target or ""), in_flag(f"--{self.row.flag}", self.argument):
             return self.row.answer(evidence, self.argument)
 
 

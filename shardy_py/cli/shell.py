@@ -11,7 +11,8 @@ A command is two functions, which `run_command` calls: one reads its arguments, 
 | `KeyboardInterrupt`, `BrokenPipeError` | nothing | `INTERRUPTED`, `failure` |
 | anything else | a request to report it; with `SDY_OPT_TRACEBACK` set, its traceback | `BUG` |
 
-Not here: command lines (`flags.py` of sdy-opt, `arguments.py` of the others), the work of any one command.
+Not here: command lines (`flags.py` of sdy-opt, `arguments.py` of the others), errors placed in the value of a
+flag (`flag_values.py`), the work of any one command.
 
 >>> run_command("greet", lambda arguments: arguments[0], lambda name, files: files.show(name), ["you"])
 you
@@ -22,15 +23,14 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import field, replace
+from dataclasses import field
 from errno import EBADF
 from typing import NoReturn, TypeVar
 
-from shardy_py.base.errors import Diagnostic, Position, ShardyError
+from shardy_py.base.errors import Diagnostic, Position, ShardyError, WholeFile
 from shardy_py.base.files import staged, write_whole
 from shardy_py.base.inputs.files import ProgramSource, decompressed, source_of
 from shardy_py.base.inputs.folders import chosen_file
@@ -78,6 +78,11 @@ INTERRUPTS = Interrupts()
 class InputFile(ProgramSource):
     """A program that was read; `file` is its name in diagnostics: "-", or the file of a folder."""
 
+    @property
+    def start(self) -> Position:
+        """The place of an error whose op has no location in a file."""
+        return WholeFile(self.file) if isinstance(self.content, bytes) else Position(self.file, 1, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Files:
@@ -85,6 +90,8 @@ class Files:
 
     texts: dict[str, str] = field(default_factory=dict[str, str])
     """The texts read so far, by their names in diagnostics."""
+    names: dict[str, None] = field(default_factory=dict[str, None])
+    """The names in diagnostics of the files read so far, in order."""
 
     def read(self, name: str, input_format: str = "") -> InputFile:
         """Returns the program in a file or folder; on standard input for `-`. Remarks say what was read.
@@ -100,14 +107,13 @@ class Files:
                 chosen, remark = chosen_file(name)
             except OSError as error:
                 raise _file_error("input", name, error) from error
-            except ShardyError as error:
-                raise ShardyError(Diagnostic(error.first.message, WHOLE_FILE)) from None
             name, remarks = chosen, (remark,)
         data, shown = self._data(name), "<stdin>" if name == STANDARD else name
         try:
             read = source_of(data, shown, input_format)
         except ShardyError as error:
             raise ShardyError(Diagnostic(_named(shown, error.first.message), WHOLE_FILE)) from None
+        self.names[shown] = None
         if isinstance(read.content, str):
             self.texts[shown] = read.content
         for remark in (*remarks, *read.remarks):
@@ -185,6 +191,11 @@ class Files:
                 self.write_bytes(STANDARD, text)
             else:
                 self.write(STANDARD, text, styled=styled)
+
+    def forget(self) -> None:
+        """Drops the texts and names of the files read so far."""
+        self.texts.clear()
+        self.names.clear()
 
     def show(self, text: str, *, styled: bool = False) -> int:
         """Prints a line to standard output; returns `SUCCESS`."""
@@ -268,10 +279,12 @@ def argument(name: str = "", *values: str, parts_only: bool = False) -> Generato
     try:
         yield
     except ShardyError as error:
+        from shardy_py.cli.flag_values import subject_start
+
         fault = error.first
         if fault.where is not None and fault.where is not COMMAND_LINE:
             raise
-        starts = ((value, _start(fault, value)) for value in values)
+        starts = ((value, subject_start(fault, value)) for value in values)
         value, start = next(((value, start) for value, start in starts if start is not None), ("", None))
         if parts_only and start is None:
             raise
@@ -280,60 +293,25 @@ def argument(name: str = "", *values: str, parts_only: bool = False) -> Generato
         raise usage_error(said) from error
 
 
-@contextmanager
-def in_flag(name: str, value: str) -> Generator[None]:
-    """Places errors raised within in the value of a flag if they are about a part of it; others pass.
-
-    >>> with in_flag("--why-not", "%0,zero,data"):
-    ...     raise ShardyError.unexpected("dimension", expected="a number", got="'zero'")
-    Traceback (most recent call last):
-        ...
-    shardy_py.cli.shell.ArgumentError: --why-not:1:4: error: dimension: expected a number, got 'zero'
-    """
-    try:
-        yield
-    except ShardyError as error:
-        start = _start(error.first, value)
-        if start is None or error.first.where is not None:
-            raise
-        raise ArgumentError(error.first, name, value, start) from error
-
-
-class ArgumentError(ShardyError):
-    """An error in the value of an argument; `texts` has the value, by the name of the argument."""
-
-    def __init__(self, fault: Diagnostic, name: str, value: str, start: int) -> None:
-        super().__init__(replace(fault, where=Position(name, 1, start + 1)))
-        self.texts = {name: value}
-
-
-def _start(fault: Diagnostic, value: str) -> int | None:
-    """The position of an error's subject in a value: the last one, as a whole word if possible."""
-    if fault.subject is None or "\n" in value:
-        return None
-    whole = [*re.finditer(rf"(?<![\w%@-]){re.escape(fault.subject)}(?![\w-])", value)]
-    start = whole[-1].start() if whole else value.rfind(fault.subject)
-    return None if start < 0 else start
-
-
 def usage_error(message: str) -> ShardyError:
     """The error for a command line that is invalid."""
     return ShardyError(Diagnostic(message, COMMAND_LINE))
 
 
-def texts_of(error: ShardyError) -> Mapping[str, str]:
-    """Returns the value of the argument that an error is in, by the name of the argument."""
-    return error.texts if isinstance(error, ArgumentError) else {}
-
-
 def rendered(name: str, error: ShardyError, files: Files) -> str:
-    """Returns the diagnostics of an error as they are printed by the command of that name."""
-    texts = [_plain(name, diagnostic) for diagnostic in error.diagnostics]
+    """Returns the diagnostics of an error as they are printed by the command of that name.
+
+    One without a place is at the file if a single one was read, else it is the command's.
+    """
+    unplaced = WholeFile(next(iter(files.names)) if len(files.names) == 1 else name)
+    diagnostics = [diagnostic.at(unplaced) for diagnostic in error.diagnostics]
+    texts = [_plain(name, diagnostic) for diagnostic in diagnostics]
     if None not in texts:
         return "\n".join(map(str, texts))
+    from shardy_py.cli.flag_values import texts_of
     from shardy_py.mlir.text.source import render_all
 
-    return render_all(error.diagnostics, {**files.texts, **texts_of(error)})
+    return render_all(diagnostics, {**files.texts, **texts_of(error)})
 
 
 def _plain(name: str, diagnostic: Diagnostic) -> str | None:

@@ -19,7 +19,17 @@ def axis_links(placement: AxisPlacement, meshes: Iterable[Mesh]) -> tuple[AxisLi
     for mesh in meshes:
         for each in placement.links(mesh):
             found.setdefault(each.axis, each)
-    for axis in placement.axes:
-        if axis not in found:
-            raise unknown_axis(axis, dict.fromkeys(found), what="place of the hardware")
+    _require_axes(placement, found)
     return tuple(found.values())
+
+
+def require_placed_axes(placement: AxisPlacement, meshes: Iterable[Mesh]) -> None:
+    """Raises `ShardyError` for a placement of an axis that no mesh has."""
+    _require_axes(placement, (axis for mesh in meshes for axis in mesh.sizes))
+
+
+def _require_axes(placement: AxisPlacement, known: Iterable[str]) -> None:
+    names = dict.fromkeys(known)
+    for axis in placement.axes:
+        if axis not in names:
+            raise unknown_axis(axis, names, what="place of the hardware")

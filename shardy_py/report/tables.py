@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from shardy_py.base.terminal import lines_text, without_controls
+from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import Meshes
 from shardy_py.sharding.slices import short_text
 
@@ -64,8 +65,10 @@ def type_text(shape: Iterable[int | None], element: str) -> str:
     return "x".join((*("?" if size is None else str(size) for size in shape), element))
 
 
+def _devices(mesh: Mesh) -> str:
+    return f"{mesh.device_count} device{'s' if mesh.device_count != 1 else ''}"
+
+
 def meshes_text(meshes: Meshes) -> str:
     """Returns a line for each mesh; long lists of device ids are abbreviated."""
-    return lines_text(
-        f"mesh @{name} = {short_text(mesh)}, {mesh.device_count} devices" for name, mesh in meshes.items()
-    )
+    return lines_text(f"mesh @{name} = {short_text(mesh)}, {_devices(mesh)}" for name, mesh in meshes.items())

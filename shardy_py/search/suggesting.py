@@ -26,6 +26,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.progress import progress
 from shardy_py.base.records import dataclass
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
+from shardy_py.hardware.links import require_placed_axes
 from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.source import position_of
@@ -115,6 +116,7 @@ def suggest(program: Program, meshes: MeshLike | Iterable[MeshLike], wanted: Wan
     tried = tuple(map(as_mesh, given)) or (() if own is None else (own,))
     if not tried:
         raise ShardyError.unexpected("", expected="a mesh", got="a program without one", remedy="pass a mesh")
+    require_placed_axes(placement, tried)
     python = wanted.compile if isinstance(wanted.compile, str) else None
     compiling = require_compiler(stage, tried[0], python) if wanted.compile else None
     source, kept = _kept(program, name, own or tried[0], wanted.keep)

@@ -101,7 +101,8 @@ def compiled_module(content: str | bytes, file: str = "-") -> HloModule:
     """
     if not holds_hlo(content):
         remedy = "pass compiled.as_text(), or a folder that XLA dumped"
-        raise ShardyError.unexpected(file, expected="HLO of a compiled program", got="MLIR", remedy=remedy)
+        expected, place = "HLO of a compiled program", WholeFile(file)
+        raise ShardyError.unexpected("", expected=expected, got="MLIR", remedy=remedy, where=place)
     return hlo_module(content, file)
 
 

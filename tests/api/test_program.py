@@ -158,6 +158,15 @@ def test_files(tmp_path: Path) -> None:
         Program.load(file)
 
 
+def test_errors_of_ops_without_a_location_name_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.mlir"
+    argument = 'tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}'
+    body = f"func.func @main(%arg0: {argument}) {{\n  return\n}} loc(unknown)"
+    file.write_text(f'sdy.mesh @mesh = <["x"=2]>\n{body}\n')
+    with pytest.raises(ShardyError, match=rf"^{file}: error: 'func.func' op arg 0 - unknown axis name"):
+        Program.load(file)
+
+
 def test_bytecode() -> None:
     jax = pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
     exported = jax.export.export(jax.jit(lambda x: x + 1))(jax.ShapeDtypeStruct((4,), "float32"))

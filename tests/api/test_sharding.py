@@ -74,7 +74,7 @@ def test_text_is_placed() -> None:
 
 
 def test_too_many_dimensions() -> None:
-    with pytest.raises(ShardyError, match="expected at most 1 dimensions, the rank of the tensor, got 2"):
+    with pytest.raises(ShardyError, match="expected at most 1 dimension, the rank of the tensor, got 2"):
         Sharding(MESH, P("data", None)).local_shape((8,))
 
 

@@ -202,6 +202,12 @@ def test_every_rule(row: object) -> None:
     assert found_in(CLEAN, code, limits) == ()
 
 
+def test_a_rematerialization_names_the_shardings_as_xla_does() -> None:
+    (found,) = found_in(BAD["SDY012"], "SDY012", XLA)
+    between = "{devices=[2,1,4]<=[8] last_tile_dim_replicate} to {devices=[1,4,2]<=[2,4]T(1,0) last_tile_dim"
+    assert f"cannot go from sharding {between}_replicate}} efficiently" in found.message
+
+
 def test_a_replicated_tensor_is_explained() -> None:
     first, *_ = found_in(BAD["SDY001"], "SDY001")
     assert first.message == "256 B are replicated on every device"

@@ -142,6 +142,7 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d
         ("--time-report=tpu-v5e,data=beyonf", 14, "did you mean 'beyond'?"),
         ("--time-report=tpu-v5e,dta=beyond", 9, "place of the hardware: unknown axis 'dta'"),
         ("--time-trace=step.json,h10", 11, "unknown hardware 'h10'"),
+        ("--target=h100,dta=beyond", 6, "place of the hardware: unknown axis 'dta'"),
         ("--prove=x", 1, "expected the seed, a number from 0 with at most 18 digits, or floats, got 'x'"),
     ],
 )
@@ -149,7 +150,8 @@ def test_errors_in_a_value_are_placed_in_the_flag(
     flag: str, column: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "p.mlir").write_text(PROGRAM)
-    assert run("sdy-opt", str(tmp_path / "p.mlir"), "--sdy-propagation-pipeline", flag) == FAILURE
+    reports = ["--time-report"] if flag.startswith("--target") else []
+    assert run("sdy-opt", str(tmp_path / "p.mlir"), "--sdy-propagation-pipeline", flag, *reports) == FAILURE
     out, err = capsys.readouterr()
     name, _, value = flag.partition("=")
     assert out == ""
@@ -168,6 +170,9 @@ def test_errors_in_a_value_are_placed_in_the_flag(
         ("shardy-explorer -o x.html --model tpu-v5p,dta=tpu-dcn", 9, "unknown axis 'dta'"),
         ("sdy-suggest --mesh data=8,model=x", 14, "argument --mesh: expected a number from 1 to"),
         ("sdy-suggest --mesh data=8,data=2", 8, "argument --mesh: axis 'data' is given twice"),
+        ("sdy-check --target h100,dta=beyond", 6, "argument --target: place of the hardware: unknown axis"),
+        ("shardy-explorer -o x.html --target h100,dta=beyond", 6, "argument --target: place of the hardware"),
+        ("sdy-suggest --target h100,dta=beyond", 6, "place of the hardware: unknown axis 'dta'"),
         ("stablehlo-interpret --devices 2x2x", 1, "argument --devices: expected a number of devices"),
     ],
 )
@@ -188,3 +193,64 @@ def test_a_part_of_a_value_has_a_caret(
     assert message in err
     assert column == 1 or err.endswith(f"\n{words[-1]}\n{' ' * (column - 1)}^\n")
     assert not Path("x.html").exists()
+
+
+NOWHERE = """
+#loc = loc(unknown)
+module {
+  sdy.mesh @mesh = <["data"=2]> loc(#loc)
+  func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"modl"}]>}) -> tensor<8xf32> {
+    return %arg0 : tensor<8xf32> loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+"""
+"""A program whose ops have no location, as that of @main in what JAX prints."""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sdy-opt",
+        "sdy-check",
+        "sdy-suggest",
+        "shardy-explorer -o x.html",
+        "stablehlo-interpret",
+        "hlo-indexing",
+        "sdy-diff p.mlir",
+        "sdy-compare p.mlir",
+    ],
+)
+def test_errors_of_ops_without_a_location_name_the_file(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.mlir").write_text(NOWHERE)
+    words = command.split(" ")
+    assert run(*words, "p.mlir") == EXIT_CODES.get(words[0], FAILURE)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert """p.mlir:1:1: error: 'func.func' op arg 0 - unknown axis name: "modl"\n""" in err
+    assert not Path("x.html").exists()
+
+
+@pytest.mark.parametrize("command", ["sdy-opt", "sdy-check", "sdy-diff p.mlir", "sdy-compare p.mlir"])
+def test_a_folder_without_programs_is_an_error_at_its_name(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.mlir").write_text(PROGRAM)
+    Path("empty").mkdir()
+    words = command.split(" ")
+    assert run(*words, "empty") == EXIT_CODES.get(words[0], FAILURE)
+    assert "\nempty: error: expected a file, or a folder that XLA" in f"\n{capsys.readouterr().err}"
+
+
+def test_a_program_without_functions_is_no_mistake_of_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.mlir").write_text("")
+    assert run("stablehlo-interpret", "p.mlir") == FAILURE
+    assert capsys.readouterr().err.startswith("p.mlir:1:1: error: unknown function '@main'")
+    assert run("stablehlo-interpret", "p.mlir", "--function", "f") == FAILURE
+    assert "argument --function: unknown function '@f'" in capsys.readouterr().err

@@ -98,7 +98,7 @@ def test_a_folder_that_xla_dumped(
         (["a.mlir"], "sdy-compare: expected a compiled program, or one folder that XLA dumped"),
         (
             ["a.mlir", "a.mlir"],
-            "a.mlir: expected HLO of a compiled program, got MLIR; pass compiled.as_text()",
+            "a.mlir: error: expected HLO of a compiled program, got MLIR; pass compiled.as_text()",
         ),
         (["a.mlir", "/nowhere"], "cannot open input file '/nowhere'"),
         (

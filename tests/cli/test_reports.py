@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -156,7 +157,7 @@ def replace_reports(command: Any, row: ReportRow) -> Any:
 
 
 def test_text_and_json_of_several() -> None:
-    evidence = cast(Evidence, object())
+    evidence = cast(Evidence, SimpleNamespace(target=None))
     single, repeatable = _row(), _row(is_repeatable=True)
     requests = (Request(single, "a"), Request(repeatable, "b"))
     assert reports_text(requests, evidence) == "about a\n\nabout b\n"

@@ -39,7 +39,7 @@ def raising(error: BaseException) -> Callable[[Files], int]:
     ("error", "code", "message"),
     [
         (usage_error("no such flag"), FAILURE, "greet: no such flag\n"),
-        (ShardyError("no mesh"), FAILURE, "<unknown>:0: error: no mesh\n"),
+        (ShardyError("no mesh"), FAILURE, "greet: error: no mesh\n"),
         (KeyboardInterrupt(), INTERRUPTED, ""),
         (MemoryError(), FAILURE, "greet: error: out of memory\n"),
         (MemoryError("no 8 GiB"), FAILURE, "greet: error: out of memory: no 8 GiB\n"),
@@ -81,6 +81,27 @@ def test_mistakes_in_a_file_show_its_line(tmp_path: Path, capsys: pytest.Capture
 
     assert run(work) == FAILURE
     assert capsys.readouterr().err == f"{path}:2:2: error: not a number\ntwo\n ^\n"
+
+
+def test_mistakes_without_a_place_name_the_only_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "a.mlir", tmp_path / "b.mlir"
+    first.write_text("")
+    second.write_text("")
+
+    def work(*names: Path) -> Callable[[Files], int]:
+        def read(files: Files) -> int:
+            for name in names:
+                files.read(str(name))
+            raise ShardyError("no mesh")
+
+        return read
+
+    assert run(work(first)) == FAILURE
+    assert capsys.readouterr().err == f"{first}: error: no mesh\n"
+    assert run(work(first, second)) == FAILURE
+    assert capsys.readouterr().err == "greet: error: no mesh\n"
 
 
 def test_nesting_names_the_file_that_was_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
-from shardy_py.base.errors import ShardyError
+from shardy_py.base.errors import ShardyError, WholeFile
 from shardy_py.base.patterns import on_use
 from shardy_py.base.records import dataclass
 
@@ -85,7 +85,7 @@ def chosen_file(folder: str) -> tuple[str, str]:
     got = f"a folder with {len(programs)} programs" if programs else "a folder without programs"
     listed = _names(programs or files)
     remedy = f"pass one of its files: {listed}" if files else "pass a file"
-    raise ShardyError.unexpected(f"'{folder}'", expected=expected, got=got, remedy=remedy)
+    raise ShardyError.unexpected("", expected=expected, got=got, remedy=remedy, where=WholeFile(folder))
 
 
 def programs_below(folder: str) -> list[str]:

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from glob import glob, has_magic
 
-from shardy_py.base.errors import Diagnostic, ShardyError, WholeFile, located
+from shardy_py.base.errors import Diagnostic, ShardyError, WholeFile
 from shardy_py.base.inputs.folders import chosen_file, programs_below
 from shardy_py.base.records import dataclass
 
@@ -51,8 +51,7 @@ def _of_name(name: str, excludes: Callable[[str], bool]) -> Iterator[NamedProgra
     if os.path.isdir(name):
         programs = _below(name)
         if not programs:
-            with located(WholeFile(name)):
-                chosen_file(name)  # raises what says what is in it
+            chosen_file(name)  # raises what says what is in it
     else:
         matches = sorted(glob(name, recursive=True))
         if not matches:

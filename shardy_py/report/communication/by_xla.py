@@ -27,6 +27,7 @@ from shardy_py.report.communication.scattered import cost_of, is_scattered
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_collective
 from shardy_py.xla.spmd.from_program import SpmdProgram, entered_operand, source_op
 from shardy_py.xla.spmd.model import PlannedCollective
+from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Rematerialized, Sent
 
 
@@ -34,7 +35,7 @@ from shardy_py.xla.spmd.walk import Rematerialized, Sent
 class Rematerialization:
     """An involuntary full rematerialization that XLA logs: it gathers a whole tensor to reshard it.
 
-    op: the name of the op that requires it; made_for: that op. source, target: XLA's shardings, by tiles.
+    op: the name of the op that requires it; made_for: that op. source, target: the shardings as HLO has them.
     """
 
     op: str
@@ -49,6 +50,15 @@ class Rematerialization:
         """The place without its op: a pickle has no program."""
         words = self.op, self.function, self.source, self.target
         return Rematerialization, (*words, self.position, self.location)
+
+
+def _hlo_text(tiling: Tiling) -> str:
+    """The sharding as XLA writes it in its warning: `{devices=[4,1,2]<=[8] last_tile_dim_replicate}`."""
+    from shardy_py.xla.hlo_sharding.hlo_sharding import HloSharding
+    from shardy_py.xla.hlo_sharding.tile_assignment import TileAssignment
+
+    tiles = TileAssignment((*tiling.dimensions, tiling.replicas), tiling.devices)
+    return str(HloSharding.partial_tile(tiles.as_iota() or tiles))
 
 
 def collectives_by_xla(
@@ -141,7 +151,7 @@ class PlannedUses:
         end = of_kind(next(iter(blocks_of(function))).last_op, Operation)
         op = of_kind(each.step.source, Operation) if each.step else end
         location = op.location
-        shardings = str(each.source), str(each.target)
+        shardings = _hlo_text(each.source), _hlo_text(each.target)
         place = position_of(location), location_text(location)
         made_for = self.originals.get(op, op)
         return Rematerialization(written_name(op), function_name(function), *shardings, *place, made_for)
