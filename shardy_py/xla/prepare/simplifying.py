@@ -36,7 +36,7 @@ Expanded = Callable[[Operation], Sequence[SSAValue] | None]
 
 @dataclass(frozen=True)
 class Simplification:
-    """What a compiler simplifies.
+    """Simplifications that a compiler makes.
 
     folds: of each op, tried in their order after those of `FOLDS`. expansions: classes of ops with several
     results, and what makes these by others, in this order. merges: whether one op is kept of each set of

@@ -52,6 +52,7 @@ SETS = (
     "scanned",
     "users",
     "single",
+    "strangers",
 )
 """Sets of tests/xla/spmd, and the programs of `on_large.py`."""
 
