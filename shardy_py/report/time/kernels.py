@@ -42,6 +42,8 @@ from shardy_py.xla.targets.gpu.kernel_reads import direct_reads
 from shardy_py.xla.targets.model import DeviceBody
 from shardy_py.xla.targets.of_program import CompiledProgram
 
+_Form = tuple[int, int]
+"""The elements of a result, and of what is reduced to it."""
 _FREE = (ARGUMENT, OUTER, ELEMENT, CONSTANT)
 
 
@@ -234,6 +236,20 @@ def _named(graph: GpuGraph, number: int) -> tuple[str, str]:
     return (written_name(op) if step.record.name == kind else kind), location_text(op.location)
 
 
+@dataclass(slots=True)
+class _Siblings:
+    """Kernels that are one. bits: of their numbers. needs: of the kernels that they need."""
+
+    numbers: list[int]
+    bits: int
+    needs: int
+
+    def joined(self, other: _Siblings) -> _Siblings:
+        """The kernels of both."""
+        numbers = sorted((*self.numbers, *other.numbers))
+        return _Siblings(numbers, self.bits | other.bits, self.needs | other.needs)
+
+
 def _together(graph: GpuGraph, units: Mapping[int, _Unit]) -> dict[int, _Unit]:
     """By the last number of what it makes, the kernels; siblings are one."""
     bits = {number: 1 << place for place, number in enumerate(units)}
@@ -249,64 +265,57 @@ def _together(graph: GpuGraph, units: Mapping[int, _Unit]) -> dict[int, _Unit]:
         if not graph.row(number).is_in_place:
             for value in unit.reads:
                 readers.setdefault(value, []).append(number)
-    group: dict[int, list[int]] = {number: [number] for number in units}
+    group = {number: _Siblings([number], bits[number], needs[number]) for number in units}
+    forms = {number: _form(graph, number) for number in units}
     for value in sorted(readers, reverse=True):
         if graph.sizes[value] and len(readers[value]) > 1:
-            _join(graph, readers[value], group, needs, bits)
+            _join(readers[value], forms, group)
     for number in [*units]:
-        _join_makers(graph, units, number, group, needs, bits)
+        _join_makers(graph, units, number, forms, group, needs)
     found = dict[int, _Unit]()
     for members in {id(each): each for each in group.values()}.values():
-        found[max(members)] = _joined([units[each] for each in members])
+        found[max(members.numbers)] = _joined([units[each] for each in members.numbers])
     return found
 
 
-def _join(
-    graph: GpuGraph,
-    readers: Sequence[int],
-    group: dict[int, list[int]],
-    needs: Mapping[int, int],
-    bits: Mapping[int, int],
-) -> None:
+def _join(readers: Sequence[int], forms: Mapping[int, _Form], group: dict[int, _Siblings]) -> None:
     """Joins the groups of kernels that read a value, where they may be one."""
     for place, one in enumerate(readers):
-        for other in readers[place + 1 :]:
+        alike = [each for each in readers[place + 1 :] if forms[each] == forms[one]]
+        for other in alike:
             left, right = group[one], group[other]
-            if left is right or _form(graph, one) != _form(graph, other):
-                continue
-            own, its = sum(bits[each] for each in left), sum(bits[each] for each in right)
-            if any(needs[each] & its for each in left) or any(needs[each] & own for each in right):
+            if left is right or left.needs & right.bits or right.needs & left.bits:
                 continue
             # What is between, and needs the one and is needed by the other, is between them still.
-            both = sorted((*left, *right))
-            group.update(dict.fromkeys(both, both))
+            both = left.joined(right)
+            group.update(dict.fromkeys(both.numbers, both))
 
 
 def _join_makers(
     graph: GpuGraph,
     units: Mapping[int, _Unit],
     number: int,
-    group: dict[int, list[int]],
+    forms: Mapping[int, _Form],
+    group: dict[int, _Siblings],
     needs: Mapping[int, int],
-    bits: Mapping[int, int],
 ) -> None:
     """Joins a kernel with those that make what it reads at its element, which then is not read again."""
     for value in sorted(units[number].direct):
         if value not in group or graph.row(number).is_in_place or graph.row(value).is_in_place:
             continue
         before, own = group[value], group[number]
-        if before is own or any(_form(graph, each) != _form(graph, number) for each in before):
+        if before is own or any(forms[each] != forms[number] for each in before.numbers):
             continue
-        made = sum(bits[each] for each in before)
-        others = {each for member in own for each in units[member].reads} - {*before, *own}
-        if any(needs.get(each, 0) & made for each in others):
+        others = {each for member in own.numbers for each in units[member].reads}
+        others -= {*before.numbers, *own.numbers}
+        if any(needs.get(each, 0) & before.bits for each in others):
             continue
-        both = sorted((*before, *own))
-        group.update(dict.fromkeys(both, both))
+        both = before.joined(own)
+        group.update(dict.fromkeys(both.numbers, both))
 
 
-def _form(graph: GpuGraph, number: int) -> tuple[int, int]:
-    """Equal for kernels that may be one: the elements of a result, and of what is reduced to it."""
+def _form(graph: GpuGraph, number: int) -> _Form:
+    """Equal for kernels that may be one."""
     kind = graph.kinds[number]
     given = graph.elements(graph.reads[number][0]) if kind.endswith(".reduce") and graph.reads[number] else 0
     return graph.elements(number), given

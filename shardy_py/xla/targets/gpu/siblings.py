@@ -17,6 +17,7 @@ from shardy_py.xla.targets.gpu.costs import H100, LAUNCH, GpuDescription
 from shardy_py.xla.targets.gpu.diamonds import reduces_columns
 from shardy_py.xla.targets.gpu.graph import CONSTANT, CONVERT, DOT, REDUCE, SLICE, TRANSPOSE, GpuGraph
 from shardy_py.xla.targets.gpu.kernel import Kernel
+from shardy_py.xla.targets.gpu.longest_chain import LongestChain
 from shardy_py.xla.targets.gpu.transposes import TiledTranspose, is_of_unknown_order, is_path, tiled_hero
 
 _MOST_BUFFERS = 96
@@ -57,6 +58,7 @@ class KernelGroups:
             is_op = kernel is not None or not graph.row(number).is_fused or graph.types[number] is None
             for value in () if not is_op else reads if kernel is None else kernel.reads:
                 self.users.setdefault(value, []).append(number)
+        self.chain = LongestChain(self.users, len(graph.kinds))
         self.order = [*range(len(graph.kinds))]
         """Groups by their first kernels and other ops, each after what it needs."""
         self.place = dict(enumerate(self.order))
@@ -218,8 +220,8 @@ class KernelGroups:
     def _reaches(self, starts: Sequence[int], wanted: int) -> bool:
         """True if an op needs one of others, or as many are between that it is taken to."""
         place, end = self.place, self.place[wanted]
-        if wanted in starts:
-            return True
+        if wanted in starts or any(self.chain.connects(each, wanted) for each in starts):
+            return True  # kernels that are one by now need what each of them needed
         left, found = [each for each in starts if place[each] < end], set[int]()
         members, users, group = self.members, self.users, self.group
         while left:
