@@ -126,7 +126,14 @@ def is_merged(kind: str, step: PlannedOp) -> bool:
 
 
 def _product(program: HostProgram, step: PlannedOp, operands: Sequence[Name], makes: Sequence[Name]) -> None:
-    """A product of matrices, or of batches of them: operands and a result of other ranks are reshaped."""
+    """A product of matrices, or of batches of them: operands and a result of other ranks are reshaped.
+
+    Floats of 8 bits are converted first.
+    """
+    operands = [
+        program.widened(name, step) if program.types[name].element.startswith("f8") else name
+        for name in operands
+    ]
     form = _product_form(program, step, operands, makes[0])
     given = [
         name if flat is None else program.made("reshape", (name,), flat, step)

@@ -280,3 +280,15 @@ def test_json_has_the_estimate_with_the_largest_tensors() -> None:
     estimate = json.loads(json.dumps(memory_json(report)))["estimate"]
     assert [each["bytes"] for each in estimate["largest"]] == [each.bytes for each in report.estimate.largest]
     assert estimate["arguments"] == report.estimate.arguments
+
+
+def test_the_host_multiplies_floats_of_8_bits_in_f32() -> None:
+    """As XLA:CPU compiles it: both operands are converted, 4 MiB each."""
+    text = """
+func.func @main(%a: tensor<1024x1024xf8E4M3FN>, %b: tensor<1024x1024xf8E4M3FN>) -> tensor<1024x1024xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+    : (tensor<1024x1024xf8E4M3FN>, tensor<1024x1024xf8E4M3FN>) -> tensor<1024x1024xf32>
+  return %0 : tensor<1024x1024xf32>
+}"""
+    estimate = propagate(Program.parse(text), progress=False).memory("cpu").estimate
+    assert estimate.temporaries == 8 << 20
