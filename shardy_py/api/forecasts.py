@@ -19,7 +19,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.hardware.cost import DEFAULT, CostModel
 from shardy_py.report.communication import CollectiveUse, CommunicationReport, Partitioner
 from shardy_py.report.communication.of_program import communication
-from shardy_py.report.explain import Explainer, WhyNot
+from shardy_py.report.explain import Explainer
 from shardy_py.xla.gspmd.missing import file_of, remarks_on_missing
 from shardy_py.xla.gspmd.understanding import require_reportable
 from shardy_py.xla.spmd.from_program import SpmdProgram
@@ -28,6 +28,7 @@ from shardy_py.xla.targets.stage import CompileStage
 
 if TYPE_CHECKING:
     from shardy_py.api.propagated import Propagated
+    from shardy_py.report.explain import WhyNot
     from shardy_py.report.verdict import Verdict
 
 Priced = tuple[ModuleOp, CommunicationReport]
@@ -153,4 +154,6 @@ class Forecasts:
     @cached_property
     def why_not(self) -> WhyNot:
         """Explains what is not sharded."""
+        from shardy_py.report.explain import WhyNot
+
         return WhyNot(self.explainer)

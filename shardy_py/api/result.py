@@ -28,7 +28,6 @@ from shardy_py.base.session import without_collection
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.cost import DEFAULT, CostModel
 from shardy_py.indexing.layout.formats import Target
-from shardy_py.report import summary_of
 from shardy_py.report.communication import PARTITIONERS, CommunicationReport, Partitioner
 from shardy_py.report.difference import difference
 from shardy_py.report.explain import Reasons
@@ -134,6 +133,8 @@ class Result(TimedResult):
     @without_collection()
     def summary(self) -> str:
         """Returns tables of the values sharded along each axis, and of the bytes on each device."""
+        from shardy_py.report import summary_of
+
         return str(summary_of(self.program.module))
 
     @without_collection()

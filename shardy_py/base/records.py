@@ -56,6 +56,8 @@ _FEW = 48
 """The objects of a class that are made without a compiled initializer, which takes as long to compile."""
 _SPECIAL = ("ClassVar", "InitVar", "KW_ONLY")
 """Words in the annotation of a field that only the standard decorator reads."""
+_LAZY = {"__annotate__", "__annotate_func__"}
+"""The attributes of a class whose annotations are evaluated on use, from Python 3.14 on."""
 _OF_LAYOUT = ("__dict__", "__weakref__")
 """The attributes of a class that follow from its slots."""
 
@@ -98,15 +100,15 @@ class InitializerOnUse(MethodOnUse):
 
     def _fill(self, instance: object, /, *given: object, **named: object) -> None:
         known = self.known = self.known or _Known(self.owner)
-        set_ = object.__setattr__ if self.owner.__dataclass_params__.frozen else setattr  # pyright: ignore
-        values = dict(zip(known.positional, given, strict=False)) | named
+        set_ = known.set
         if len(given) == known.all_positional and not named:  # as for most
-            for name, value in values.items():
+            for name, value in zip(known.positional, given, strict=True):
                 set_(instance, name, value)
-        elif len(values) < len(given) + len(named) or not known.required <= values.keys() <= known.names:
-            super().__get__(instance, self.owner)(*given, **named)  # pyright: ignore
-            return
         else:
+            values = dict(zip(known.positional, given, strict=False)) | named
+            if len(values) < len(given) + len(named) or not known.required <= values.keys() <= known.names:
+                super().__get__(instance, self.owner)(*given, **named)  # pyright: ignore
+                return
             for name, default, factory in known.fields:
                 if name in values:
                     set_(instance, name, values[name])
@@ -120,10 +122,10 @@ class _Known:
     """The fields that an initializer takes: by position, required and all; defaults and factories.
 
     all_positional: the number of the fields, -1 if some are not given by position.
-    has_more: whether there is a `__post_init__`.
+    has_more: whether there is a `__post_init__`. set: the function that sets a field.
     """
 
-    __slots__ = ("all_positional", "fields", "has_more", "names", "positional", "required")
+    __slots__ = ("all_positional", "fields", "has_more", "names", "positional", "required", "set")
 
     def __init__(self, owner: type) -> None:
         taken = [each for each in _fields(owner) if each.init]
@@ -137,15 +139,15 @@ class _Known:
         self.required = self.names - optional
         self.all_positional = len(self.fields) if len(self.positional) == len(self.fields) else -1
         self.has_more = hasattr(owner, "__post_init__")
+        self.set = object.__setattr__ if owner.__dataclass_params__.frozen else setattr  # pyright: ignore
 
 
 def _made(
     class_: type[object], compiled: Sequence[str], is_frozen: bool, kw_only: bool, has_slots: bool
 ) -> type:
     own = vars(class_)
-    # A class that inherits fields is checked against its bases by the standard decorator.
     inherits = any(is_dataclass(base) for base in class_.__mro__[1:])
-    if (listed := _listed(class_)) is not None:
+    if (listed := _listed(class_, is_frozen)) is not None:
         made = _with_fields(class_, listed, _example(is_frozen, kw_only, has_slots))
     else:
         made = _decorator(is_frozen and inherits, kw_only, has_slots)(class_)
@@ -162,6 +164,8 @@ def _made(
         if listed is None:
             made.__dataclass_params__.frozen = True  # pyright: ignore
         _freeze(made, has_slots)
+    elif is_frozen and has_slots and not hasattr(made, "__setstate__"):
+        _pickle(made)
     return made
 
 
@@ -184,13 +188,30 @@ def _example(is_frozen: bool, kw_only: bool, has_slots: bool) -> type:
     return _decorator(is_frozen, kw_only, has_slots)(Example)
 
 
-def _listed(class_: type) -> dict[str, Field[object]] | None:
+def _inherited(class_: type, is_frozen: bool) -> dict[str, Field[object]] | None:
+    """The fields of the bases of a class by name; None if one is frozen otherwise, or not made here."""
+    found: dict[str, Field[object]] = {}
+    for base in reversed(class_.__mro__[1:-1]):
+        of_base = vars(base).get("__dataclass_fields__")
+        if of_base is not None:
+            if base.__dataclass_params__.frozen is not is_frozen:  # pyright: ignore
+                return None
+            found |= of_base
+    if is_frozen and found and class_.__setattr__ is not _set:
+        return None
+    return found
+
+
+def _listed(class_: type, is_frozen: bool) -> dict[str, Field[object]] | None:
     """The fields of a class by name; None if the standard decorator has to look at it, or to refuse it."""
     own = vars(class_)
-    types = own.get("__annotations__")
-    if class_.__bases__ != (object,) or types is None or "__slots__" in own:
+    types: dict[str, object] = own.get("__annotations__", {})
+    is_generic = any(base.__module__ == "typing" for base in class_.__mro__)
+    if is_generic or "__slots__" in own or _LAZY & own.keys():
         return None
-    found: dict[str, Field[object]] = {}
+    found = _inherited(class_, is_frozen)
+    if found is None:
+        return None
     for name, type_ in types.items():
         if not isinstance(type_, str) or any(word in type_ for word in _SPECIAL):
             return None
@@ -200,7 +221,7 @@ def _listed(class_: type) -> dict[str, Field[object]] | None:
             return None
         each.name, each.type = name, type_
         found[name] = each
-    if any(isinstance(value, Field) and name not in found for name, value in own.items()):
+    if any(isinstance(value, Field) and name not in types for name, value in own.items()):
         return None
     return found
 
@@ -215,7 +236,9 @@ def _with_fields(class_: type, listed: dict[str, Field[object]], example: type) 
     own, model, made = vars(class_), vars(example), class_
     if "__slots__" in model:
         left = {name: value for name, value in own.items() if name not in listed and name not in _OF_LAYOUT}
-        made = type(class_)(class_.__name__, class_.__bases__, left | {"__slots__": (*listed,)})
+        of_bases = {name for base in class_.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
+        slots = tuple(name for name in listed if name not in of_bases)
+        made = type(class_)(class_.__name__, class_.__bases__, left | {"__slots__": slots})
         made.__qualname__ = class_.__qualname__
     else:
         for name in [name for name in listed if isinstance(own.get(name), Field)]:
@@ -235,10 +258,14 @@ def _with_fields(class_: type, listed: dict[str, Field[object]], example: type) 
 
 
 def _freeze(made: type, has_slots: bool) -> None:
-    methods = {"__setattr__": _set, "__delattr__": _delete}
+    for name, method in (("__setattr__", _set), ("__delattr__", _delete)):
+        setattr(made, name, method)
     if has_slots:
-        methods |= {"__getstate__": _state, "__setstate__": _restore}
-    for name, method in methods.items():
+        _pickle(made)
+
+
+def _pickle(made: type) -> None:
+    for name, method in (("__getstate__", _state), ("__setstate__", _restore)):
         setattr(made, name, method)
 
 

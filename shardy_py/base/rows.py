@@ -10,7 +10,6 @@ Not here: which rows a report has (its `to_rows`), tables of text (`report/table
 
 from __future__ import annotations
 
-import csv
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -57,6 +56,8 @@ def csv_text(rows: Iterable[Row], columns: Sequence[str] = ()) -> str:
     listed = [*rows]
     names = [*columns] or [*(listed[0] if listed else ())]
     out = StringIO()
+    import csv  # few reports become CSV
+
     writer = csv.writer(out, lineterminator="\n")
     if names:
         writer.writerow(names)

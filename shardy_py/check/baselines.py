@@ -9,7 +9,6 @@ Findings are matched by fingerprint; in a baseline of several programs, by progr
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Sequence
 
@@ -66,6 +65,8 @@ class Baseline:
             ShardyError: the text is not a baseline, or an expectation is invalid.
         """
         try:
+            import json  # for a baseline only
+
             data: object = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise _invalid(f"invalid JSON: {error}") from None

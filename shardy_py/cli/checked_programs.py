@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stderr
@@ -147,6 +146,8 @@ def _worker_count(jobs: Sequence[CheckJob]) -> int:
 
 
 def _start_worker(plugins: Sequence[str]) -> None:
+    import signal  # for processes of their own only
+
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the command reports the interrupt
     load_installed_plugins()  # which a fork has
     load_plugins(*plugins)

@@ -33,7 +33,6 @@ from typing import NoReturn, TypeVar
 from shardy_py.base.errors import Diagnostic, Position, ShardyError, WholeFile
 from shardy_py.base.files import staged, write_whole
 from shardy_py.base.inputs.files import ProgramSource, decompressed, source_of
-from shardy_py.base.inputs.folders import chosen_file
 from shardy_py.base.inputs.formats import GZIP, text_of
 from shardy_py.base.plugins import TRACEBACK, load_installed_plugins
 from shardy_py.base.records import dataclass
@@ -103,6 +102,8 @@ class Files:
         """
         remarks: tuple[str, ...] = ()
         if name != STANDARD and os.path.isdir(name):
+            from shardy_py.base.inputs.folders import chosen_file
+
             try:
                 chosen, remark = chosen_file(name)
             except OSError as error:

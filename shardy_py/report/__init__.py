@@ -4,10 +4,18 @@
 `memory/`, `communication/` and `explain/` are reports of their own.
 
     print(summary_of(module))
+
+Its own names are imported on first use.
 """
 
-from shardy_py.report.local_shapes import LocalValue, local_shapes_data, local_shapes_text, local_values
-from shardy_py.report.summary import ReportedValue, Summary, collect_values, summarize, summary_of
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shardy_py.report.local_shapes import LocalValue, local_shapes_data, local_shapes_text, local_values
+    from shardy_py.report.summary import ReportedValue, Summary, collect_values, summarize, summary_of
 
 __all__ = [
     "LocalValue",
@@ -20,3 +28,11 @@ __all__ = [
     "summarize",
     "summary_of",
 ]
+_OF_LOCAL_SHAPES = {"LocalValue", "local_shapes_data", "local_shapes_text", "local_values"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(name)
+    module = "local_shapes" if name in _OF_LOCAL_SHAPES else "summary"
+    return getattr(import_module(f"shardy_py.report.{module}"), name)

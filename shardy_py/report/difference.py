@@ -22,7 +22,6 @@ from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.report.communication import CommunicationReport, Partitioner
-from shardy_py.report.matching import match_values
 from shardy_py.report.memory import MemoryReport
 from shardy_py.report.tables import bytes_text, omission, seconds_text, table
 from shardy_py.sharding import Mesh, TensorSharding
@@ -132,6 +131,8 @@ class Figures:
 
 def difference(before: ValueTable, after: ValueTable) -> Difference:
     """Returns the difference between the values of two modules."""
+    from shardy_py.report.matching import match_values
+
     matching = match_values(before, after)
     old, new = Symbols(before.module).meshes(), Symbols(after.module).meshes()
     changes = changed(matching.pairs, renamed_meshes(old, new))

@@ -46,7 +46,6 @@ from shardy_py.search.advice import (
     key_of,
     words_of,
 )
-from shardy_py.search.advice.kinds.modules import between_modules
 from shardy_py.search.advice.kinds.sequence import between_products
 from shardy_py.search.advising import ResultAdvice
 from shardy_py.search.edited_sources import Sources, language_of
@@ -276,7 +275,11 @@ class _Planner:
         if adviser is None:
             return [], 0
         before = adviser.before
-        find = between_modules if self.result.source.is_by_torch else between_products
+        find = between_products
+        if self.result.source.is_by_torch:
+            from shardy_py.search.advice.kinds.modules import between_modules
+
+            find = between_modules
         proposals, most = [*find(adviser.program, before.uses)], _most_for_memory(before)
         tried = ((proposal, adviser.trial(proposal, most)) for proposal in proposals)
         good = [(p, after) for p, after in tried if after is not None and _saves_memory(before, after)]

@@ -220,3 +220,83 @@ def test_what_only_the_standard_decorator_reads() -> None:
             """A row."""
 
             parts: list[int] = []
+
+
+FAMILIES = [
+    {"frozen": frozen, "slots": slots, "kw_only": kw_only}
+    for frozen in (False, True)
+    for slots in (False, True)
+    for kw_only in (False, True)
+]
+
+
+def family(decorator: Callable[..., Any], options: dict[str, bool]) -> tuple[Any, ...]:
+    """A class, one that changes a default of it and adds fields, one that adds none, one of two bases."""
+
+    @decorator(**options)
+    class First:
+        """The first."""
+
+        x: int = 0
+        y: tuple[int, ...] = ()
+
+    @decorator(**options)
+    class Second(First):
+        """Another default in the same place, and two more fields."""
+
+        z: list[int] = field(default_factory=list, compare=False)
+        x: int = 5
+        w: str = field(default="w", repr=False)
+
+    @decorator(**options)
+    class Third(Second):
+        """No field."""
+
+    if options["slots"]:  # several bases with slots do not go together
+        return First, Second, Third
+
+    @decorator(**options)
+    class Other:
+        """Unrelated."""
+
+        o: int = 1
+
+    @decorator(**options)
+    class Both(Third, Other):
+        """Two bases."""
+
+        b: int = 2
+
+    return First, Second, Third, Both
+
+
+@pytest.mark.parametrize("options", FAMILIES, ids=lambda o: "-".join(k for k, v in o.items() if v) or "plain")
+def test_inherited_fields_as_the_standard_decorator(options: dict[str, bool]) -> None:
+    for ours, theirs in zip(
+        family(records.dataclass, options), family(dataclasses.dataclass, options), strict=True
+    ):
+        assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
+        assert ours.__match_args__ == theirs.__match_args__
+        assert [f.name for f in dataclasses.fields(ours)] == [f.name for f in dataclasses.fields(theirs)]
+        assert vars(ours).get("__slots__") == vars(theirs).get("__slots__")
+        seen: list[list[object]] = []
+        for row in (ours, theirs):
+            one, other = row(x=1), row(x=2)
+            facts = [repr(one), one == row(x=1), one == other, repr(replace(one, y=(3,)))]
+            facts += [copy.copy(one) == one, one.__hash__ is None or hash(one) == hash(row(x=1))]
+            for name in ("x", "new"):
+                try:
+                    setattr(one, name, 7)
+                    facts.append(getattr(one, name))
+                except (AttributeError, TypeError):  # the standard one of a new name is not always its own
+                    facts.append("refused")
+            seen.append(facts)
+        assert seen[0] == seen[1]
+
+
+def test_inherited_classes_are_not_compiled_when_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[object] = []
+    monkeypatch.setattr(records, "_standard", lambda *args, **rest: compiled.append(args))
+    first, *rest = family(records.dataclass, {"frozen": True, "slots": False, "kw_only": False})
+    assert [each().x for each in (first, *rest)] == [0, 5, 5, 5]
+    assert compiled == []

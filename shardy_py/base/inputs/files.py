@@ -11,16 +11,13 @@ files that are written (`base/files.py`).
 
 from __future__ import annotations
 
-import json
 import zlib
-from gzip import GzipFile
 from io import BytesIO
 from pathlib import Path
 
 from shardy_py.base.bytecode import exported_module, release_of
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.inputs import formats
-from shardy_py.base.inputs.folders import chosen_file
 from shardy_py.base.inputs.formats import GZIP
 from shardy_py.base.narrowing import is_mapping
 from shardy_py.base.records import dataclass
@@ -70,6 +67,8 @@ def source_in(path: str, input_format: str = "") -> ProgramSource:
     try:
         if not Path(path).is_dir():
             return source_of(Path(path).read_bytes(), path, input_format)
+        from shardy_py.base.inputs.folders import chosen_file
+
         file, remark = chosen_file(path)
         found = source_of(Path(file).read_bytes(), file, input_format)
     except (OSError, ValueError) as error:
@@ -120,6 +119,8 @@ def _of_text(data: bytes, file: str, wanted: str, found: str) -> ProgramSource:
 def _program_of_result(text: str, file: str) -> str:
     """The program in a saved result, of any version."""
     try:
+        import json  # for saved results only
+
         document: object = json.loads(text)
     except (ValueError, RecursionError):
         document = None
@@ -138,6 +139,8 @@ def decompressed(data: bytes, file: str) -> bytes:
     parts: list[bytes] = []
     size = 0
     try:
+        from gzip import GzipFile
+
         with GzipFile(fileobj=BytesIO(data)) as reader:
             while part := reader.read(_CHUNK):
                 size += len(part)

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from glob import glob, has_magic
 
 from shardy_py.base.errors import Diagnostic, ShardyError, WholeFile
-from shardy_py.base.inputs.folders import chosen_file, programs_below
+from shardy_py.base.inputs.folders import programs_below
 from shardy_py.base.records import dataclass
 
 
@@ -45,12 +44,19 @@ def listed_programs(names: Iterable[str], excludes: Callable[[str], bool]) -> li
 
 
 def _of_name(name: str, excludes: Callable[[str], bool]) -> Iterator[NamedProgram]:
-    if name == "-" or os.path.isfile(name) or not (os.path.isdir(name) or has_magic(name)):
+    if name == "-" or os.path.isfile(name):
+        yield NamedProgram(name, False)
+        return
+    from glob import glob, has_magic  # for names of several programs only
+
+    if not (os.path.isdir(name) or has_magic(name)):
         yield NamedProgram(name, False)
         return
     if os.path.isdir(name):
         programs = _below(name)
         if not programs:
+            from shardy_py.base.inputs.folders import chosen_file
+
             chosen_file(name)  # raises what says what is in it
     else:
         matches = sorted(glob(name, recursive=True))

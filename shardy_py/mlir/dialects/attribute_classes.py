@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
 from typing_extensions import override
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import irdl_attr_definition
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.base.narrowing import is_sequence
@@ -27,7 +26,7 @@ from shardy_py.mlir.text.attribute_writer import attribute_text, string_literal
 from shardy_py.mlir.text.cursor import Cursor
 from shardy_py.mlir.text.syntax import AttributeSyntax, AttributeWriter
 from shardy_py.mlir.text.type_reader import DYNAMIC
-from shardy_py.mlir.text.xdsl_hooks import DialectAttribute
+from shardy_py.mlir.text.xdsl_hooks import DialectAttribute, define_attribute
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -67,7 +66,7 @@ class ValueAttribute(DialectAttribute[T]):
         cls.spelling = Spelling(
             lambda cursor: cls(text.read(cursor)), lambda attribute: text.write(attribute.data)
         )
-        irdl_attr_definition(cls)
+        define_attribute(cls)
 
     @override
     def plain(self) -> object:
@@ -106,7 +105,7 @@ class EnumAttribute(ValueAttribute[str], SpacedOpaqueSyntaxAttribute):
         cls.keywords = tuple(keywords.split())
         values: dict[str, Attribute] = {keyword: cls(keyword) for keyword in cls.keywords}
         cls.spelling = Spelling(lambda cursor: cls._read(cursor, values), lambda attribute: attribute.data)
-        irdl_attr_definition(cls)
+        define_attribute(cls)
 
     @override
     def verify(self) -> None:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
 from typing_extensions import override
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
 from xdsl.irdl import IRDLOperation, irdl_op_definition
+from xdsl.irdl.attributes import check_attr_name
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.runtime_final import runtime_final
 
 from shardy_py.base.annotations import fits, shown, spelled
 from shardy_py.base.errors import InternalError
@@ -72,6 +74,15 @@ def define_op(op_class: type[OpT]) -> type[OpT]:
 
 _CLASSES: dict[type, type[Attribute]] = {}
 """The attribute's class of each class of values."""
+
+
+def define_attribute(cls: type[Attribute]) -> None:
+    """Makes a class around a value the definition of an attribute, as xDSL's `irdl_attr_definition` does.
+
+    That also asks each class of an attribute with parameters whether it is a base of this one.
+    """
+    check_attr_name(cls)
+    runtime_final(cls)
 
 
 class DialectAttribute(Data[T]):

@@ -10,7 +10,7 @@ Not here: rewrites of reshards (`reshards.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
@@ -23,11 +23,13 @@ from shardy_py.mlir.symbols import meshes_of, module_of
 from shardy_py.mlir.text.location_syntax import fuse
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.passes.rewrites.driver import Rewrite
-from shardy_py.reshard.collectives import ScatterFusion, scatter_fusion
 from shardy_py.reshard.compare import is_equivalent
 from shardy_py.sharding import Axes, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import sort_and_merge, total_size
 from shardy_py.sharding.meshes import mesh_of
+
+if TYPE_CHECKING:
+    from shardy_py.reshard.collectives import ScatterFusion
 
 LABEL = "sdy-collective"
 Params = tuple[tuple[Axes, int, int], ...]
@@ -169,6 +171,8 @@ class _Round:
         target: TensorSharding = _data(op, "out_sharding")
         mesh = mesh_of(_data(reduce, "out_sharding"), self._meshes(op))
         given = self._reader.of(source) or TensorSharding.fully_closed(mesh, target.rank)
+        from shardy_py.reshard.collectives import scatter_fusion  # for reductions that are sliced only
+
         fusion = scatter_fusion(_data(reduce, "reduction_axes"), given, axes, target, mesh)
         if fusion is None or not (_fuses_uneven() or _is_even(fusion, source, mesh)):
             return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -30,7 +30,9 @@ from shardy_py.report.surroundings import manual_computations_around
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.sharding.meshes import is_single_device, mesh_of, resolve
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_devices
-from shardy_py.xla.targets.model import PassChange
+
+if TYPE_CHECKING:
+    from shardy_py.xla.targets.model import PassChange
 
 _KINDS = {row.collective.kind for row in TABLE.values() if row.collective is not None}
 SENDING_KINDS = tuple(sorted((_KINDS | {HALO}) - {"all_slice"}))

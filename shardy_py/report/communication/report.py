@@ -29,7 +29,6 @@ from shardy_py.hardware.tensor_bytes import json_fields
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.report.communication import shown
 from shardy_py.report.communication.agreement import Disagreement, disagreements
-from shardy_py.report.communication.as_compiled import changes_text, compiled_uses, exposure_text, totals_text
 from shardy_py.report.communication.by_xla import Rematerialization, collectives_by_xla
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse, collect_collectives
@@ -37,7 +36,6 @@ from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.spelling import unknown_axis
 from shardy_py.xla.spmd.from_program import SpmdProgram
-from shardy_py.xla.targets.of_program import CompiledProgram
 from shardy_py.xla.targets.stage import AS_PARTITIONED, CompileStage, stage_words
 
 if TYPE_CHECKING:
@@ -229,6 +227,9 @@ def _as_compiled(
     warnings: tuple[Diagnostic, ...],
 ) -> CommunicationReport:
     """The program as partitioned is planned when it is asked for: the compiler may plan another one."""
+    from shardy_py.report.communication.as_compiled import compiled_uses  # for a target only
+    from shardy_py.xla.targets.of_program import CompiledProgram
+
     uses = compiled_uses(CompiledProgram.of(spmd, compiler), model)
     before = cache(lambda: _as_partitioned(spmd, model, warnings))
     if compiler.unknown and uses:
@@ -246,6 +247,8 @@ def communication_text(report: CommunicationReport, most: int = 20) -> str:
         first = _NONE if not report.warnings else _NONE_COUNTED
         return "\n".join([*heading, first, *_forecast_lines(report), *_warning_lines(report)])
     if report.partitioned is not None:
+        from shardy_py.report.communication.as_compiled import totals_text
+
         heading.append(totals_text(report.partitioned.sending, report.sending))
     if report.verdict is not None:
         heading.append(str(report.verdict()))
@@ -255,9 +258,10 @@ def communication_text(report: CommunicationReport, most: int = 20) -> str:
     head = ("collective", "axes", "tensor", "runs", "bytes", "time", "cause", "location")
     parts.append(table([head, *map(_row, uses[:most])], (0, 1, 2, 6, 7), omitted=len(uses) - most))
     if report.partitioned is not None:
+        from shardy_py.report.communication.as_compiled import changes_text, exposure_text
+
         parts.append(exposure_text(report.sending))
-    if changes := changes_text(report.sending):
-        parts.append(changes)
+        parts += filter(None, [changes_text(report.sending)])
     total, count = report.total, len(report.sending)
     summary = f"{count} collective{'s' if count > 1 else ''}; each device receives {bytes_text(total.bytes)} "
     summary += f"in {seconds_text(total.seconds)} on {report.model.name}."

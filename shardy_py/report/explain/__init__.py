@@ -7,8 +7,13 @@
     print(WhyNot(explainer).reasons(value, 0, "x"))
 
 Start at `explaining.py`; `tracing.py` follows axes back, `names.py` has the names, `explanation.py` the
-answers.
+answers. `why_not.py` is imported on first use.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from shardy_py.report.explain.explaining import MOST_CHAINS, Explainer
 from shardy_py.report.explain.explanation import (
@@ -25,7 +30,9 @@ from shardy_py.report.explain.explanation import (
 from shardy_py.report.explain.names import Names
 from shardy_py.report.explain.sides import Side, sides
 from shardy_py.report.explain.tracing import spots_of
-from shardy_py.report.explain.why_not import WhyNot
+
+if TYPE_CHECKING:
+    from shardy_py.report.explain.why_not import WhyNot
 
 __all__ = [
     "MOST_CHAINS",
@@ -45,3 +52,9 @@ __all__ = [
     "sides",
     "spots_of",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name != "WhyNot":
+        raise AttributeError(name)
+    return import_module("shardy_py.report.explain.why_not").WhyNot

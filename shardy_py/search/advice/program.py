@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -24,10 +25,11 @@ from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.explain import Side
 from shardy_py.report.verdict import family_name
 from shardy_py.search.advice.sites import Sites
-from shardy_py.search.advice.torch_held import layers_in
-from shardy_py.search.advice.torch_layers import TorchLayer
 from shardy_py.search.advice.variants import Shape, fits
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
+
+if TYPE_CHECKING:
+    from shardy_py.search.advice.torch_layers import TorchLayer
 
 Batch = tuple[tuple[AxisRef, ...], int | None]
 """The axes that shard the first dimension of data, and its size."""
@@ -65,7 +67,11 @@ class AdvisedProgram:
     def torch_layers(self) -> Mapping[str, TorchLayer]:
         """The layers of a model of PyTorch, by path."""
         function = next((entry.op for entry in self.boundary if entry.role == "argument"), None)
-        return {} if function is None else layers_in(function)
+        if function is None:
+            return {}
+        from shardy_py.search.advice.torch_held import layers_in
+
+        return layers_in(function)
 
     @cached_property
     def batches(self) -> tuple[Batch, ...]:

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.plain import tensor_type
-from shardy_py.report.explain import WhyNot
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.sharding.slices import local_shape
 from shardy_py.viewer.explorer.items import Items
+
+if TYPE_CHECKING:
+    from shardy_py.report.explain import WhyNot
 
 MOST_QUESTIONS = 300
 _VALUES_SEARCHED = 100_000

@@ -13,12 +13,12 @@ from shardy_py.base.records import dataclass
 from shardy_py.mlir.value_table import ValueTable
 from shardy_py.propagation.graph.run_record import Record
 from shardy_py.report.communication import CommunicationReport
-from shardy_py.report.explain import WhyNot
 from shardy_py.report.verdict import Verdict
 from shardy_py.viewer.explorer.judged import Lines
 
 if TYPE_CHECKING:
     from shardy_py.report.compiled import CompiledReport
+    from shardy_py.report.explain import WhyNot
 
 
 def _no_lines(_: str) -> Sequence[str]:

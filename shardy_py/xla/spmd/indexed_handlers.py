@@ -11,15 +11,15 @@ from dataclasses import replace
 from shardy_py.ops import TABLE
 from shardy_py.ops.dimensions import GatherDimensions, ScatterDimensions
 from shardy_py.xla.spmd.application import Application
-from shardy_py.xla.spmd.gathers import gathered_at
 from shardy_py.xla.spmd.indexed import Dimensions
 from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import reshard
-from shardy_py.xla.spmd.scatters import scattered_at
 
 
 def gather(application: Application) -> list[HeldTensor]:
     """The result of a gather, of an operand at indices."""
+    from shardy_py.xla.spmd.gathers import gathered_at  # most programs have few kinds of ops
+
     attributes = application.attributes
     operand, indices = application.operands
     shape = application.shape()
@@ -30,6 +30,8 @@ def gather(application: Application) -> list[HeldTensor]:
 
 def scatter(application: Application) -> Sequence[HeldTensor]:
     """The results of a scatter: as many operands, then indices, then updates. Only single ones are summed."""
+    from shardy_py.xla.spmd.scatters import scattered_at
+
     count = len(application.targets)
     operands, indices = application.operands[:count], application.operands[count]
     updates = [copied(value, operands) for value in application.operands[count + 1 :]]

@@ -119,7 +119,7 @@ def test_by_shardys_partitioner(result: Result) -> None:
             7,
             "expected HLO text, the path of a file or folder, or a jax.stages.Compiled, got a int",
         ),
-        (PROGRAM, "-: expected HLO of a compiled program, got MLIR; pass compiled.as_text()"),
+        (PROGRAM, "-: error: expected HLO of a compiled program, got MLIR; pass compiled.as_text()"),
         ("/nowhere.hlo", "cannot open input file '/nowhere.hlo'"),
     ],
 )

@@ -12,10 +12,9 @@ from __future__ import annotations
 from typing import TypeVar
 
 from xdsl.ir import OpaqueSyntaxAttribute
-from xdsl.irdl import irdl_attr_definition
 
 from shardy_py import sharding
-from shardy_py.mlir.text.xdsl_hooks import DialectAttribute
+from shardy_py.mlir.text.xdsl_hooks import DialectAttribute, define_attribute
 
 T = TypeVar("T")
 
@@ -27,7 +26,7 @@ class _Named(DialectAttribute[T]):
         super().__init_subclass__(**rest)
         if name:
             cls.name = name
-            irdl_attr_definition(cls)
+            define_attribute(cls)
 
 
 class _Enclosed(_Named[T], OpaqueSyntaxAttribute):
