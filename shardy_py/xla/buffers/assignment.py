@@ -20,7 +20,7 @@ from shardy_py.xla.buffers.held import HeldMemory, Period, ResultMemory
 from shardy_py.xla.buffers.packing import Buffer, have_places, packed, packed_in_order, summed
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.model import PlannedCollective
-from shardy_py.xla.spmd.program import Name
+from shardy_py.xla.spmd.program import Name, PlannedOp
 
 PLACE = 16 << 10
 """The bytes between buffers in HBM, on TPUs."""
@@ -314,13 +314,22 @@ def _post_order(events: Sequence[Event], results: Sequence[Name]) -> list[int]:
 
 
 def _written_over(held: Sequence[HeldMemory]) -> list[HeldMemory]:
-    """The memory of values of which some are written over others, whose last readers they are."""
+    """The memory of values of which some are written over others, whose last readers they are.
+
+    Of a value and that with a part written over it nothing else shares the memory. Source: openxla/xla,
+    xla/service/heap_simulator/heap_simulator.cc (buffers of several values).
+    """
     single = {each.periods[0].name: each for each in held if len(each.periods) == 1 and not each.is_shared}
+    updates = {name: each.periods[0].over[0] for name, each in single.items() if _updates(each)}
+    updated = {*updates.values()}
     for each in sorted(single.values(), key=lambda each: (each.periods[0].start, each.periods[0].end)):
         period = each.periods[0]
-        for name in period.over:
+        is_update = period.name in updates
+        for name in period.over[:1] if is_update else period.over if period.name not in updated else ():
             other = single.get(name)
             if other is None or other.is_part or other.is_apart or other.size != each.size or _is_copy(other):
+                continue
+            if name in updates or (name in updated and not is_update):
                 continue
             if other.periods[-1].end == period.start:
                 each.move_to(other)
@@ -328,3 +337,11 @@ def _written_over(held: Sequence[HeldMemory]) -> list[HeldMemory]:
                 del single[name]
                 break
     return [each for each in held if each.periods]
+
+
+def _updates(held: HeldMemory) -> bool:
+    """True for a value that is another one with a part written over."""
+    event = held.event
+    if event is None or event.is_update or not isinstance(event.step, PlannedOp):
+        return False
+    return bool(held.periods[0].over) and _is_written(event)

@@ -1,8 +1,9 @@
 """Additions to scatters into zeros, which XLA makes scatters into what is added before it partitions.
 
     add(y, all_reduce(scatter(0, indices, updates)))  ->  all_reduce(scatter(y, indices, updates))
+    add(y, scatter(0, indices, updates))              ->  scatter(y, indices, updates)
 
-The gradient of a table that is used twice is such. Where devices hold parts of y, it is gathered, as the
+The gradient of a table that is used twice is such, and that of logits of which some are taken. Where devices hold parts of y, it is gathered, as the
 result is summed whole. Source: openxla/xla, `HandleAdd` in
 xla/hlo/transforms/simplifiers/algebraic_simplifier.cc. Not here: what the partitioner plans without it.
 """
@@ -47,9 +48,10 @@ def into_scatters(body: DeviceBody, numbers: count[int]) -> DeviceBody:
 
 
 def _scatter(body: DeviceBody, number: int, user: int) -> tuple[int, int] | None:
-    """The scatter behind an operand of an addition, and its last all-reduce; each used once."""
+    """The scatter behind an operand of an addition, and its last all-reduce, if any; each used once."""
     node = body.nodes.get(number)
-    if node is not None and node.role is NodeRole.SLICE and body.only_user(number) == user:
+    is_sliced = node is not None and node.role is NodeRole.SLICE
+    if node is not None and is_sliced and body.only_user(number) == user:
         number, user = node.inputs[0], number
     last = number
     while (transfer := body.transfer(number)) is not None and transfer.kind == "all_reduce":
@@ -57,7 +59,7 @@ def _scatter(body: DeviceBody, number: int, user: int) -> tuple[int, int] | None
             return None
         number, user = body.nodes[number].inputs[0], number
     is_scatter = body.form(number) is NodeForm.SCATTER and body.only_user(number) == user
-    return (number, last) if number != last and is_scatter else None
+    return (number, last) if is_scatter and (number != last or not is_sliced) else None
 
 
 def _is_into_zeros(body: DeviceBody, scatter: int) -> bool:

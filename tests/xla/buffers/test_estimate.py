@@ -292,3 +292,41 @@ func.func @main(%a: tensor<1024x1024xf8E4M3FN>, %b: tensor<1024x1024xf8E4M3FN>) 
 }"""
     estimate = propagate(Program.parse(text), progress=False).memory("cpu").estimate
     assert estimate.temporaries == 8 << 20
+
+
+
+_TAKEN = """
+func.func @main(%x: tensor<1024x1024xf32>, %w: tensor<1024x32768xf32>, %i: tensor<1024x1xi32>)
+    -> (tensor<1024xf32>, tensor<1024x32768xf32>) {
+  %l = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<1024x1024xf32>, tensor<1024x32768xf32>) -> tensor<1024x32768xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %m = stablehlo.reduce(%l init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<1024x32768xf32>, tensor<f32>) -> tensor<1024xf32>
+  %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<1024x32768xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<1024xf32>
+  %s = "stablehlo.scatter"(%zeros, %i, %one) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %c : tensor<f32>
+    }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1],
+      input_batching_dims = [0], scatter_indices_batching_dims = [0],
+      scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}
+    : (tensor<1024x32768xf32>, tensor<1024x1xi32>, tensor<1024xf32>) -> tensor<1024x32768xf32>
+  %t = stablehlo.reduce(SUMMED init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<1024x32768xf32>, tensor<f32>) -> tensor<1024xf32>
+  %r = stablehlo.broadcast_in_dim %t, dims = [0] : (tensor<1024xf32>) -> tensor<1024x32768xf32>
+  %e = stablehlo.multiply %l, %r : tensor<1024x32768xf32>
+  %g = stablehlo.add %s, %e : tensor<1024x32768xf32>
+  %d = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0]
+    : (tensor<1024x1024xf32>, tensor<1024x32768xf32>) -> tensor<1024x32768xf32>
+  return %m, %d : tensor<1024xf32>, tensor<1024x32768xf32>
+}"""
+
+
+@pytest.mark.parametrize(("summed", "buffers"), [("%l", 1), ("%s", 2)])
+def test_nothing_else_is_written_over_what_a_scatter_updates(summed: str, buffers: int) -> None:
+    """As XLA compiles it for an H100: a scatter into zeros that is only added goes into what is added."""
+    text = _TAKEN.replace("SUMMED", summed)
+    estimate = propagate(Program.parse(text), progress=False).memory("h100").estimate
+    assert estimate.temporaries // (1024 * 32768 * 4) == buffers
