@@ -124,8 +124,7 @@ class Program(VerifiedModule):
             remedy = "Program.parse takes text"
             raise ShardyError.unexpected("", expected="the path of a file", got=shown(path), remedy=remedy)
         source = source_in(str(path), input_format)
-        file = source.file or str(path)
-        with located(WholeFile(file)):
+        with located(WholeFile(file := source.file or str(path))):
             return Program._parsed(source, file, as_compiled, imported, trip_count, jax)
 
     @staticmethod
