@@ -80,6 +80,16 @@ def _functions(n: int) -> Program:
     return _program(body, [f"%{n - 1}"], "".join(functions))
 
 
+def _chain(n: int) -> Program:
+    """n functions, each of which calls the next one."""
+    calls = [f"  %0 = call @f{i + 1}(%x) : ({ROW}) -> {ROW}\n  return %0" for i in range(n - 1)]
+    functions = (
+        f"func.func private @f{i}(%x: {ROW}) -> {ROW} {{\n{body} : {ROW}\n}}\n"
+        for i, body in enumerate([*calls, "  return %x"])
+    )
+    return _program([f"%0 = call @f0(%a) : ({ROW}) -> {ROW}"], ["%0"], "".join(functions))
+
+
 def _propagated(program: Callable[[int], Program]) -> Callable[[int], Result]:
     return lambda n: propagate(program(n), progress=False)
 
@@ -115,6 +125,7 @@ def _explore(result: Result) -> object:
         (_propagated(_loops), _prove, "run/proof/cutting.py"),
         (_propagated(_functions), _explore, "viewer/model_graph/"),
         (_propagated(_functions), _partition, "mlir/symbols.py"),
+        (_chain, propagate, "mlir/ir/op_index.py"),
     ],
 )
 def test_the_cost_is_linear(

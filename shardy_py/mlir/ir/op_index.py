@@ -37,6 +37,8 @@ class OpIndex:
         self.root = root
         self._placed: dict[type[Operation], Operation] = {}
         """By class, an op that was placed and is not in the list."""
+        self._noted: dict[int, Operation] = {}
+        """By identity, the placed ops with regions whose ops have their classes in `_placed`."""
         self._inserted: list[tuple[Operation, Operation]] = []
         """Such ops, each with the op that it was placed before."""
         self._walk()
@@ -76,6 +78,7 @@ class OpIndex:
     def reclassify(self) -> None:
         """Notes that ops have other classes now."""
         self._classes = []
+        self._noted.clear()
 
     def _set_classes(self) -> None:
         self._classes = [*map(type, self._ops)]
@@ -95,17 +98,16 @@ class OpIndex:
             self._inserted.append((op, before))
 
     def _note_nested(self, op: Operation) -> None:
-        placed = self._placed
-        entered: set[Operation] = set()  # the body of a function that calls itself may be placed within it
+        placed, noted = self._placed, self._noted
         around = [op]
         while around:
             op = around.pop()
-            entered.add(op)
+            noted[id(op)] = op
             for first in first_ops(op):
                 inner = first
                 while inner is not None:
                     placed[inner.__class__] = inner
-                    if inner.regions and inner not in entered:
+                    if inner.regions and id(inner) not in noted:
                         around.append(inner)
                     inner = inner._next_op
 
@@ -176,6 +178,7 @@ class OpIndex:
         self._ops = ops
         self._set_classes()
         self._placed.clear()
+        self._noted.clear()
         self._inserted.clear()
         self._is_mixed = False
 
