@@ -3,8 +3,8 @@
     add(y, all_reduce(scatter(0, indices, updates)))  ->  all_reduce(scatter(y, indices, updates))
     add(y, scatter(0, indices, updates))              ->  scatter(y, indices, updates)
 
-The gradient of a table that is used twice is such, and that of logits of which some are taken. Where devices hold parts of y, it is gathered, as the
-result is summed whole. Source: openxla/xla, `HandleAdd` in
+The gradient of a table that is used twice is such, and that of logits of which some are taken. Where devices
+hold parts of y, it is gathered, as the result is summed whole. Source: openxla/xla, `HandleAdd` in
 xla/hlo/transforms/simplifiers/algebraic_simplifier.cc. Not here: what the partitioner plans without it.
 """
 
