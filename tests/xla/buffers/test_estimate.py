@@ -294,7 +294,6 @@ func.func @main(%a: tensor<1024x1024xf8E4M3FN>, %b: tensor<1024x1024xf8E4M3FN>) 
     assert estimate.temporaries == 8 << 20
 
 
-
 _TAKEN = """
 func.func @main(%x: tensor<1024x1024xf32>, %w: tensor<1024x32768xf32>, %i: tensor<1024x1xi32>)
     -> (tensor<1024xf32>, tensor<1024x32768xf32>) {
