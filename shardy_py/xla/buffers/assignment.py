@@ -329,7 +329,7 @@ def _written_over(held: Sequence[HeldMemory]) -> list[HeldMemory]:
             other = single.get(name)
             if other is None or other.is_part or other.is_apart or other.size != each.size or _is_copy(other):
                 continue
-            if name in updates or (name in updated and not is_update):
+            if not is_update and (name in updates or name in updated):
                 continue
             if other.periods[-1].end == period.start:
                 each.move_to(other)

@@ -76,8 +76,9 @@ class Added:
         element = record.results[0].element if record.results and record.results[0] else "i32"
         if not record.results:  # indices, together with values
             return TensorType((size * 8 // element_type(element).bits,), element)
-        order: Sequence[int] | None = record.attributes.get("permutation")
-        return TensorType(tuple(like.shape[i] for i in order) if order is not None else like.shape, element)
+        order: Sequence[int] = record.attributes.get("permutation") or ()
+        is_known = len(order) == like.rank  # of another rank is what it was reshaped from
+        return TensorType(tuple([like.shape[i] for i in order]) if is_known else like.shape, element)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def note_added(
         name = each.like if each.like in sizes else stored_name(each.like)
         size = int(sizes.get(name, 0) * each.scale)
         sizes |= dict.fromkeys(each.step.results, size)
-        if (like := types.get(name)) is not None:
+        if (like := types.get(each.like) or types.get(name)) is not None:
             types |= dict.fromkeys(each.step.results, each.type_of(like, size))
 
 

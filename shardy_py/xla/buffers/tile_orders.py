@@ -275,8 +275,8 @@ class _TileOrders:
     def _copy(self, step: PlannedOp, stored: Name, order: TileOrder) -> None:
         """Notes that a step reads a copy of a value, unless that is in the order that it needs."""
         type_ = self.types.get(stored)
-        if type_ is None:
-            return
+        if type_ is None or not type_.rank:
+            return  # one element, which is repeated where it is read
         own = self.orders.get(stored)
         if stored in self.turned and COMPILED.of(step.record.name).form is NodeForm.WINDOW:
             return

@@ -294,3 +294,19 @@ def test_an_argument_is_copied_into_columns_to_select_its_largest_elements() -> 
         result = propagate(Program.parse(text, as_compiled=True), progress=False)
         size = copied * 4096 * 4
         assert size <= result.memory("tpu-v5p").estimate.temporaries <= size + (1 << 17)
+
+
+def test_a_choice_between_kernels_by_one_predicate_has_their_order() -> None:
+    """The predicate has none: it is repeated where it is read, as of steps that are skipped if not finite."""
+    text = """
+func.func @main(%p: tensor<i1>, %x: tensor<8x32x32x192xf32>, %y: tensor<8x32x32x192xf32>,
+                %k: tensor<3x3x192x192xf32>) -> tensor<3x3x192x192xf32> {
+  %g = stablehlo.convolution(%x, %y) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f],
+    window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<8x32x32x192xf32>, tensor<8x32x32x192xf32>) -> tensor<3x3x192x192xf32>
+  %s = stablehlo.select %p, %g, %k
+    : (tensor<i1>, tensor<3x3x192x192xf32>, tensor<3x3x192x192xf32>) -> tensor<3x3x192x192xf32>
+  return %s : tensor<3x3x192x192xf32>
+}"""
+    estimate = propagate(Program.parse(text), progress=False).memory("tpu-v5p").estimate
+    assert estimate.results == 3 * 3 * 192 * 256 * 4, "256: whole tiles"
