@@ -194,7 +194,8 @@ def _inherited(class_: type, is_frozen: bool) -> dict[str, Field[object]] | None
     for base in reversed(class_.__mro__[1:-1]):
         of_base = vars(base).get("__dataclass_fields__")
         if of_base is not None:
-            if base.__dataclass_params__.frozen is not is_frozen:  # pyright: ignore
+            is_alike = base.__dataclass_params__.frozen is is_frozen  # pyright: ignore
+            if not is_alike or len(_fields(base)) != len(of_base):  # that has variables of the class, too
                 return None
             found |= of_base
     if is_frozen and found and class_.__setattr__ is not _set:

@@ -36,3 +36,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(name)
     module = "local_shapes" if name in _OF_LOCAL_SHAPES else "summary"
     return getattr(import_module(f"shardy_py.report.{module}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -300,3 +300,19 @@ def test_inherited_classes_are_not_compiled_when_they_are_made(monkeypatch: pyte
     first, *rest = family(records.dataclass, {"frozen": True, "slots": False, "kw_only": False})
     assert [each().x for each in (first, *rest)] == [0, 5, 5, 5]
     assert compiled == []
+
+
+def test_variables_of_an_inherited_class_are_no_fields() -> None:
+    """As of xDSL's passes, whose name is a variable of the class."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Pass:
+        name: ClassVar[str]
+
+    @records.dataclass(frozen=True)
+    class Propagation(Pass):
+        name = "propagate"
+        depth: int = 1
+
+    assert vars(Propagation()) == {"depth": 1}
+    assert [each.name for each in dataclasses.fields(Propagation)] == ["depth"]

@@ -58,3 +58,7 @@ def __getattr__(name: str) -> object:
     if name != "WhyNot":
         raise AttributeError(name)
     return import_module("shardy_py.report.explain.why_not").WhyNot
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
