@@ -305,11 +305,11 @@ def test_inherited_classes_are_not_compiled_when_they_are_made(monkeypatch: pyte
 def test_variables_of_an_inherited_class_are_no_fields() -> None:
     """As of xDSL's passes, whose name is a variable of the class."""
 
-    @dataclasses.dataclass(frozen=True)
+    @dataclasses.dataclass
     class Pass:
         name: ClassVar[str]
 
-    @records.dataclass(frozen=True)
+    @records.dataclass
     class Propagation(Pass):
         name = "propagate"
         depth: int = 1
