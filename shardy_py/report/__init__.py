@@ -28,14 +28,15 @@ __all__ = [
     "summarize",
     "summary_of",
 ]
-_OF_LOCAL_SHAPES = {"LocalValue", "local_shapes_data", "local_shapes_text", "local_values"}
+_MODULES = dict.fromkeys(__all__, "summary") | dict.fromkeys(
+    ("LocalValue", "local_shapes_data", "local_shapes_text", "local_values"), "local_shapes"
+)
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(name)
-    module = "local_shapes" if name in _OF_LOCAL_SHAPES else "summary"
-    return getattr(import_module(f"shardy_py.report.{module}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -321,15 +321,17 @@ def _written_over(held: Sequence[HeldMemory]) -> list[HeldMemory]:
     """
     single = {each.periods[0].name: each for each in held if len(each.periods) == 1 and not each.is_shared}
     updates = {name: each.periods[0].over[0] for name, each in single.items() if _updates(each)}
-    updated = {*updates.values()}
+    several = updates.keys() | updates.values()  # the values of memory that has several in any case
     for each in sorted(single.values(), key=lambda each: (each.periods[0].start, each.periods[0].end)):
         period = each.periods[0]
         is_update = period.name in updates
-        for name in period.over[:1] if is_update else period.over if period.name not in updated else ():
+        if period.name in several and not is_update:
+            continue
+        for name in period.over[:1] if is_update else period.over:
             other = single.get(name)
             if other is None or other.is_part or other.is_apart or other.size != each.size or _is_copy(other):
                 continue
-            if not is_update and (name in updates or name in updated):
+            if name in several and not is_update:
                 continue
             if other.periods[-1].end == period.start:
                 each.move_to(other)

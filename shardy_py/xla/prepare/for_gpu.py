@@ -37,17 +37,10 @@ from shardy_py.xla.prepare.product_folds import (
     fold_product_without_sums,
     fold_transposed_product,
 )
-from shardy_py.xla.prepare.reduce_folds import (
-    fold_reduce_of_ones,
-    fold_reduce_of_reduce,
-    fold_reduce_of_reshape,
-    fold_reduce_of_transpose,
-    fold_sum_of_broadcast,
-)
 from shardy_py.xla.prepare.selection_sorts import CALLED, sorted_first
 from shardy_py.xla.prepare.simplifying import Simplification
 from shardy_py.xla.prepare.single_scatters import fold_scatter_of_one
-from shardy_py.xla.prepare.tpu_folds import BROADCAST_FOLDS, SLICE_FOLDS
+from shardy_py.xla.prepare.tpu_folds import BROADCAST_FOLDS, REDUCE_FOLDS, SLICE_FOLDS
 
 
 def simplified_for_gpu(module: ModuleOp) -> ModuleOp:
@@ -97,13 +90,7 @@ _FOLDS: dict[str, tuple[Fold, ...]] = {
         "broadcast_in_dim": BROADCAST_FOLDS,
         "dot_general": (fold_product_of_zeros, fold_product_without_sums),
         "multiply": (fold_product_by_predicate,),
-        "reduce": (
-            fold_reduce_of_ones,
-            fold_reduce_of_reduce,
-            fold_reduce_of_transpose,
-            fold_reduce_of_reshape,
-            fold_sum_of_broadcast,
-        ),
+        "reduce": REDUCE_FOLDS,
         "scatter": (fold_scatter_of_one,),
         "slice": SLICE_FOLDS,
         "transpose": (fold_transposed_product,),

@@ -186,10 +186,12 @@ def fold_product_without_sums(op: Operation, splats: folding.Splats) -> SSAValue
 
 
 def fold_product_by_vector(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """A product with a side that has no free dimensions multiplies, and sums."""
+    """A product with a side that has no free dimensions multiplies, and sums, if there are sums."""
     if not _kind(op).has_vector:
         return None
     left, right = _sides(op)
+    if not left.contracting:
+        return None
     build, element = StablehloBuilder(before=op), element_of(op.results[0])
     rank, found = len(left.batch), list[SSAValue]()
     sizes = [left.sizes[i] for i in left.batch]

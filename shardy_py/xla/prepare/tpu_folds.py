@@ -1,4 +1,4 @@
-"""The folds of XLA:TPU before it propagates shardings, beside those of StableHLO (`folds.py`).
+"""The folds of XLA:TPU before it propagates shardings, beside those of `folds.py`; XLA:GPU has some of them.
 
     broadcast(reshape(x))  ->  broadcast(x), if the reshape only adds or drops dimensions of one element
     slice(slice(x))        ->  slice(x)
@@ -130,6 +130,13 @@ def _bounds(op: Operation) -> tuple[list[int], list[int], list[int]]:
 
 
 BROADCAST_FOLDS: Final = fold_expanded_broadcast, fold_broadcast_of_reshape, fold_broadcast_of_iota
+REDUCE_FOLDS: Final = (
+    fold_reduce_of_ones,
+    fold_reduce_of_reduce,
+    fold_reduce_of_transpose,
+    fold_reduce_of_reshape,
+    fold_sum_of_broadcast,
+)
 SLICE_FOLDS: Final = fold_slice_of_slice, fold_first_of_reshape
 TPU_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
     f"stablehlo.{name}": folds
@@ -148,14 +155,7 @@ TPU_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
         ),
         "fft": (fold_fourier,),
         "multiply": (fold_product_by_predicate,),
-        "reduce": (
-            fold_reduce_of_ones,
-            fold_reduce_of_reduce,
-            fold_reduce_of_transpose,
-            fold_reduce_of_reshape,
-            fold_sum_of_broadcast,
-            fold_maximum_of_converted,
-        ),
+        "reduce": (*REDUCE_FOLDS, fold_maximum_of_converted),
         "reduce_window": (fold_cumulative,),
         "reshape": (fold_form_of_spread,),
         "scatter": (fold_scatter_in_rows, fold_scatter_of_one),

@@ -66,11 +66,11 @@ class Compiler:
 
     whole: those that run on the entry computation with all in it, after the others. unknown: further changes
     of the compiler, which reports do not have, as a phrase. rewrite: makes a simplified copy of the program
-    before it is propagated, so that it gets other shardings; rewrites_alike: whether that is
-    taken also where as much is sent for the program as it is. simplify: changes it before the partitioner.
-    synchronous: the kinds of collectives that it does not start early. loops: when its partitioner makes
-    loops of products. keeps_gathered: whether it gathers a value once for all that need it. fused: the ops of
-    a computation as its combiners find them, if they run after fusion.
+    before it is propagated, so that it gets other shardings; rewrites_alike: whether that is taken also where
+    as much is sent for the program as it is. simplify: changes it before the partitioner. synchronous: the
+    kinds of collectives that it does not start early. loops: when its partitioner makes loops of products.
+    keeps_gathered: whether it gathers a value once for all that need it. fused: the ops of a computation as
+    its combiners find them, if they run after fusion.
     """
 
     name: str
@@ -134,7 +134,7 @@ _GPU = Compiler(
     ),
     CombinerLimits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
     rewrite=simplified_for_gpu,
-    rewrites_alike=False,  # what is sent is known without another propagation for each change that is tried
+    rewrites_alike=False,  # so that the changes that are tried are propagated once
     simplify=simplified,
     fused=fused_ops,
 )
