@@ -29,6 +29,8 @@ CHIPS: Mapping[str, Chip] = {name: each for name, each in HARDWARE.items() if na
 
 _VMEM: Mapping[str, int] = {"tpu-v5e": 128 << 20, "tpu-v5p": 64 << 20, "tpu-v6e": 128 << 20}
 """The bytes of the vector memory of a core. Source: jax-ml.github.io/scaling-book. Others are not known."""
+_SPARSE_CORES: Final = ("tpu-v4", "tpu-v5p", "tpu-v6e", "tpu7x")
+"""The chips with cores for sparse data. Source: cloud.google.com/tpu/docs/system-architecture-tpu-vm."""
 _COPIES_WHILE_KEPT: Final = 8
 _HBM_FIRST: Final = ("tpu-v5p",)
 """The chips for which XLA:TPU leaves values in HBM, but for operands that are fetched before, and for what
@@ -53,6 +55,11 @@ def fusions_in_vmem(chip: Hardware | None) -> int:
     48
     """
     return left_in_vmem(chip) if chip is not None and chip.name in _HBM_FIRST else 0
+
+
+def has_sparse_cores(chip: Hardware | None) -> bool:
+    """Returns whether a chip has cores that run scatters of single elements beside others."""
+    return chip is not None and chip.name in _SPARSE_CORES
 
 
 def moved_while_kept(chip: Hardware | None) -> float:

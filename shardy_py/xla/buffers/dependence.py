@@ -1,4 +1,4 @@
-"""Dependences between ops of a list, for many producers at once: a bit for each in one pass.
+"""Dependences between ops of a list: for many producers at once, a bit for each in one pass.
 
 Not here: why it matters (`host_fusion.py`).
 
@@ -10,6 +10,9 @@ Not here: why it matters (`host_fusion.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
+
+from shardy_py.xla.spmd.program import Name
 
 AT_ONCE = 1024
 """Producers of one pass: its integers have so many bits."""
@@ -40,3 +43,22 @@ class Dependence:
     def of(self, number: int, producer: int) -> bool:
         """Returns whether an op needs what a producer makes; one before it never does."""
         return number >= producer and bool(self._bits[number - self._first] >> self._places[producer] & 1)
+
+
+def needed(
+    wanted: set[Name], makes: Sequence[Sequence[Name]], reads: Sequence[Sequence[Name]]
+) -> tuple[set[Name], list[int] | None]:
+    """Returns the values that are needed, and the numbers of the steps that make them or have effects.
+
+    wanted: by what is around the steps. makes, reads: of each step. None where all steps are needed.
+    """
+    live = wanted.union(chain.from_iterable(reads))
+    if not any(map(live.isdisjoint, filter(None, makes))):
+        return live, None
+    live, kept = {*wanted}, list[int]()
+    for number in range(len(makes) - 1, -1, -1):
+        if not makes[number] or not live.isdisjoint(makes[number]):
+            live.update(reads[number])
+            kept.append(number)
+    kept.reverse()
+    return live, kept

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
@@ -28,13 +29,14 @@ from shardy_py.xla.buffers.chips import (
     fits_in_vmem,
     flops_per_byte,
     fusions_in_vmem,
+    has_sparse_cores,
     moved_while_kept,
     values_in_vmem,
 )
 from shardy_py.xla.buffers.estimated import LiveTensor, MemoryEstimate
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.on_chips import by_step, chip_block
-from shardy_py.xla.buffers.packing import Buffer
+from shardy_py.xla.buffers.packing import Buffer, Needed
 from shardy_py.xla.buffers.settings import CompileSetting
 from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram
@@ -72,7 +74,8 @@ def estimate_memory(
         on_tpu = chip is not None and chip.compiler == "tpu"
         pace = flops_per_byte(chip)
         setting = CompileSetting(
-            *(on_host, target, fusions_in_vmem(chip)),
+            *(on_host, target, on_tpu and not values_in_vmem(chip), fusions_in_vmem(chip)),
+            sparse_cores=has_sparse_cores(chip),
             on_tpu=on_tpu,
             flops_per_byte=pace,
             moved_while_kept=moved_while_kept(chip),
@@ -106,38 +109,51 @@ def _estimated(
     results = [0 if on else size for size, on in zip(made, returned, strict=True)]
     carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
-    names = [None if number is None else stored.block.arguments[number].name for number in carried]
     is_gpu = chip is not None and chip.compiler == "gpu"
-    if on_chip is not None and is_gpu and (program.is_planned or not plan.sent):
+    is_known = program.is_planned or not plan.sent
+    if on_chip is not None and is_gpu and is_known:
         from shardy_py.xla.buffers.gpu.memory import GpuComputation  # many modules, needed for GPUs only
 
         computation = GpuComputation(on_chip.plan(function).body, limits=on_chip.compiler.limits)
-        given_names = [None if number is None else computation.graph.arguments[number] for number in carried]
-        assignment = computation.assignment(results, given_names)
+        arguments: Sequence[Name] = computation.graph.arguments
+        assignment = computation.assignment(results, _named(carried, arguments))
     else:
-        assignment = stored.assignment(results, names)
+        assignment = stored.assignment(results, _named(carried, _argument_names(stored)))
     held, alive = assignment.temporaries()
-    on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
+    found = Needed(held, held, alive)
+    if chip is not None and chip.compiler == "tpu":
+        own = sum(sizes) + sum(results) - aliased
+        found = _in_hbm(chip, stored, assignment, own, found)
+        if on_chip is not None and is_known and _is_partly_in_vmem(chip, own, held):
+            from shardy_py.xla.buffers.tpu.partly_in_vmem import partly_in_vmem  # needed for some TPUs only
+
+            apart = _as_compiled(on_chip, function, setting, made_of)
+            room, names = values_in_vmem(chip), _named(carried, _argument_names(apart))
+            partly = partly_in_vmem(apart, room, results, names)
+            found = partly if _is_partly_in_vmem(chip, own, partly.most) else found
     entries, symbol = program.values.boundaries, function_name(function)
     live: list[LiveTensor] = []
     for number, size in enumerate(sizes):
         entry = entries.get((symbol, "argument", number))
         if entry is not None and size:
             live.append(LiveTensor(size, str(entry), location_text(entry.location)))
-    live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]
-    room = values_in_vmem(chip)
-    in_vmem = held - max(0, sum(each.size for each in alive) - room) if room else 0
-    if chip is not None and chip.compiler == "tpu":
-        kept = sum(sizes) + sum(results) - aliased
-        held, in_vmem = _with_addresses(chip, stored, assignment, kept, (held, in_vmem))
-    widest = max((each.size for each in alive), default=0)
+    live = sorted((*live, *_live(found.alive)), key=lambda each: -each.bytes)[:_SHOWN]
     return MemoryEstimate(
-        *(sum(sizes), sum(results), aliased, held),
-        host=on_host_memory,
+        *(sum(sizes), sum(results), aliased, found.most),
+        host=sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes,
         largest=tuple(live),
-        largest_temporary=widest,
-        in_vmem=in_vmem,
+        largest_temporary=max((each.size for each in found.alive), default=0),
+        in_vmem=found.most - found.least,
     )
+
+
+def _argument_names(stored: StoredBlock) -> Sequence[Name]:
+    return [value.name for value in stored.block.arguments]
+
+
+def _named(carried: Iterable[int | None], arguments: Sequence[Name]) -> list[Name | None]:
+    """By result the name of the argument whose memory it takes."""
+    return [None if number is None else arguments[number] for number in carried]
 
 
 def _stored(
@@ -152,10 +168,8 @@ def _stored(
         return chip_block(program, function, setting.target)
     block, plan = program.planned(function)
     is_known = program.is_planned or not plan.sent
-    if on_chip is not None and setting.fused_in_vmem and is_known:
-        from shardy_py.xla.buffers.tpu.stored_steps import stored_block  # needed for some TPUs only
-
-        return stored_block(on_chip.plan(function).body, setting, _distinct(made_of))
+    if on_chip is not None and setting.as_compiled and is_known:
+        return _as_compiled(on_chip, function, setting, made_of)
     elsewhere = _elsewhere(made_of) if made_of else set[int]()
     sent = by_step(each for each in plan.sent if id(each) not in elsewhere)
     again = {each.collective.key: id(each.step) for each in plan.merged}
@@ -171,6 +185,16 @@ def _stored(
         rounded=rounded,
         narrowed=narrowed,
     )
+
+
+def _as_compiled(
+    on_chip: CompiledProgram, function: FuncOp, setting: CompileSetting, made_of: Mapping[int, Issued]
+) -> StoredBlock:
+    """The values that are stored of the program as XLA:TPU's passes leave it. made_of: see `_stored`."""
+    from shardy_py.xla.buffers.tpu.stored_steps import stored_block  # needed for some TPUs only
+
+    setting = replace(setting, as_compiled=True)
+    return stored_block(on_chip.plan(function).body, setting, _distinct(made_of))
 
 
 def _compiled(program: SpmdProgram, chip: Hardware) -> CompiledProgram | None:
@@ -262,25 +286,28 @@ def _memory_kinds(function: FuncOp, attributes: str, count: int) -> list[str]:
     return kinds if len(kinds) == count else [""] * count
 
 
-def _with_addresses(
-    chip: Hardware, stored: StoredBlock, assignment: Assignment, kept: int, sizes: tuple[int, int]
-) -> tuple[int, int]:
-    """The bytes of temporaries of a TPU, and those of them in VMEM, with what is beside them in HBM.
+def _is_partly_in_vmem(chip: Hardware, own: int, held: int) -> bool:
+    """True if any value may be in VMEM, but not all. own: the bytes of arguments and results."""
+    return values_in_vmem(chip) > 0 and not fits_in_vmem(chip, own, held)
 
-    kept: those of arguments and results. sizes: both without what is beside.
+
+def _in_hbm(chip: Hardware, stored: StoredBlock, assignment: Assignment, own: int, found: Needed) -> Needed:
+    """The bytes of temporaries of a TPU in HBM, with what is beside them.
+
+    own: the bytes of arguments and results. found: without what is beside, and without VMEM.
     """
-
     from shardy_py.xla.buffers.beside_vmem import addresses, bytes_apart, bytes_beside, may_be_beside
 
-    (held, in_vmem), room = sizes, values_in_vmem(chip)
-    if fits_in_vmem(chip, kept, held):
+    held, room = found.most, values_in_vmem(chip)
+    if fits_in_vmem(chip, own, held):
         is_beside = may_be_beside(stored, assignment)
         beside = bytes_beside(stored, assignment) + bytes_apart(assignment) if is_beside else 0
-        return beside, beside
+        return Needed(0, beside, found.alive)
     if held and not room:
-        return held + addresses(assignment), in_vmem
+        whole = held + addresses(assignment)
+        return Needed(whole, whole, found.alive)
     beside = bytes_beside(stored, assignment) if held else 0
-    return held + beside, in_vmem + beside
+    return Needed(max(0, sum(each.size for each in found.alive) - room), held + beside, found.alive)
 
 
 def _types_of(names: Iterable[Name], block: Block) -> dict[Name, TensorType | None]:

@@ -52,7 +52,7 @@ def events_of(block: StoredBlock, steps: Sequence[PlannedOp], groups: Mapping[in
         if block.setting.sends_apart and _is_in_place(block, step, group):
             updated.update(step.results)
     events += (Event(None, (name,), (copy,)) for name, copy in block.returned.items())
-    if block.setting.fused_in_vmem:
+    if block.setting.as_compiled:
         made = {*_of_fusions(block, steps, groups)}
         block.in_vmem.returned.update(made.intersection(block.results))
         block.in_vmem.made.update(made.difference(block.results))
@@ -84,7 +84,7 @@ def _over_own_operands(
     block: StoredBlock, step: PlannedOp, copies: Mapping[Name, Name] = MappingProxyType({})
 ) -> tuple[tuple[Name, ...], ...]:
     """By result of a sort the operand in its place, if that is read once. copies: what is read instead."""
-    if not (block.setting.fused_in_vmem and STORED.of(step.record.name).is_over_operands):
+    if not (block.setting.as_compiled and STORED.of(step.record.name).is_over_operands):
         return ()
     own = [copies.get(name, name) for name in map(block.stored_name, step.operands)]
     return tuple([(name,) if own.count(name) == 1 else () for name in own])
@@ -216,7 +216,7 @@ def _sum(
         block.sizes |= zip(parts, whole, strict=True)
     kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
     over = parts if whole == own else ()
-    is_update = bool(over) and block.setting.fused_in_vmem > 0
+    is_update = bool(over) and block.setting.as_compiled
     return Event(None, parts, step.results, kind=kind, sums=tuple(sums), over=over, is_update=is_update)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.xla.buffers.loops_there import FETCHED, LoopsThere, fetched
 from shardy_py.xla.buffers.moved import while_kept
-from shardy_py.xla.buffers.read_there import has_elements
+from shardy_py.xla.buffers.read_there import has_elements, is_constant
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.sliced import sliced_into_vmem
 from shardy_py.xla.buffers.vmem import VectorMemory, in_vmem
@@ -46,7 +46,7 @@ def with_fetches(
     sizes, memory = block.sizes, VectorMemory(room, len(events), while_kept(block, events))
     loops = LoopsThere(block, events, memory)
     sliced = sliced_into_vmem(block, events)
-    candidates = (block.in_vmem.made | sliced) - loops.in_hbm()
+    candidates = (_made_there(block, events, loops) | sliced) - loops.in_hbm()
     made = {*in_vmem(events, sizes, candidates, memory)} if candidates else set[Name]()
     carried = dict[Name | None, Name]() if block.is_entry or not block.setting.sends_apart else taken
     reads, before = Copying(block, events, memory, {*made, *loops.made()}, carried, loops).found()
@@ -72,6 +72,26 @@ def with_fetches(
             event = event._replace(is_part=True)
         found += _with_writes(event, updated, sizes)
     return found
+
+
+def _made_there(block: StoredBlock, events: Sequence[Event], loops: LoopsThere) -> set[Name]:
+    """The values that may be in VMEM from when they are made.
+
+    Where that is any, it is not what an op updates, what a loop reads that moves too much meanwhile, and what
+    is of constants, which are in HBM.
+    """
+    if not block.setting.any_in_vmem:
+        return block.in_vmem.made
+    made = {
+        name
+        for event in events
+        if not (event.is_update or is_constant(event) or (event.step is not None and event.step.blocks))
+        for name in event.makes
+        if has_elements(block, name)
+    }
+    return made.difference(
+        block.results, *(loop.read.keys() - loop.read_there() for loop in loops.of.values())
+    )
 
 
 def _with_writes(event: Event, updated: Collection[Name], sizes: dict[Name, int]) -> list[Event]:

@@ -26,7 +26,7 @@ def copied_in_order(
         events = with_copies_for_loops(block.on_host(results), block.sizes, {*carried})
     else:
         events, members = block.scheduled()
-        if block.setting.fused_in_vmem:
+        if block.setting.as_compiled:
             from shardy_py.xla.buffers.first_parts import with_first_parts  # modules that others do not need
             from shardy_py.xla.buffers.several_results import with_fusions
             from shardy_py.xla.buffers.tpu.updates_inside import with_updates_inside

@@ -1,7 +1,8 @@
 """The values of loops that XLA:TPU has in VMEM as long as a loop runs.
 
 What each iteration of a loop replaces by what a fusion without a product makes is made there, and is there
-from the copy with which the loop starts, but not what its condition reads. What a loop only reads is fetched
+from the copy with which the loop starts, but not what its condition reads; on chips where any op makes values
+there, so is what any other op makes. What a loop only reads is fetched
 before it, if there is time.
 Source: the carried values of 210 loops that XLA:TPU compiled for v5p. Not here: whether there is time
 (`fetched.py`), and what is copied for a loop in any case (`carried.py`).
@@ -226,7 +227,7 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
         if made == value.name:
             read.setdefault(event.over[position], []).append(made)
         elif (
-            made in inner.in_vmem.returned
+            (block.setting.any_in_vmem or made in inner.in_vmem.returned)
             and made not in in_place
             and asked.isdisjoint([block.arguments[position].name for block in step.blocks[:-1]])
         ):

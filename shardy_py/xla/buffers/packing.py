@@ -35,6 +35,14 @@ class Buffer(NamedTuple):
     step: PlannedOp | None = None
 
 
+class Needed(NamedTuple):
+    """The bytes of memory beside that of results, at least and at most; and what is alive when most is."""
+
+    least: int
+    most: int
+    alive: tuple[Buffer, ...]
+
+
 def have_places(held: Sequence[HeldMemory]) -> bool:
     """Returns whether buffers are few enough, and small enough for a memory that can be addressed."""
     return len(held) <= _MOST_PLACED and sum(each.size for each in held) < _LAST_PLACE

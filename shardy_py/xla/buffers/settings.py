@@ -14,15 +14,20 @@ class CompileSetting:
 
     on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
     are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
-    fused_in_vmem: the bytes of VMEM for what fusions without a product make. on_tpu: as XLA:TPU stores
-    values, which the report on time does not follow. flops_per_byte: how many products run while a byte of
-    memory is read. sends_apart: whether collectives are steps of their own. moved_while_kept: the bytes that
-    ops can read and write at most while a value stays in VMEM.
+    as_compiled: the steps are those of the program as XLA:TPU's passes leave it. room_in_vmem: the bytes of
+    VMEM for values; any_in_vmem: whether any op may make a value there, not only fusions without a product.
+    sparse_cores: whether there are cores for sparse data. on_tpu: as XLA:TPU stores values, which the report
+    on time does not follow. flops_per_byte: how many products run while a byte of memory is read.
+    sends_apart: whether collectives are steps of their own. moved_while_kept: the bytes that ops can read and
+    write at most while a value stays in VMEM.
     """
 
     on_host: bool
     target: Target
-    fused_in_vmem: int = 0
+    as_compiled: bool = False
+    room_in_vmem: int = 0
+    any_in_vmem: bool = False
+    sparse_cores: bool = False
     on_tpu: bool = False
     flops_per_byte: float = inf
     sends_apart: bool = False

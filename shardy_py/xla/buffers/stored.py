@@ -8,9 +8,9 @@ chips (`fusion.py`), orders (`schedule.py`), places (`packing.py`).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import field, replace
 from functools import cached_property, partial
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from shardy_py.base.records import dataclass
@@ -19,6 +19,7 @@ from shardy_py.xla.buffers.aliases import Aliases
 from shardy_py.xla.buffers.as_made import MadeResults
 from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.canonical import canonical, is_narrowed_after, note_added
+from shardy_py.xla.buffers.dependence import needed
 from shardy_py.xla.buffers.events import events_of
 from shardy_py.xla.buffers.fetched import with_fetches
 from shardy_py.xla.buffers.host import host_events
@@ -173,8 +174,7 @@ class StoredBlock:
 
     def _list_with_copies(self, step: PlannedOp) -> None:
         """Lists a step with the copies that are added to it."""
-        sent = self.sent_for(step)
-        on_host = self.setting.on_host
+        sent, on_host = self.sent_for(step), self.setting.on_host
         operands = [each.operand for each in sent]
         read = self._in_layouts(step)
         own = (self.types.get(self.stored_name(name)) for name in read.operands)
@@ -216,8 +216,7 @@ class StoredBlock:
         if local is None:
             return
         if name in self.rounded.made and local.element == "f32":
-            local = replace(local, element="bf16")
-            self.sizes[name] = measured(local, self.setting.target)
+            self.sizes[name] = measured(local := replace(local, element="bf16"), self.setting.target)
         self.types[name] = local
 
     def sent_for(self, step: PlannedOp) -> Sequence[Sent]:
@@ -247,7 +246,7 @@ class StoredBlock:
         _, steps, reads = self._needed()
         sent = [*map(self.sent_for, steps)]
         rest = sent, [*self.results, *self.returned], self.kinds, reads, self.setting.on_tpu, self.types
-        return Fusion(steps, self.sizes, *rest, joins=self.setting.fused_in_vmem > 0)
+        return Fusion(steps, self.sizes, *rest, joins=self.setting.as_compiled)
 
     def assignment(self, results: Sequence[int], carried: Sequence[Name | None] = ()) -> Assignment:
         """The values in memory, beyond arguments and results.
@@ -255,7 +254,7 @@ class StoredBlock:
         results: the sizes of the memory for results. carried: as of `Assignment`.
         """
         events = self.events_in_order(results, carried)
-        if room := self.setting.fused_in_vmem:
+        if room := self.setting.room_in_vmem:
             events = with_fetches(self, events, room, taken_by(self, carried))
         numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
         numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
@@ -340,16 +339,9 @@ class StoredBlock:
         reads = [
             each.operands if own(each.operands) and not each.blocks else self._reads(each) for each in steps
         ]
-        live = {*self.results, *self.returned, *chain.from_iterable(reads)}
-        if not any(map(live.isdisjoint, filter(None, makes))):
-            return live, steps, reads  # something reads what each step makes
-        live, kept = {*self.results, *self.returned}, list[int]()
-        for number in range(len(steps) - 1, -1, -1):
-            if not makes[number] or not live.isdisjoint(makes[number]):
-                live.update(reads[number])
-                kept.append(number)
-        kept.reverse()
-        return live, [steps[number] for number in kept], [reads[number] for number in kept]
+        live, kept = needed({*self.results, *self.returned}, makes, reads)
+        found = (steps, reads) if kept is None else ([steps[n] for n in kept], [reads[n] for n in kept])
+        return live, *found
 
     def _reads(self, step: PlannedOp) -> Sequence[Name]:
         """The stored names of what a step reads, which are known once all steps are listed."""
@@ -374,6 +366,14 @@ class StoredBlock:
             ends = [(self.inside(inner), ends_of(self, step, inner)) for inner in step.blocks]
             self._regions[id(step)] = [inside.assignment(*own) for inside, own in ends]
         return self._regions[id(step)]
+
+    def with_vmem(self, room: int) -> StoredBlock:
+        """The block with so many bytes of VMEM, in which any op may make its values."""
+        found = copy(self)
+        setting = replace(self.setting, room_in_vmem=room, any_in_vmem=True)
+        found.setting, found.sizes, found._regions = setting, {**self.sizes}, {}
+        found._insides = {number: inner.with_vmem(room) for number, inner in self._insides.items()}
+        return found
 
     def inside(self, inner: Block) -> StoredBlock:
         """A region of a step of the block, with what is known of the values from outside that it reads."""

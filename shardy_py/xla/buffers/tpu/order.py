@@ -27,7 +27,7 @@ def in_tpu_order(block: StoredBlock, events: Sequence[Event]) -> list[Event]:
     """Returns the events of a block in the order of TPUs; combined sums apart if these need each other."""
     joined = with_joined_sums(events, block.joined)
     found = ordered_by_reads(joined)
-    if not block.setting.fused_in_vmem:
+    if not block.setting.as_compiled:
         return least_memory(events if found is None else joined, block.sizes, block.types)
     if found is None:
         found = ordered_by_reads(events) or [*events]

@@ -18,7 +18,7 @@ from shardy_py.xla.targets.model import DeviceBody
 
 def stored_block(body: DeviceBody, setting: CompileSetting, issued: Iterable[Issued]) -> StoredBlock:
     """Returns the values of the entry computation of a program. issued: its collective ops."""
-    local = local_block(body, sparse_cores=setting.fused_in_vmem > 0)
+    local = local_block(body, sparse_cores=setting.sparse_cores)
     joined = {id(part.collective): id(op) for op in issued if len(op.parts) > 1 for part in op.parts}
     return StoredBlock(
         *(
