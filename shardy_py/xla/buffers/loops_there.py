@@ -227,9 +227,7 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
         if made == value.name:
             read.setdefault(event.over[position], []).append(made)
         elif (
-            (block.setting.any_in_vmem or made in inner.in_vmem.returned)
-            and made not in in_place
-            and asked.isdisjoint([block.arguments[position].name for block in step.blocks[:-1]])
-        ):
+            block.setting.any_in_vmem or (made in inner.in_vmem.returned and made not in in_place)
+        ) and asked.isdisjoint([block.arguments[position].name for block in step.blocks[:-1]]):
             replaced[position] = value.name, made
     return _Loop(inner, events, read, replaced)
