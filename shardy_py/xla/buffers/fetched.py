@@ -77,15 +77,15 @@ def with_fetches(
 def _made_there(block: StoredBlock, events: Sequence[Event], loops: LoopsThere) -> set[Name]:
     """The values that may be in VMEM from when they are made.
 
-    Where that is any, it is not what an op updates, what a loop reads that moves too much meanwhile, and what
-    is of constants, which are in HBM.
+    Where that is any, it is not what a loop reads that moves too much meanwhile, and what is of constants,
+    which are in HBM.
     """
     if not block.setting.any_in_vmem:
         return block.in_vmem.made
     made = {
         name
         for event in events
-        if not (event.is_update or is_constant(event) or (event.step is not None and event.step.blocks))
+        if not (is_constant(event) or (event.step is not None and event.step.blocks))
         for name in event.makes
         if has_elements(block, name)
     }

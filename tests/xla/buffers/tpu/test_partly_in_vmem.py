@@ -46,12 +46,12 @@ def _temporaries(text: str, target: str) -> tuple[float, float]:
 def test_what_products_make_may_be_in_vmem(target: str) -> None:
     least, most = _temporaries(_chain(2048), target)
     assert least == 0
-    assert 32 <= most <= 36
+    assert 32 <= most <= 37
 
 
 def test_what_has_no_room_is_in_hbm() -> None:
     least, most = _temporaries(_chain(8192), "tpu-v6e")
-    assert 100 <= least <= 128 <= most <= 140
+    assert 100 <= least <= 128 <= most <= 144
 
 
 def test_products_of_v5p_are_in_hbm() -> None:
