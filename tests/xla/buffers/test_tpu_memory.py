@@ -137,7 +137,7 @@ def test_what_fits_beside_arguments_is_in_vmem() -> None:
     assert _interval(_chain(_TANH)) == (0, 0)
     least, most = _interval(_chain(_TANH).replace("1024x1024", "4096x4096"))
     assert least == 0
-    assert 32 <= most < 33
+    assert 32 <= most <= 1.1 * 32.5  # with the margin of `partly_in_vmem.py`
 
 
 def test_what_calls_make_may_be_in_hbm() -> None:

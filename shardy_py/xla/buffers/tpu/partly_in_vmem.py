@@ -18,8 +18,8 @@ from shardy_py.xla.spmd.program import Name
 
 _LESS: Final = 0.85
 _MORE: Final = 1.1
-"""What is allocated over the figure with values in VMEM, and over that without: less for 4 of the 56 programs,
-and more for 5."""
+"""What is allocated over the figure with values in VMEM, and over that without: less for 4 of the 56
+programs, and more for 5."""
 
 
 def partly_in_vmem(

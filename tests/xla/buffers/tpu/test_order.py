@@ -25,7 +25,7 @@ def test_constants_do_not_count() -> None:
     ]
     block: Any = SimpleNamespace(
         joined={},
-        setting=SimpleNamespace(fused_in_vmem=1),
+        setting=SimpleNamespace(as_compiled=True),
         sizes={"value": 64, "large": 32, "small": 4, "one": 512, "result": 8},
         types={"one": _NUMBER},
         results=("result",),
@@ -46,7 +46,7 @@ def test_what_repeats_an_element_waits_for_its_reader() -> None:
     ]
     block: Any = SimpleNamespace(
         joined={},
-        setting=SimpleNamespace(fused_in_vmem=1),
+        setting=SimpleNamespace(as_compiled=True),
         sizes={"one": 4, "zeros": 8, "value": 256, "other": 256, "result": 256},
         types={"zeros": many},
         results=("result",),
