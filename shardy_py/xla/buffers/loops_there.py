@@ -18,7 +18,7 @@ from shardy_py.xla.buffers.moved import while_kept
 from shardy_py.xla.buffers.read_there import has_elements, is_constant, read_there
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.vmem import VectorMemory
-from shardy_py.xla.spmd.program import Name, used
+from shardy_py.xla.spmd.program import Name
 
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
@@ -210,7 +210,7 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
     inner, events = block.regions_in_order(step)[-1]
     read: dict[Name, list[Name]] = {}
     given = frozenset(event.reads)
-    for name in used(inner.block):
+    for name in inner.block.captured:
         stored = block.stored_name(name)
         rounded = ("rounded", stored)
         read.setdefault(rounded if rounded in given else stored, []).append(name)
