@@ -86,8 +86,7 @@ def test_the_reason_of_torch_is_the_error(
 
 def test_torch_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.export", None)
-    expected = (
-        r"m.pt2: error: what torch.export saves is read by torch, which is not installed; pip install torch"
-    )
-    with pytest.raises(ShardyError, match=expected):
-        archived_program(b"", "m.pt2", Mesh.of(x=2))
+    data = BytesIO()
+    ZipFile(data, "w").close()
+    with pytest.raises(ShardyError, match=r"m.pt2: error: .* is read by torch, which is not installed; pip"):
+        archived_program(data.getvalue(), "m.pt2", Mesh.of(x=2))

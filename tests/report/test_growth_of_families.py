@@ -47,6 +47,8 @@ CASES = (
     ("barriers", "suggest", "xla/buffers/aliases.py"),
     ("meshes", "memory h100", "xla/buffers/gpu/latency.py"),
     ("manual operands", "time xla", "mlir/dialects/traits.py"),
+    ("nested loops", "suggest", "xla/buffers/moved.py"),
+    ("nested loops", "suggest", "xla/buffers/loops_there.py"),
     ("nested branches", "memory", "xla/spmd/program.py"),
     ("nested branches", "memory", "xla/buffers/schedule.py"),
     ("nested branches", "memory", "xla/buffers/aliases.py"),
@@ -65,7 +67,7 @@ CASES = (
 """The family of programs, the report, and the module in which work was once repeated for each part."""
 
 
-SMALLER = {"loops": 30, "nested branches": 15}
+SMALLER = {"loops": 30, "nested loops": 12, "nested branches": 15}
 """The smaller of the two sizes, of families that are slow, or that may not be nested as deeply as others."""
 
 
