@@ -48,7 +48,9 @@ class _Loop(NamedTuple):
 
     def used(self) -> dict[Name, int]:
         """The bytes that the body reads of each value of the loop."""
-        inside = used_of(self.inner, self.events)
+        inside = self.inner.in_vmem.used
+        if inside is None:
+            inside = self.inner.in_vmem.used = used_of(self.inner, self.events)
         return {
             name: sum(inside[each] for each in within if each in inside)
             for name, within in self.read.items()
@@ -79,7 +81,8 @@ class _Loop(NamedTuple):
     def note(self, names: Iterable[Name]) -> None:
         """Notes that values of the body need no memory, as they are in VMEM."""
         self.inner.sizes |= dict.fromkeys(names, 0)
-        self.inner.in_vmem.copied = self.inner.in_vmem.stays = None
+        known = self.inner.in_vmem
+        known.copied = known.stays = known.used = None
 
 
 def used_of(block: StoredBlock, events: Sequence[Event]) -> dict[Name, int]:
