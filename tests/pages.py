@@ -172,6 +172,6 @@ def _printed_by(work: Callable[[], object]) -> str:
 if __name__ == "__main__":
     for name in sys.argv[1:]:
         page = Page(Path(name).resolve())
-        with contextlib.chdir(tempfile.mkdtemp()):
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             Path("examples").symlink_to(EXAMPLES)
             page.path.write_text(page.rewritten())

@@ -53,3 +53,11 @@ def docstrings(tree: ast.Module) -> Iterator[str]:
         for statement in getattr(node, "body", ()):
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
                 yield str(statement.value.value).strip()
+
+
+def test_plurals_are_made_in_one_place() -> None:
+    """By `base/counting.py`, not by an s that is added if a count is not one."""
+    added = re.compile(
+        r"""(["'])s\1 (\* \(|if [\w.()]+ (!= 1|> 1))|(["'])\4 if [\w.()]+ == 1 else (["'])s\5"""
+    )
+    assert [path for path, text in FILES.items() if added.search(text) and path.name != "counting.py"] == []

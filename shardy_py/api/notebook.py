@@ -7,6 +7,7 @@ from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING
 
+from shardy_py.base.counting import counted
 from shardy_py.base.errors import ShardyError
 from shardy_py.report.difference_shown import changes_html, figures_html
 from shardy_py.report.notebook import (
@@ -16,7 +17,6 @@ from shardy_py.report.notebook import (
     axes_html,
     block,
     colours_of,
-    counted,
     picture,
     sharding_html,
     table_html,

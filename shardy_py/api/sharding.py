@@ -16,6 +16,7 @@ from typing import overload
 from shardy_py.api.arguments import expect, shown, sizes
 from shardy_py.api.foreign import as_mesh
 from shardy_py.api.partition_spec import P
+from shardy_py.base.counting import counted
 from shardy_py.base.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.faults import Fault
@@ -167,7 +168,7 @@ class Sharding:
         if missing == 0 or self.mesh.is_maximal:
             return self
         if missing < 0:
-            expected = f"at most {rank} dimension{'s' if rank != 1 else ''}, the rank of the tensor"
+            expected = f"at most {counted(rank, 'dimension')}, the rank of the tensor"
             raise ShardyError.unexpected(str(self), expected=expected, got=str(self.value.rank))
         dimensions = (*self.dimensions, *(DimensionSharding(is_closed=True),) * missing)
         return self._with_value(replace(self.value, dimensions=dimensions))

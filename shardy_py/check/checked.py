@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 
+from shardy_py.base.counting import counted
 from shardy_py.base.errors import Diagnostic
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.records import dataclass
@@ -27,7 +28,6 @@ from shardy_py.check.texts import (
     met_text,
     total_text,
 )
-from shardy_py.report.notebook import counted
 from shardy_py.report.verdict import Verdict
 from shardy_py.xla.targets.stage import CompileStage
 

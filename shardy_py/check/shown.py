@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from shardy_py.base.counting import counted
 from shardy_py.base.rows import Row, Rows, Tabular
 from shardy_py.check.finding import LEVELS, Finding
 from shardy_py.check.grouping import grouped
-from shardy_py.report.notebook import block, counted, short_repr, table_html
+from shardy_py.report.notebook import block, short_repr, table_html
 from shardy_py.report.tables import bytes_text
 
 COLUMNS = (

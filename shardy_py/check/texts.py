@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from shardy_py.base.counting import plural
 from shardy_py.base.errors import Diagnostic, Position
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import Release, current, heading
@@ -80,7 +81,7 @@ def total_text(groups: Sequence[FindingGroup]) -> str:
     if not groups:
         return "no findings"
     counts = [(level, sum(group.first.level == level for group in groups)) for level in reversed(LEVELS)]
-    total = ", ".join(f"{count} {level}{'s' if count > 1 else ''}" for level, count in counts if count)
+    total = ", ".join(f"{count} {plural(count, level)}" for level, count in counts if count)
     every = sum(group.count for group in groups)
     return total if every == len(groups) else f"{total} ({every} findings)"
 

@@ -30,6 +30,28 @@ def _holds(outer: Operation, op: Operation) -> bool:
     return parent is outer
 
 
+def free_values_inside(root: Operation) -> dict[int, list[SSAValue]]:
+    """Returns by the identity of each op with regions in `root` its free values, each once.
+
+    They are in the order of `free_values`. Costs as much as the ops and these values, not what they nest.
+    """
+    inside: dict[int, dict[SSAValue, None]] = {}
+    found: dict[int, list[SSAValue]] = {}
+    for op in walk_post_order(root, include_root=False):
+        around = inside.setdefault(id(op.parent_op()), {})
+        if op.regions:
+            used = inside.pop(id(op), {})
+            found[id(op)] = [value for value in used if _op_around(value) is not op]
+            around.update(dict.fromkeys(found[id(op)]))
+        around.update(dict.fromkeys(operands_of(op)))
+    return found
+
+
+def _op_around(value: SSAValue) -> Operation | None:
+    """The op in whose region a value is."""
+    return value.owner.parent_op()
+
+
 def free_values(op: Operation) -> list[SSAValue]:
     """The values used in the regions of an op and defined outside, once per use; nested ops come first."""
     inside = {id(op), *map(id, walk_pre_order(op, include_root=False))}

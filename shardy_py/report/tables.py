@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
+from shardy_py.base.counting import counted
 from shardy_py.base.terminal import lines_text, without_controls
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import Meshes
@@ -66,7 +67,7 @@ def type_text(shape: Iterable[int | None], element: str) -> str:
 
 
 def _devices(mesh: Mesh) -> str:
-    return f"{mesh.device_count} device{'s' if mesh.device_count != 1 else ''}"
+    return counted(mesh.device_count, "device")
 
 
 def meshes_text(meshes: Meshes) -> str:

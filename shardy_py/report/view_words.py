@@ -29,6 +29,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.base.counting import counted
 from shardy_py.sharding import AxisRef, DeviceSlices, DimensionSharding, Mesh, TensorSharding, device_slices
 from shardy_py.sharding.axis_lists import Axes, difference
 from shardy_py.sharding.slices import MOST_LISTED, Split, axis_index, short_text
@@ -49,9 +50,9 @@ def describe(sharding: TensorSharding, mesh: Mesh, shape: Shape) -> str:
     text = str(sharding)
     if isinstance(sharding.mesh, Mesh):
         text = text.replace(str(sharding.mesh), short_text(sharding.mesh))
-    whole = f"{shape_text(slices.shape)}: {_counted(count, 'element')}"
-    part = f"{shape_text(local)}: {_counted(prod(local), 'element')}{share}"
-    lines = [f"sharding {text}", f"mesh {short_text(mesh)}: {_counted(mesh.device_count, 'device')}"]
+    whole = f"{shape_text(slices.shape)}: {counted(count, 'element')}"
+    part = f"{shape_text(local)}: {counted(prod(local), 'element')}{share}"
+    lines = [f"sharding {text}", f"mesh {short_text(mesh)}: {counted(mesh.device_count, 'device')}"]
     lines.append(f"tensor {whole}; every device allocates {part}")
     dimensions = sharding.dimensions or (DimensionSharding(is_closed=True),) * len(slices.shape)
     for number, (size, (cut, *_)) in enumerate(zip(slices.shape, slices.splits, strict=True)):
@@ -85,7 +86,7 @@ def describe_device(sharding: TensorSharding, mesh: Mesh, shape: Shape, device_i
             text = f"shard {part[number]} of 0 to {cut.parts - 1} ({digits}): {elements}{then}"
         lines.append(f"dimension {number} of {size}: {text}")
     count, allocated = prod(held.size), prod(slices.local_shape)
-    lines.append(f"holds {held}: {_counted(count, 'element')} of {allocated:,} allocated")
+    lines.append(f"holds {held}: {counted(count, 'element')} of {allocated:,} allocated")
     if 1 < slices.replication <= MOST_LISTED:
         lines.append(f"devices {ids_text(slices.holders(part))} hold the same elements")
     if slices.unreduced_axes:
@@ -192,7 +193,3 @@ def _all_axes(mesh: Mesh) -> Axes:
 
 def _listed(axes: Sequence[AxisRef]) -> str:
     return ", ".join(map(str, axes))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' if count != 1 else ''}"

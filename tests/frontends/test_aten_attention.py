@@ -93,5 +93,5 @@ def test_more_arguments_than_the_kernel_has() -> None:
 
 
 def test_dropout_is_unsupported() -> None:
-    with pytest.raises(ShardyError, match="attention with dropout"):
+    with pytest.raises(ShardyError, match=r"attention with dropout is unsupported; call model.eval\(\)"):
         called("_scaled_dot_product_flash_attention", types(Q, LENGTHS), [Q, K, V], 0.1)

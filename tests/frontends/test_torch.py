@@ -215,7 +215,11 @@ def test_names_go_before_patterns_and_later_patterns_before_earlier_ones() -> No
         (MESH, {"up.weight": P("pp")}, "error: up.weight: .* unknown axis name"),
         (MESH, [P()], "expected shardings by name, .* got "),
         (MESH, {3: P()}, "expected shardings by name, .* got {3: P"),
-        ((2, 4), {}, r"expected a Mesh, or a DeviceMesh of torch, got \(2, 4\)"),
+        (
+            (2, 4),
+            {},
+            r"expected a Mesh such as Mesh.of\(dp=2, tp=4\), or a DeviceMesh of torch, got \(2, 4\)",
+        ),
     ],
 )
 def test_invalid_shardings(mesh: Any, shardings: Any, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
@@ -81,3 +82,11 @@ def test_the_reason_of_torch_is_the_error(
     assert words in str(caught.value)
     assert "check the warnings" not in str(caught.value)
     assert "torch.export" not in {record.name for record in caplog.records}
+
+
+def test_torch_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.export", None)
+    data = BytesIO()
+    ZipFile(data, "w").close()
+    with pytest.raises(ShardyError, match=r"m.pt2: error: .* is read by torch, which is not installed; pip"):
+        archived_program(data.getvalue(), "m.pt2", Mesh.of(x=2))

@@ -207,6 +207,11 @@ def test_remedies_leave_parameters_out_of_fully_shard() -> None:
             TensorParallel("tp", {"up": "columns"}),
             "style str of 'up'.*unsupported; use one of ColwiseParallel",
         ),
+        (
+            MESH,
+            TensorParallel("tp", {"up": parallel.ColwiseParallel}),
+            r"style of 'up': expected an object, such as ColwiseParallel\(\), got the class ColwiseParallel",
+        ),
         (MESH, 3, r"expected a plan: styles by module, TensorParallel\(axis, styles\)"),
         (MESH, dict.fromkeys, "or a list, got the function fromkeys; pass what it returns"),
         (

@@ -6,10 +6,13 @@ else for a bug. Input that has lines gets diagnostics with a place in it.
 
 from __future__ import annotations
 
+import atexit
 import io
+import os
 import random
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -49,10 +52,24 @@ class Target:
     share: float = 1
 
 
-@cache
 def work_folder() -> Path:
-    """Returns a folder of this process for input files."""
-    return Path(mkdtemp(prefix="fuzz-"))
+    """Returns a folder of this process for input files, which is removed when the run ends."""
+    return _folder_of(os.getpid())
+
+
+@cache
+def _folder_of(process: int) -> Path:
+    folder = _folder_of_run() / str(process)
+    folder.mkdir()
+    return folder
+
+
+@cache
+def _folder_of_run() -> Path:
+    """The folder of a process and its children, some of which do not live to remove their own."""
+    folder = Path(mkdtemp(prefix="fuzz-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def command(main: Callable[[list[str]], int], arguments: list[str], *, located: bool) -> Outcome:

@@ -67,6 +67,7 @@ def input_of(target: Target, seed: int, index: int) -> tuple[bytes, random.Rando
 def verdicts(target: Target, seed: int, indices: range, limits: Limits) -> Iterator[Verdict]:
     """Yields the verdict of each input, in order."""
     target.seeds()  # made once, before the children are forked
+    work_folder()  # which has those of the children
     while indices:
         batch = indices[:BATCH]
         last = indices.start - 1
@@ -122,7 +123,6 @@ def _child(target: Target, seed: int, indices: range, limits: Limits, sender: Co
         signal.signal(signal.SIGPROF, _ring)
         # Commands leave their garbage to the end of the process, and here one process runs many.
         gc.disable = gc.freeze = lambda: None
-        work_folder.cache_clear()
         try:
             for index in indices:
                 sender.send(_verdict(target, seed, index, limits))

@@ -47,12 +47,28 @@ CASES = (
     ("barriers", "suggest", "xla/buffers/aliases.py"),
     ("meshes", "memory h100", "xla/buffers/gpu/latency.py"),
     ("manual operands", "time xla", "mlir/dialects/traits.py"),
+    ("nested loops", "suggest", "xla/buffers/moved.py"),
+    ("nested loops", "suggest", "xla/buffers/loops_there.py"),
+    ("nested branches", "memory", "xla/spmd/program.py"),
+    ("nested branches", "memory", "xla/buffers/schedule.py"),
+    ("nested branches", "memory", "xla/buffers/aliases.py"),
+    ("nested branches", "memory", "xla/buffers/host_fusion.py"),
+    ("nested branches", "time xla", "xla/spmd/program.py"),
+    ("nested branches", "trace", "report/time/interval.py"),
+    ("nested branches", "export", "xla/gspmd/passes/stablehlo_shard_maps.py"),
+    ("nested branches", "compiled", "mlir/nesting.py"),
+    ("nested branches", "compiled", "xla/prepare/inlining.py"),
+    ("nested branches", "suggest", "xla/buffers/tpu/order.py"),
     ("sharded results", "memory h100", "xla/targets/merging.py"),
     ("sharded results", "memory h100", "xla/targets/gpu/kernels.py"),
     ("sharded results", "suggest", "xla/spmd/loop_users.py"),
     ("sharded results", "suggest", "search/suggest/batch.py"),
 )
 """The family of programs, the report, and the module in which work was once repeated for each part."""
+
+
+SMALLER = {"loops": 30, "nested loops": 12, "nested branches": 15}
+"""The smaller of the two sizes, of families that are slow, or that may not be nested as deeply as others."""
 
 
 @pytest.mark.slow
@@ -64,7 +80,7 @@ def test_the_work_of_reports_grows_as_programs_do(family: str, tmp_path: Path) -
     )
     program, _ = {**families["FAMILIES"], **sharded["SHARDED_FAMILIES"]}[family]
     cases = [(report, str(ROOT / module)) for own, report, module in CASES if own == family]
-    small = 100 if family != "loops" else 30
+    small = SMALLER.get(family, 100)
     counts: list[list[int]] = []
     for size in (2, small, small * FACTOR):  # the first loads what is loaded on use
         todo = surfaces["steps"](program(size), tmp_path)

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.api import ShardyError
 from shardy_py.base.records import dataclass
 from shardy_py.frontends.aten.elements import Maybe, Outputs, Row, convert, sizes, widened
+from shardy_py.frontends.aten.products import expect_no_dropout
 from shardy_py.frontends.aten.reductions import shaped, softmax, spread
 from shardy_py.frontends.builder import RankedTensorType, Tensor, dot_general, ops, reduce_max, reduce_sum
 from shardy_py.frontends.builder.tensor import Operand
@@ -49,10 +49,7 @@ class _Attention:
 
     def scores(self) -> Tensor:
         """query key^T scale + bias, -inf where keys are masked. Raises `ShardyError` for dropout."""
-        if self.dropout_p:
-            raise ShardyError.unsupported(
-                "attention with dropout", remedy="export the model with dropout_p=0"
-            )
+        expect_no_dropout(self.dropout_p)
         (scores,) = widened(dot_general(self.query, self.key, ((3,), (3,)), _LEADING) * self.factor)
         if self.is_causal:
             rows, columns = (ops.iota(sizes(scores.type)[-2:], dim) for dim in (0, 1))

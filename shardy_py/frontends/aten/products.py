@@ -170,6 +170,13 @@ def along(vector: Tensor, dimension: int, shape: Sequence[int]) -> Tensor:
 # ---------------------------------------------------------------------- attention
 
 
+def expect_no_dropout(dropout_p: float) -> None:
+    """Raises `ShardyError` if attention drops values, which kernels draw in orders of their own."""
+    if dropout_p:
+        remedy = "call model.eval() before export, or set the model's dropout to 0"
+        raise ShardyError.unsupported("attention with dropout", remedy=remedy)
+
+
 def _attention(
     out: RankedTensorType,
     query: Tensor,
@@ -183,8 +190,7 @@ def _attention(
     enable_gqa: bool = False,
 ) -> Tensor:
     """softmax(query key^T scale + mask) value, as torch.nn.functional.scaled_dot_product_attention."""
-    if dropout_p:
-        raise ShardyError.unsupported("attention with dropout", remedy="export the model with dropout_p=0")
+    expect_no_dropout(dropout_p)
     if enable_gqa:
         key, value = (for_all_heads(kept, sizes(query.type)[-3]) for kept in (key, value))
     batch = sizes(out)[:-2]

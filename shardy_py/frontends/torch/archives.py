@@ -17,7 +17,7 @@ from zipfile import BadZipFile, ZipFile
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.api import Mesh, Program
-from shardy_py.base.errors import ShardyError, WholeFile, located
+from shardy_py.base.errors import Diagnostic, ShardyError, WholeFile, located
 from shardy_py.base.inputs.formats import FORMATS, TORCH_EXPORT
 from shardy_py.frontends.torch.calls import short_text, without_own_warnings
 from shardy_py.frontends.torch.programs import from_exported
@@ -73,7 +73,7 @@ def _exported(data: bytes) -> object:
     except ImportError:
         remedy = "pip install torch, or save the program as text: print(Program.from_torch(...))"
         what = "what torch.export saves is read by torch, which is not installed"
-        raise ShardyError.unsupported(what, remedy=remedy) from None
+        raise ShardyError(Diagnostic(what, remedy=remedy)) from None
     with without_own_warnings(), _logged("torch.export") as logged:
         try:
             return export.load(BytesIO(data))

@@ -142,7 +142,8 @@ def mesh_of(device_mesh: Any) -> Mesh:
     it is the same on all ranks. Raises `ShardyError` for anything but a `DeviceMesh`.
     """
     if not hasattr(device_mesh, "mesh_dim_names"):
-        raise ShardyError.unexpected("", expected="a Mesh, or a DeviceMesh of torch", got=f"{device_mesh!r}")
+        expected = "a Mesh such as Mesh.of(dp=2, tp=4), or a DeviceMesh of torch"
+        raise ShardyError.unexpected("", expected=expected, got=f"{device_mesh!r}")
     shape = tuple(device_mesh.mesh.shape)
     names = device_mesh.mesh_dim_names or [f"mesh_dim_{i}" for i in range(len(shape))]
     ranks = [int(rank) for rank in device_mesh.mesh.flatten().tolist()]

@@ -135,6 +135,9 @@ def style_of(given: Any, path: str, kind: str) -> Style:
             if cast(Any, type(given))._apply is not cast(Any, base)._apply:
                 break
             return row(given, path, kind)
+    if isinstance(given, type):
+        expected, got = f"an object, such as {given.__name__}()", f"the class {given.__name__}"
+        raise ShardyError.unexpected(f"style of '{path}'", expected=expected, got=got)
     known = ", ".join((*_ROWS, "torchtitan's ExpertParallel"))
     raise ShardyError.unsupported(
         f"style {type(given).__name__} of '{path}'",

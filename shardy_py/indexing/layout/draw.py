@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from itertools import accumulate, groupby, pairwise
 from xml.sax.saxutils import escape
 
+from shardy_py.base.counting import plural
 from shardy_py.indexing.layout.picture import NONE, PART, TILE, Cell, Panel, Picture
 
 _PADDING = "·"
@@ -56,7 +57,7 @@ def _panel_lines(panel: Panel, color: bool) -> list[str]:
             lines.append(_rule(panel, width, "│", "│", "│", "┈"))
     lines.append(_rule(panel, width, "└", "┴", "┘"))
     hidden = ((panel.more_rows, "row"), (panel.more_columns, "column"))
-    more = [f"{count} more {name}{'s' * (count != 1)}" for count, name in hidden if count]
+    more = [f"{count} more {plural(count, name)}" for count, name in hidden if count]
     return [*lines, f"… {' and '.join(more)}"] if more else lines
 
 

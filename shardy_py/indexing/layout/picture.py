@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from itertools import islice, pairwise, product
 from math import prod
 
+from shardy_py.base.counting import plural
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout.formats import padded_bytes
@@ -201,7 +202,7 @@ def _size_note(shape: ArrayShape, view: _View) -> str:
 
 
 def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
+    return f"{count} {plural(count, noun)}"
 
 
 def _memory(place: BufferPlacement) -> tuple[tuple[tuple[int, ...] | None, ...], ...]:

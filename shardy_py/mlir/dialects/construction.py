@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation
 
+from shardy_py.base.counting import counted
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.narrowing import is_any_sequence, is_iterable, is_mapping
 from shardy_py.base.session import SESSION
@@ -92,7 +93,7 @@ def _by_name(
     if unknown is not None:
         raise ShardyError.unknown("argument", unknown, accepted)
     if len(operands) > len(row.operands):
-        expected = f"{len(row.operands)} operand{'s' * (len(row.operands) != 1)}"
+        expected = counted(len(row.operands), "operand")
         raise ShardyError.unexpected("", expected=expected, got=f"{len(operands)}")
     names = [slot.accessor for slot in row.operands[: len(operands)]]
     twice = next((name for name in names if name in values), None)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import FileLineColLoc, FunctionType, StringAttr
 from xdsl.ir import Attribute, Operation, Region
 
+from shardy_py.base.counting import plural
 from shardy_py.mlir.ir import build_operation
 from shardy_py.mlir.text.attribute_writer import attribute_text, dictionary_entries
 from shardy_py.mlir.text.line_reader import LineReader, split_location
@@ -189,8 +190,8 @@ class OpReader(LineReader):
             self.error("expected function type", at)
         inputs, outputs = type_.inputs.data, type_.outputs.data
         if len(inputs) != len(operands):
-            ending = "" if len(operands) == 1 else "s"
-            self.error(f"expected {len(operands)} operand type{ending} but had {len(inputs)}", at)
+            expected = f"{len(operands)} {plural(len(operands), 'operand type')}"
+            self.error(f"expected {expected} but had {len(inputs)}", at)
         if properties is not None and syntax is not None:
             properties = self._known_properties(syntax.op_class, name, properties, start)
         parts = OpParts(self.resolve(operands, inputs), outputs, properties or {}, attributes, regions)

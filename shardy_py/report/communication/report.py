@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from shardy_py.base.counting import counted
 from shardy_py.base.errors import Diagnostic
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.records import dataclass
@@ -263,7 +264,7 @@ def communication_text(report: CommunicationReport, most: int = 20) -> str:
         parts.append(exposure_text(report.sending))
         parts += filter(None, [changes_text(report.sending)])
     total, count = report.total, len(report.sending)
-    summary = f"{count} collective{'s' if count > 1 else ''}; each device receives {bytes_text(total.bytes)} "
+    summary = f"{counted(count, 'collective')}; each device receives {bytes_text(total.bytes)} "
     summary += f"in {seconds_text(total.seconds)} on {report.model.name}."
     if any(use.is_estimate for use in report.sending):
         summary += "\n*: inside a loop with an unknown trip count; counted up to its bound, or once."

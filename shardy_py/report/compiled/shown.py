@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shardy_py.base.counting import counted
 from shardy_py.base.rows import Row, Rows
 from shardy_py.report.compiled import text
-from shardy_py.report.notebook import block, counted, short_repr, table_html
+from shardy_py.report.notebook import block, short_repr, table_html
 from shardy_py.report.tables import bytes_text
 
 if TYPE_CHECKING:

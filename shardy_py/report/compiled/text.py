@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from shardy_py.base.counting import counted
 from shardy_py.base.terminal import lines_text
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.communication.as_compiled import kind_totals
@@ -146,7 +147,7 @@ def _summary(report: CompiledReport) -> str:
     total, exposed = report.total, report.exposed
     count = len(report.collectives)
     lines = [
-        f"{count} collective{'s' if count != 1 else ''}; each device receives {bytes_text(total.bytes)} "
+        f"{counted(count, 'collective')}; each device receives {bytes_text(total.bytes)} "
         f"in {seconds_text(total.seconds)} on {report.model.name}, of it {bytes_text(exposed.bytes)} exposed."
     ]
     by = report.bytes_by_evidence

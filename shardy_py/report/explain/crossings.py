@@ -13,6 +13,7 @@ from itertools import takewhile
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.base.counting import counted
 from shardy_py.mlir.dialects.traits import data_flow
 from shardy_py.mlir.ir import operands_of, written_name
 from shardy_py.mlir.plain import tensor_type
@@ -127,7 +128,7 @@ class Stopping:
         fact = (
             f"no tensor related to dimension {dimension} of {place} by sharding rules is sharded along {axis}"
         )
-        yield Reason("not sent", f"{fact} ({count} tensor{'s' * (count != 1)} searched)", remedy, blame=place)
+        yield Reason("not sent", f"{fact} ({counted(count, 'tensor')} searched)", remedy, blame=place)
 
     def _nearest_beyond(self, slot: int, dimension: int, axis: AxisRef, region: Region) -> Beyond | None:
         """Returns the nearest op without a rule behind which a tensor has the axis."""

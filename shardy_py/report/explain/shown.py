@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from shardy_py.base.counting import counted
 from shardy_py.base.terminal import lines_text
-from shardy_py.report.notebook import Cell, Html, block, counted, preformatted, short_repr, table_html
+from shardy_py.report.notebook import Cell, Html, block, preformatted, short_repr, table_html
 
 if TYPE_CHECKING:
     from shardy_py.report.explain.explanation import AxisExplanation, Chain, Explanation, Reason, Reasons

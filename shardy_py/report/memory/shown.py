@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shardy_py.base.counting import counted
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.rows import Row, Rows
 from shardy_py.report.notebook import (
@@ -12,7 +13,6 @@ from shardy_py.report.notebook import (
     Html,
     block,
     colours_of,
-    counted,
     sharding_html,
     short_repr,
     table_html,

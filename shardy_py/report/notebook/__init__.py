@@ -21,7 +21,7 @@ from shardy_py.report.notebook.html import (
     text_html,
 )
 from shardy_py.report.notebook.palette import PALETTE
-from shardy_py.report.notebook.short import counted, short_repr
+from shardy_py.report.notebook.short import short_repr
 
 __all__ = [
     "MOST_ROWS",
@@ -36,7 +36,6 @@ __all__ = [
     "axes_html",
     "block",
     "colours_of",
-    "counted",
     "csv_text",
     "picture",
     "preformatted",

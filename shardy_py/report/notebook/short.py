@@ -13,12 +13,3 @@ def short_repr(kind: type, *facts: str) -> str:
     """
     text = ", ".join(filter(None, facts))
     return f"<{kind.__name__}: {text if len(text) <= _MOST else text[: _MOST - 3] + '...'}>"
-
-
-def counted(count: int, noun: str) -> str:
-    """Returns a number of things.
-
-    >>> counted(1, "change"), counted(2000, "value")
-    ('1 change', '2,000 values')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

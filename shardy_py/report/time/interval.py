@@ -40,12 +40,13 @@ class Measure:
         return reduce(add, self.busy.values(), 0.0)
 
 
-def measure(block: TimedBlock) -> Measure:
-    """Returns the time of one run of a block."""
+def measure(block: TimedBlock, known: dict[TimedBlock, Measure] | None = None) -> Measure:
+    """Returns the time of one run of a block. known: of the blocks inside, which are noted there."""
+    known = {} if known is None else known
     durations: list[float] = []
     busy: dict[str, float] = {}
     for node in block.nodes:
-        inside = _inside(node)
+        inside = _inside(node, known)
         own = node.seconds * node.times
         durations.append(own + inside.overlapped)
         if own:
@@ -64,9 +65,12 @@ def resource_of(node: TimedNode) -> str:
     return ", ".join(node.axes) or "?" if node.bound == "communication" else node.bound
 
 
-def _inside(node: TimedNode) -> Measure:
+def _inside(node: TimedNode, known: dict[TimedBlock, Measure]) -> Measure:
     """The blocks of a loop one after the other, repeated; of branches the one that takes longest."""
-    parts = [measure(block) for block in node.inside]
+    for block in node.inside:
+        if block not in known:
+            known[block] = measure(block, known)
+    parts = [known[block] for block in node.inside]
     if not parts:
         return Measure({}, 0.0)
     if node.bound == "branches":

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from shardy_py.ops import TABLE, Control
 from shardy_py.report.time.local_work import DeviceWork, total_work
-from shardy_py.xla.spmd.program import Block, PlannedOp, used
+from shardy_py.xla.spmd.program import Block, PlannedOp, reads_of
 
 WorkOfStep = Callable[[PlannedOp], DeviceWork]
 Times = Callable[[PlannedOp], int]
@@ -28,9 +28,7 @@ def live_steps(block: Block) -> list[PlannedOp]:
     for step in reversed(block.steps):
         if step.results and live.isdisjoint(step.results):
             continue
-        live.update(step.operands)
-        for inner in step.blocks:
-            live.update(used(inner))
+        live.update(reads_of(step))
         found.append(step)
     return found
 

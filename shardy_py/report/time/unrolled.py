@@ -12,13 +12,13 @@ between them. Not here: when nodes run (`timeline.py`), files (`trace.py`, `chak
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
 from shardy_py.report.time.graph import TimedBlock, TimedNode
-from shardy_py.report.time.interval import measure
+from shardy_py.report.time.interval import Measure, measure
 
 MOST_NODES = 1_000_000
 """Nodes at most, of all iterations."""
@@ -37,14 +37,18 @@ def unrolled(block: TimedBlock) -> list[Unrolled]:
     Raises:
         ShardyError: there are more than `MOST_NODES`.
     """
-    unroller = _Unroller([])
+    unroller = _Unroller()
+    measure(block, unroller.measures)
     unroller.block(block, ())
     return unroller.found
 
 
 @dataclass
 class _Unroller:
-    found: list[Unrolled]
+    """found: the runs. measures: the times of the blocks inside."""
+
+    found: list[Unrolled] = field(default_factory=list[Unrolled])
+    measures: dict[TimedBlock, Measure] = field(default_factory=dict[TimedBlock, Measure])
 
     def block(self, block: TimedBlock, entry: tuple[int, ...]) -> list[int]:
         """Adds the runs of a block after those of `entry`; returns the last run of each node."""
@@ -57,7 +61,7 @@ class _Unroller:
     def _node(self, node: TimedNode, after: tuple[int, ...]) -> int:
         inside = node.inside
         if node.bound == "branches":
-            inside = (max(inside, key=lambda block: measure(block).serial),)
+            inside = (max(inside, key=lambda block: self.measures[block].serial),)
         if not inside:
             for _ in range(max(1, round(node.times))):
                 after = (self._add(node, after),)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from shardy_py.base.counting import counted
 from shardy_py.base.terminal import lines_text
-from shardy_py.report.notebook import block, counted, short_repr, table_html
+from shardy_py.report.notebook import block, short_repr, table_html
 from shardy_py.report.tables import bytes_text, seconds_text
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 import numpy as np
 from xdsl.ir import Operation
 
+from shardy_py.base.counting import plural
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
@@ -105,7 +106,7 @@ def _deadlock(op: Operation, arrived: Sequence[int], missing: Sequence[int]) -> 
 def _listed(processes: Sequence[int], shown: int = 8) -> str:
     names = ", ".join(map(str, processes[:shown]))
     rest = f" and {len(processes) - shown} more" if len(processes) > shown else ""
-    return f"device{'s' * (len(processes) != 1)} {names}{rest}"
+    return f"{plural(len(processes), 'device')} {names}{rest}"
 
 
 def channel_of(op: Operation) -> int:

@@ -23,6 +23,7 @@ from shardy_py.mlir.record import record_of
 from shardy_py.mlir.text.dense import is_splat
 from shardy_py.ops import Family, TensorType
 from shardy_py.ops.compute import Array
+from shardy_py.ops.compute.movement import check_elements
 from shardy_py.ops.table import TABLE
 from shardy_py.run.interpret.constants import array_of
 from shardy_py.run.interpret.inputs import dtype_of
@@ -104,9 +105,10 @@ class Inputs:
     has_nan: bool = False
 
     def of(self, type_: TensorType, shape: tuple[int, ...] | None = None) -> Array:
-        """Returns random elements of a tensor."""
+        """Returns random elements of a tensor. Raises `ShardyError`: it has more dimensions than arrays."""
         dtype = dtype_of(type_)
         shape = tuple(1 if size is None else size for size in type_.shape) if shape is None else shape
+        check_elements(shape)
         return self.elements(dtype, shape)
 
     def elements(self, dtype: AnyDtype, shape: tuple[int, ...]) -> Array:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from shardy_py.base.counting import counted
 from shardy_py.base.records import dataclass
 
 _LEAST_PRIME = 2.0**30
@@ -74,9 +75,8 @@ class Exactness:
 
     def lines(self) -> list[str]:
         """Returns what the answer says about it."""
-        runs = f"{self.runs} run" + "s" * (self.runs != 1)
+        runs, orders = counted(self.runs, "run"), counted(self.orders, "order")
         branches = f", {self.branches} branches of conditionals" * (self.branches > 0)
-        orders = f"{self.orders} order" + "s" * (self.orders != 1)
         arithmetic = (
             f"field of a random prime of 31 bits, functions uninterpreted; {runs}: {orders}{branches}"
         )

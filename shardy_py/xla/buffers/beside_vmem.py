@@ -26,7 +26,7 @@ from shardy_py.xla.buffers.read_there import computes
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.sliced import TUPLES, starts_slice
 from shardy_py.xla.buffers.stored import StoredBlock
-from shardy_py.xla.spmd.program import Name
+from shardy_py.xla.spmd.program import Name, used
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 _IN_VMEM = frozenset((*MATRIX, EIGENVALUES, FACTORS))
@@ -38,10 +38,15 @@ Source: buffers of 9 programs that XLA:TPU compiled for v6e."""
 def bytes_beside(block: StoredBlock, assignment: Assignment) -> int:
     """Returns the bytes of addresses if all that is read is fetched, and each op makes a tuple.
 
+    In loops and branches also what is computed where it is read counts, so that the bound is safe.
+
     XLA:TPU counts what is free between buffers beside the whole, so that almost all counts twice.
     """
     events = [event for event, _ in _all(assignment) if event.reads]
     fetched = {name for event in events for name in event.reads}
+    for event in assignment.events:
+        for inner in event.step.blocks if event.step is not None and event.sent is None else ():
+            fetched.update(map(block.stored_name, used(inner)))
     return 2 * PLACE * (len(fetched) + len(events) + len(block.results))
 
 

@@ -12,7 +12,7 @@ an op that needs it; the copies of a layout, which come later, with what they ar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from shardy_py.mlir.loops import iterations
 from shardy_py.ops import TABLE, Control
@@ -32,16 +32,13 @@ def repeats(step: PlannedOp) -> bool:
     return step.times > 1 or op is None or not iterations(op)[1]
 
 
-def left_by(
-    inside: HostProgram, block: Block, captured: Iterable[Name]
-) -> tuple[list[HostOp], dict[Name, bool]]:
+def left_by(inside: HostProgram, block: Block) -> tuple[list[HostOp], dict[Name, bool]]:
     """Removes from the body of a loop what runs before the loop.
 
-    inside: the ops of the body, without what is removed behind. captured: the names that it reads, also its
-    own. Returns the ops, and the values that they make: whether the body still reads them.
+    inside: the ops of the body, without what is removed behind. Returns the ops, and the values that they
+    make: whether the body still reads them.
     """
-    own = {value.name for value in block.arguments}.union(*(op.makes for op in inside.ops))
-    moved = invariant(inside.ops, {*captured} - own - inside.alias.keys(), {*block.results})
+    moved = invariant(inside.ops, block.captured, {*block.results})
     gone = set(map(id, moved))
     inside.ops[:] = [op for op in inside.ops if id(op) not in gone]
     still_read = {name for op in inside.ops for name in op.reads}

@@ -11,7 +11,7 @@ Source: the carried values of 210 loops that XLA:TPU compiled for v5p. Not here:
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardy_py.ops import TABLE, Control
@@ -19,7 +19,7 @@ from shardy_py.xla.buffers.moved import while_kept
 from shardy_py.xla.buffers.read_there import has_elements, is_constant, read_there
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.vmem import VectorMemory
-from shardy_py.xla.spmd.program import Name, used
+from shardy_py.xla.spmd.program import Name
 
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
@@ -49,7 +49,9 @@ class _Loop(NamedTuple):
 
     def used(self) -> dict[Name, int]:
         """The bytes that the body reads of each value of the loop."""
-        inside = used_of(self.inner, self.events)
+        inside = self.inner.in_vmem.used
+        if inside is None:
+            inside = self.inner.in_vmem.used = used_of(self.inner, self.events)
         return {
             name: sum(inside[each] for each in within if each in inside)
             for name, within in self.read.items()
@@ -58,18 +60,30 @@ class _Loop(NamedTuple):
 
     def read_there(self) -> set[Name]:
         """The values that the body reads in VMEM if they are fetched before."""
+        stays = self.inner.in_vmem.stays
+        if stays is None:
+            stays = self.inner.in_vmem.stays = self._stays()
+        return {
+            name
+            for name, within in self.read.items()
+            if (own := [stays[each] for each in within if each in stays]) and all(own)
+        }
+
+    def _stays(self) -> dict[Name, bool]:
+        """The values that events of the body read in VMEM, and whether each stays there all the time."""
         inside = LoopsThere(self.inner, self.events)
         uses = dict[Name, list[int]]()
         for number in range(len(self.events)):
             for name in inside.read_there(number, ()):
                 uses.setdefault(name, [-1]).append(number)
         kept, end = while_kept(self.inner, self.events), len(self.events)
-        return {
-            name
-            for name, within in self.read.items()
-            if (own := [uses[each] for each in within if each in uses])
-            and all(kept.stays([*each, end]) for each in own)
-        }
+        return {name: kept.stays([*own, end]) for name, own in uses.items()}
+
+    def note(self, names: Iterable[Name]) -> None:
+        """Notes that values of the body need no memory, as they are in VMEM."""
+        self.inner.sizes |= dict.fromkeys(names, 0)
+        known = self.inner.in_vmem
+        known.copied = known.stays = known.used = None
 
 
 def used_of(block: StoredBlock, events: Sequence[Event]) -> dict[Name, int]:
@@ -181,9 +195,9 @@ class LoopsThere:
         sizes, results = self._block.sizes, self._block.results
         for number, loop in self.of.items():
             for name in (*made, *reads.get(number, ())):
-                loop.inner.sizes |= dict.fromkeys(loop.read.get(name, ()), 0)
+                loop.note(loop.read.get(name, ()))
             for position in self._replaced[number]:
-                loop.inner.sizes |= dict.fromkeys(loop.replaced[position], 0)
+                loop.note(loop.replaced[position])
         sizes |= {name: 0 for name in self.made() if name not in results}
         return {name for name in self.made() if name in results}
 
@@ -211,7 +225,7 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
     inner, events = block.regions_in_order(step)[-1]
     read: dict[Name, list[Name]] = {}
     given = frozenset(event.reads)
-    for name in used(inner.block):
+    for name in inner.block.captured:
         stored = block.stored_name(name)
         rounded = ("rounded", stored)
         read.setdefault(rounded if rounded in given else stored, []).append(name)

@@ -40,7 +40,10 @@ def _with_iterations(block: StoredBlock, events: Sequence[Event]) -> Iterator[fl
             own = _sliced_bytes(block, event, written)
             yield max(own, _flops(block, event) / block.setting.flops_per_byte)
         else:
-            yield _ITERATIONS * sum(_with_iterations(*block.regions_in_order(step)[-1]))
+            inner, inside = block.regions_in_order(step)[-1]
+            if inner.in_vmem.copied is None:
+                inner.in_vmem.copied = sum(_with_iterations(inner, inside))
+            yield _ITERATIONS * inner.in_vmem.copied
 
 
 def _written_parts(block: StoredBlock) -> dict[Name, int]:

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, MutableMapping, Sequence
+from itertools import chain
 
 from shardy_py.mlir.dialects.stablehlo import DotGeneralOp, SliceOp
 from shardy_py.ops import OpRecord
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.ops.reads import integers
-from shardy_py.xla.spmd.program import Block, PlannedOp, edited, used
+from shardy_py.xla.spmd.program import Block, PlannedOp, edited, reads_of
 from shardy_py.xla.spmd.walk import Sent
 
 
@@ -34,7 +35,7 @@ def with_sliced_products(
     parts = [s for s in block.steps if s.record.name == SliceOp.name and s.operands[0] in makers]
     if not parts:
         return block.steps
-    uses = Counter(used(block))
+    uses = Counter(chain(block.results, *map(reads_of, block.steps)))
     replaced: dict[int, PlannedOp | None] = {}
     for part in parts:
         product = makers[part.operands[0]]

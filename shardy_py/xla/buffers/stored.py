@@ -37,7 +37,7 @@ from shardy_py.xla.buffers.sliced_products import with_sliced_products
 from shardy_py.xla.buffers.storing import StoringKinds
 from shardy_py.xla.buffers.tile_orders import Copies, note_orders, spreads_product
 from shardy_py.xla.buffers.vmem import VmemValues
-from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, reads_of
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.model import RoundedValues
@@ -94,6 +94,8 @@ class StoredBlock:
     _regions: dict[int, list[Assignment]] = field(default_factory=dict[int, "list[Assignment]"], init=False)
     _insides: dict[int, StoredBlock] = field(default_factory=dict[int, "StoredBlock"], init=False)
     """The regions of steps, by their identities."""
+    most_alive: int | None = field(default=None, init=False)
+    """The most bytes of values that are alive at once, for the order of TPUs; None until it is found."""
     _events: Sequence[Event] | None = field(default=None, init=False)
     _program: HostProgram | None = field(default=None, init=False)
     """The ops on the host, once they are listed."""
@@ -299,13 +301,9 @@ class StoredBlock:
 
     def _captured(self, step: PlannedOp, program: HostProgram) -> Iterable[Name]:
         """The values that regions of a step read, once what is moved out of a loop is."""
-        captured = dict.fromkeys(name for inner in step.blocks for name in used(inner))
-        for name, is_read in self._moved_out(step, program).items():
-            if is_read:
-                captured[name] = None
-            else:
-                captured.pop(name, None)
-        return captured
+        moved = self._moved_out(step, program)
+        captured = dict.fromkeys(chain(*[inner.awaited for inner in step.blocks], moved))
+        return [name for name in captured if moved.get(name, True)]
 
     def _moved_out(self, step: PlannedOp, program: HostProgram) -> dict[Name, bool]:
         """Moves what the body of a loop computes of unchanged values before it.
@@ -316,7 +314,7 @@ class StoredBlock:
             return {}
         body = self._insides[id(step.blocks[-1])] = self._inside(step.blocks[-1])
         inside = body._host_program([self.sizes[name] for name in step.results])
-        moved, made = left_by(inside, body.block, used(body.block))
+        moved, made = left_by(inside, body.block)
         self.types.update((name, body.types[name]) for name in made if name in body.types)
         self.sizes.update((name, body.sizes[name]) for name in made if name in body.sizes)
         program.ops += [op._replace(reads=tuple(map(self.stored_name, op.reads))) for op in moved]
@@ -345,7 +343,7 @@ class StoredBlock:
 
     def _reads(self, step: PlannedOp) -> Sequence[Name]:
         """The stored names of what a step reads, which are known once all steps are listed."""
-        names = (*step.operands, *(name for inner in step.blocks for name in used(inner)))
+        names = reads_of(step)
         found = [self.stored_name(name) for name in names]
         return [*found, *self.waited_for(names)] if self._passed else found
 
@@ -382,7 +380,7 @@ class StoredBlock:
         return self._insides[id(inner)]
 
     def _inside(self, inner: Block) -> StoredBlock:
-        read = {name: name if name in self.types else self.stored_name(name) for name in used(inner)}
+        read = {name: name if name in self.types else self.stored_name(name) for name in inner.captured}
         return StoredBlock(
             *(inner, self.sent, self.again, self.setting, self.measure, self.merged),
             {name: self.types[stored] for name, stored in read.items() if stored in self.types},

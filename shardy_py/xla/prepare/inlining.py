@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.dialects.builtin import CallSiteLoc, ModuleOp, SymbolRefAttr, UnitAttr
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
@@ -12,7 +14,7 @@ from shardy_py.mlir.cloning import clone_region_into
 from shardy_py.mlir.dialects.stablehlo import CompositeOp
 from shardy_py.mlir.ir import blocks_of, operands_of
 from shardy_py.mlir.movements import note_copies, replace_op
-from shardy_py.mlir.nesting import free_values
+from shardy_py.mlir.nesting import free_values_inside
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.source import call_site
@@ -31,11 +33,12 @@ def order_ops(module: ModuleOp) -> None:
     Propagation visits ops in program order, so of two that disagree the first one decides. As
     HloComputation::MakeInstructionPostOrder.
     """
+    free = free_values_inside(module)
     for inner in ir.ops_with_regions(module):
         if not isinstance(inner, ModuleOp):
             for block in blocks_of(inner):
                 if block.first_op is not None:  # unregistered ops may have empty blocks
-                    _order(block)
+                    _order(block, free)
 
 
 def mark_late(block: Block) -> None:
@@ -45,9 +48,9 @@ def mark_late(block: Block) -> None:
             op.attributes[LATE] = UnitAttr()
 
 
-def _order(block: Block) -> None:
+def _order(block: Block, free: Mapping[int, Sequence[SSAValue]]) -> None:
     ops: list[Operation] = list(block.ops)
-    ordered = _post_order(ops, block)
+    ordered = _post_order(ops, block, free)
     if ordered != ops:
         ir.set_order(block, ordered)
 
@@ -70,8 +73,13 @@ def _roots(ops: list[Operation]) -> list[Operation]:
     return [*early, end, *late]
 
 
-def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
-    """Each root after its operands, the first operand first."""
+def _post_order(
+    ops: list[Operation], block: Block, free: Mapping[int, Sequence[SSAValue]]
+) -> list[Operation]:
+    """Each root after its operands, the first operand first. free: the values that regions use from outside.
+
+    In HLO these are operands after the others.
+    """
     end = ops[-1]
     ordered: list[Operation] = []
     placed: set[int] = set()
@@ -82,8 +90,7 @@ def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
         op = stack[-1]
         key = id(op)
         if key not in waiting and key not in placed:
-            # In HLO, values that regions use from outside are operands after the others.
-            values = (*operands_of(op), *free_values(op)) if op.regions else operands_of(op)
+            values = (*operands_of(op), *free[key]) if op.regions else operands_of(op)
             makers: list[Operation] = []
             for value in values:
                 if type(value) is OpResult:  # faster than isinstance: an ABC

@@ -14,11 +14,11 @@ Not here: what is sent for them (`walk.py`), steps that a device runs (`xla/buff
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain, compress
 
 from shardy_py.xla.spmd.facet import SentRow
-from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
+from shardy_py.xla.spmd.program import Block, Name, reads_of
 
 
 def live_values(block: Block, rows: Sequence[SentRow]) -> set[Name]:
@@ -34,7 +34,7 @@ def live_values(block: Block, rows: Sequence[SentRow]) -> set[Name]:
     for step in compress(steps, [row.needs_all for row in rows]):
         live.update(step.results)
     for step in compress(steps, [step.blocks for step in steps]):
-        live.update(_read_inside(step))
+        live.update(reads_of(step))
     return live
 
 
@@ -50,9 +50,5 @@ def _of_some(block: Block, rows: Sequence[SentRow]) -> set[Name]:
         if row.needs_all:
             note(results)
         if step.blocks:
-            note(_read_inside(step))
+            note(reads_of(step))
     return live
-
-
-def _read_inside(step: PlannedOp) -> Iterable[Name]:
-    return chain.from_iterable(map(used, step.blocks))

@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
 from functools import cached_property
+from itertools import chain
 
 from shardy_py.base.records import dataclass
 from shardy_py.xla.spmd.partitioned import HeldTensor
-from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, reads_of
 from shardy_py.xla.spmd.rotations import rotated, rotation, wrap, wrapped
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.windows import padded, slice_of_pad
@@ -55,8 +56,8 @@ class Uses:
 
     @cached_property
     def count(self) -> Mapping[Name, int]:
-        """How often each value is used."""
-        return Counter(used(self.block))
+        """How often each value is used, in a region once."""
+        return Counter(chain(self.block.results, *map(reads_of, self.block.steps)))
 
     def behind_copies(self, name: Name) -> tuple[Name, tuple[PlannedOp, ...]]:
         """The value of which copies, used once each, make a value, and these copies."""

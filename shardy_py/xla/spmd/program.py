@@ -1,12 +1,23 @@
 """A program as the planner reads it: a block of steps, which are op records with names of values.
 
 Not here: what is sent for it (`walk.py`), programs of IR as blocks.
+
+>>> def step(reads: str, makes: str, *blocks: Block) -> PlannedOp:
+...     return PlannedOp(OpRecord("stablehlo.if", (), (), {}), (*reads,), (*makes,), (), blocks)
+>>> inner = Block((), (step("ab", "x"), step("xb", "y")), ("c",), ())
+>>> outer = Block((), (step("d", "b"), step("b", "z", inner)), ("z",), ())
+>>> inner.captured, inner.awaited, outer.captured
+(('a', 'b', 'c'), ('a', 'b', 'x', 'c'), ('d', 'a', 'c'))
+>>> reads_of(outer.steps[1])
+('b', 'a', 'b', 'c')
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import field
+from functools import cached_property
+from itertools import chain
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import OpRecord, TensorType
@@ -117,9 +128,43 @@ class Block:
     results: tuple[Name, ...]
     targets: tuple[Tiling | None, ...]
 
+    @property
+    def captured(self) -> tuple[Name, ...]:
+        """The values from outside that it reads, in the order of their first use."""
+        return self._read[0]
+
+    @property
+    def awaited(self) -> tuple[Name, ...]:
+        """As `captured`, with one value from inside, that whose first use is the last; none if it has none.
+
+        It stands for the tuple of what a region reads, which XLA makes before the op of the region.
+        """
+        return self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[tuple[Name, ...], tuple[Name, ...]]:
+        inside = {value.name for value in self.arguments}.union(*[step.results for step in self.steps])
+        read: dict[Name, None] = {}
+        for step in self.steps:
+            read.update(dict.fromkeys(step.operands))
+            for inner in step.blocks:
+                read.update(dict.fromkeys(inner.awaited))
+                inside.update({*inner.awaited}.difference(inner.captured))
+        read.update(dict.fromkeys(self.results))
+        last = next((name for name in reversed(read) if name in inside), None)
+        captured = tuple([name for name in read if name not in inside])
+        return captured, tuple([name for name in read if name is last or name not in inside])
+
+
+def reads_of(step: PlannedOp) -> tuple[Name, ...]:
+    """Returns the values that a step reads, also those that its regions read from outside."""
+    if not step.blocks:
+        return step.operands
+    return (*step.operands, *chain.from_iterable([inner.captured for inner in step.blocks]))
+
 
 def used(block: Block) -> Iterable[Name]:
-    """The names that a block uses, also of values from outside."""
+    """The names that a block uses, each as often as it does, and those that blocks inside use."""
     for step in block.steps:
         yield from step.operands
         for inner in step.blocks:

@@ -28,7 +28,7 @@ from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.prepare.selection_sorts import selects_few
 from shardy_py.xla.spmd.arg_reductions import finds_places, is_found_by
 from shardy_py.xla.spmd.from_program import source_op
-from shardy_py.xla.spmd.program import Block, Name, PlannedOp, edited, used
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, edited, reads_of, used
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.targets.cumulative import in_rows
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -271,9 +271,7 @@ def _needed(block: Block, steps: Iterable[PlannedOp], before: Mapping[Name, int]
         if live.isdisjoint(step.results) and any(name in before for name in step.results):
             continue
         kept.append(step)
-        live.update(step.operands)
-        for inner in step.blocks:
-            live.update(used(inner))
+        live.update(reads_of(step))
     return tuple(reversed(kept))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shardy_py import Program, propagate
 from shardy_py.run.proof import Answer, ProofOptions, prove
 from tests.run.proof.by_hand import partitioned_by_hand
 
@@ -341,3 +342,19 @@ def test_the_answer_says_if_no_result_shows_a_wrong_value(first: int, is_hidden:
     answer = proven(whole, local, {"%arg0": ("%arg0", "[{}]"), "%3": ("%0", "[{}]")})
     assert not answer.is_equal
     assert ("no result differs in" in str(answer)) == is_hidden
+
+
+def test_an_op_with_more_dimensions_than_arrays_have_is_not_proven() -> None:
+    type_ = f"tensor<{'1x' * 69}8xf32>"
+    sharded = ", ".join(["{}"] * 69 + ['{"x"}'])
+    reduced_ = ", ".join(map(str, range(69)))
+    program = Program.parse(f"""
+    {MESH}
+    func.func @main(%a: {type_} {{sdy.sharding = #sdy.sharding<@mesh, [{sharded}]>}}) -> tensor<8xf32> {{
+      %c = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.reduce(%a init: %c) applies stablehlo.add across dimensions = [{reduced_}]
+          : ({type_}, tensor<f32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }}""")
+    answer = propagate(program, progress=False).partition().prove(shapes="ops")
+    assert "not proven: stablehlo.reduce: has 70 dimensions in one tensor, more than 48" in str(answer)

@@ -77,7 +77,12 @@ def _most_alive_inside(block: StoredBlock, event: Event) -> int:
     step = event.step
     if step is None or not step.blocks or event.sent is not None:
         return 0
-    return max((_most_alive(inner, events) for inner, events in block.regions_in_order(step)), default=0)
+    most = 0
+    for inner, events in block.regions_in_order(step):
+        if inner.most_alive is None:
+            inner.most_alive = _most_alive(inner, events)
+        most = max(most, inner.most_alive)
+    return most
 
 
 def _most_alive(block: StoredBlock, events: Sequence[Event]) -> int:

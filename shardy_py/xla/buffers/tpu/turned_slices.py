@@ -20,7 +20,7 @@ from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.local_sizes import TILED
 from shardy_py.xla.buffers.tpu.records import PLACED, Records, least_order, step_of
-from shardy_py.xla.spmd.program import Name, PlannedOp, used
+from shardy_py.xla.spmd.program import Name, PlannedOp, reads_of
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
 
@@ -50,7 +50,7 @@ def with_turned_slices(
     """
     readers: dict[Name, list[PlannedOp]] = {}
     for step in steps:
-        for name in (*step.operands, *(name for inner in step.blocks for name in used(inner))):
+        for name in reads_of(step):
             readers.setdefault(name, []).append(step)
     copies: dict[int, PlannedOp] = {}
     for source, type_, minor in _in_own_orders(steps, arguments):

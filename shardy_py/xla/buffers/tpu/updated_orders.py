@@ -24,7 +24,7 @@ from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.local_sizes import TILED
 from shardy_py.xla.buffers.tpu.records import Records, elements_of, least_order
-from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, reads_of
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
 
@@ -99,16 +99,10 @@ def _update(makers: Mapping[Name, PlannedOp], step: PlannedOp | None, carried: N
 def _is_turned(body: Block, update: _Update) -> bool:
     """True if an op of the body reads what is updated, but no product of matrices."""
     own = {update.carried, *update.step.results}
-    readers = [each for each in body.steps if each is not update.step and not own.isdisjoint(_reads(each))]
+    readers = [each for each in body.steps if each is not update.step and not own.isdisjoint(reads_of(each))]
     if any(_is_matrix_product(each, own) for each in readers):
         return False
     return bool(readers) or update.along[0] == least_order(update.whole)[0]
-
-
-def _reads(step: PlannedOp) -> Iterator[Name]:
-    yield from step.operands
-    for inner in step.blocks:
-        yield from used(inner)
 
 
 def _is_matrix_product(step: PlannedOp, own: Collection[Name]) -> bool:

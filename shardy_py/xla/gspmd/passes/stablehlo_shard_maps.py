@@ -68,11 +68,14 @@ def region_at(op: Operation, of_function: ManualRegion) -> ManualRegion:
     if parent is None or isinstance(parent, FuncOp):
         return of_function
     region = region_at(parent, of_function)
-    if not isinstance(parent, ManualComputationOp):
-        return region
-    shardings = (*parent.in_shardings.data, *parent.out_shardings.data)
-    mesh = shardings[0].mesh if shardings else region.mesh
-    return ManualRegion(region.axes + parent.manual_axes.data, mesh)
+    return _inside(parent, region) if isinstance(parent, ManualComputationOp) else region
+
+
+def _inside(computation: ManualComputationOp, around: ManualRegion) -> ManualRegion:
+    """The manual axes in a computation, with those around it."""
+    shardings = (*computation.in_shardings.data, *computation.out_shardings.data)
+    mesh = shardings[0].mesh if shardings else around.mesh
+    return ManualRegion(around.axes + computation.manual_axes.data, mesh)
 
 
 def xla_sdy_stablehlo_round_trip_shard_map_export(module: ModuleOp) -> None:
@@ -97,11 +100,17 @@ def xla_sdy_stablehlo_round_trip_shard_map_export(module: ModuleOp) -> None:
     for function, region in regions_of_functions(module, symbols).items():
         if region.axes:
             encoding.rewrite_entries(function, lambda place, index, entries, r=region: _marked(entries, r))
+        around = {function: region}
         for inner in walk_pre_order(function, include_root=False):
+            own = around[parent] if (parent := inner.parent_op()) is not None else region
             if isinstance(inner, ManualComputationOp):
-                outside[inner] = region_at(inner, region).axes
-            elif SHARDING in inner.attributes or encoding.is_control_flow(inner):
-                _mark(inner, region_at(inner, region), meshes)
+                outside[inner] = own.axes
+                around[inner] = _inside(inner, own)
+                continue
+            if inner.regions:
+                around[inner] = own
+            if SHARDING in inner.attributes or encoding.is_control_flow(inner):
+                _mark(inner, own, meshes)
     for computation in innermost_first(outside):
         assert isinstance(computation, ManualComputationOp)
         _export(computation, outside[computation], symbols)
