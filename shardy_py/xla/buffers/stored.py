@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import field, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from shardy_py.base.records import dataclass
@@ -370,6 +371,7 @@ class StoredBlock:
         found = copy(self)
         setting = replace(self.setting, room_in_vmem=room, any_in_vmem=True)
         found.setting, found.sizes, found._regions = setting, {**self.sizes}, {}
+        found.in_vmem = copy(self.in_vmem)
         found._insides = {number: inner.with_vmem(room) for number, inner in self._insides.items()}
         return found
 
