@@ -97,9 +97,8 @@ def _estimated(
     made_of: Mapping[int, Issued] = {}
     if on_chip is not None and program.is_planned:
         made_of = on_chip.issued(function)
-    stored = _stored(program, function, setting, on_chip, made_of)
     kept = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "arg_attrs", len(block.arguments))]
-    measure = stored.measure
+    measure = LocalSizes(setting.target)
     given = [measure.of(value.type, value.tiling)[1] for value in block.arguments]
     types = _types_of(block.results, block)
     ends = zip(block.results, block.targets, strict=True)
@@ -109,28 +108,29 @@ def _estimated(
     results = [0 if on else size for size, on in zip(made, returned, strict=True)]
     carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
-    is_gpu = chip is not None and chip.compiler == "gpu"
+    own = sum(sizes) + sum(results) - aliased
     is_known = program.is_planned or not plan.sent
-    if on_chip is not None and is_gpu and is_known:
-        from shardy_py.xla.buffers.gpu.memory import GpuComputation  # many modules, needed for GPUs only
-
-        computation = GpuComputation(on_chip.plan(function).body, limits=on_chip.compiler.limits)
-        arguments: Sequence[Name] = computation.graph.arguments
-        assignment = computation.assignment(results, _named(carried, arguments))
+    if on_chip is not None and chip is not None and is_known and _is_partly_in_vmem(chip, own, 0):
+        stored = _as_compiled(on_chip, function, setting, made_of)
+        found = _partly_in_vmem(chip, stored, results, carried)
     else:
-        assignment = stored.assignment(results, _named(carried, _argument_names(stored)))
-    held, alive = assignment.temporaries()
-    found = Needed(held, held, alive)
-    if chip is not None and chip.compiler == "tpu":
-        own = sum(sizes) + sum(results) - aliased
-        found = _in_hbm(chip, stored, assignment, own, found)
-        if on_chip is not None and is_known and _is_partly_in_vmem(chip, own, held):
-            from shardy_py.xla.buffers.tpu.partly_in_vmem import partly_in_vmem  # needed for some TPUs only
+        stored = _stored(program, function, setting, on_chip, made_of)
+        if on_chip is not None and chip is not None and chip.compiler == "gpu" and is_known:
+            from shardy_py.xla.buffers.gpu.memory import GpuComputation  # many modules, needed for GPUs only
 
-            apart = _as_compiled(on_chip, function, setting, made_of)
-            room, names = values_in_vmem(chip), _named(carried, _argument_names(apart))
-            partly = partly_in_vmem(apart, room, results, names)
-            found = partly if _is_partly_in_vmem(chip, own, partly.most) else found
+            computation = GpuComputation(on_chip.plan(function).body, limits=on_chip.compiler.limits)
+            arguments: Sequence[Name] = computation.graph.arguments
+            assignment = computation.assignment(results, _named(carried, arguments))
+        else:
+            assignment = stored.assignment(results, _named(carried, _argument_names(stored)))
+        held, alive = assignment.temporaries()
+        found = Needed(held, held, alive)
+        if chip is not None and chip.compiler == "tpu":
+            found = _in_hbm(chip, stored, assignment, own, found)
+            if on_chip is not None and is_known and _is_partly_in_vmem(chip, own, held):
+                apart = _as_compiled(on_chip, function, setting, made_of)
+                partly = _partly_in_vmem(chip, apart, results, carried)
+                found = partly if _is_partly_in_vmem(chip, own, partly.most) else found
     entries, symbol = program.values.boundaries, function_name(function)
     live: list[LiveTensor] = []
     for number, size in enumerate(sizes):
@@ -145,6 +145,15 @@ def _estimated(
         largest_temporary=max((each.size for each in found.alive), default=0),
         in_vmem=found.most - found.least,
     )
+
+
+def _partly_in_vmem(
+    chip: Hardware, stored: StoredBlock, results: Sequence[int], carried: Iterable[int | None]
+) -> Needed:
+    """The bytes of temporaries that are not all in VMEM. stored: of the program as compiled."""
+    from shardy_py.xla.buffers.tpu.partly_in_vmem import partly_in_vmem  # needed for some TPUs only
+
+    return partly_in_vmem(stored, values_in_vmem(chip), results, _named(carried, _argument_names(stored)))
 
 
 def _argument_names(stored: StoredBlock) -> Sequence[Name]:
