@@ -43,7 +43,7 @@ def with_fetches(
 
     own = block.in_vmem.returned if block.is_entry else set[Name]()
     updated = {made for name, made in taken.items() if name is not None and has_elements(block, made)} & own
-    sizes, memory = block.sizes, VectorMemory(room, len(events), while_kept(block, events))
+    sizes, memory = block.sizes, _memory(block, events, room)
     loops = LoopsThere(block, events, memory)
     sliced = sliced_into_vmem(block, events)
     candidates = (_made_there(block, events, loops) | sliced) - loops.in_hbm()
@@ -72,6 +72,26 @@ def with_fetches(
             event = event._replace(is_part=True)
         found += _with_writes(event, updated, sizes)
     return found
+
+
+def _memory(block: StoredBlock, events: Sequence[Event], room: int) -> VectorMemory:
+    """The VMEM of a block: what ops inside loops and branches make there has room first."""
+    memory = VectorMemory(room, len(events), while_kept(block, events))
+    if block.setting.any_in_vmem:
+        for number, event in enumerate(events):
+            if event.step is not None and event.step.blocks and event.sent is None:
+                inside = (_most_there(*each, room) for each in block.regions_in_order(event.step))
+                memory.take(number, number + 1, max(inside, default=0))
+    return memory
+
+
+def _most_there(block: StoredBlock, events: Sequence[Event], room: int) -> int:
+    """The most bytes that ops of a block make in VMEM at one time."""
+    memory = _memory(block, events, room)
+    loops = LoopsThere(block, events, memory)
+    for _ in in_vmem(events, block.sizes, _made_there(block, events, loops) - loops.in_hbm(), memory):
+        pass
+    return memory.most
 
 
 def _made_there(block: StoredBlock, events: Sequence[Event], loops: LoopsThere) -> set[Name]:

@@ -70,6 +70,11 @@ class VectorMemory:
         self._used = np.zeros(moments, np.int64)
         self._meanwhile = meanwhile
 
+    @property
+    def most(self) -> int:
+        """The most bytes that are taken at one moment."""
+        return int(self._used.max(initial=0))
+
     def take(self, start: int, end: int, size: int, uses: Sequence[int] = ()) -> bool:
         """Takes `size` bytes from one moment until before another, and returns True, if they are free.
 
