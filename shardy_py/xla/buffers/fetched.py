@@ -87,10 +87,12 @@ def _memory(block: StoredBlock, events: Sequence[Event], room: int) -> VectorMem
 
 def _most_there(block: StoredBlock, events: Sequence[Event], room: int) -> int:
     """The most bytes that ops of a block make in VMEM at one time."""
+    from shardy_py.xla.buffers.copying import Copying  # needed for some TPUs only
+
     memory = _memory(block, events, room)
     loops = LoopsThere(block, events, memory)
-    for _ in in_vmem(events, block.sizes, _made_there(block, events, loops) - loops.in_hbm(), memory):
-        pass
+    made = {*in_vmem(events, block.sizes, _made_there(block, events, loops) - loops.in_hbm(), memory)}
+    Copying(block, events, memory, {*made, *loops.made()}, {}, loops).found()
     return memory.most
 
 
