@@ -112,9 +112,10 @@ def _sent_alone(
         event = _sum(block, step, (collective,), (source,))
         event = event._replace(reads=(*event.reads, *waited_for))
         return event._replace(over=(), is_update=False) if source in updated else event
-    if "minor_to_major" not in step.record.attributes:
+    copies = block.in_order.get(id(step), {})
+    if "minor_to_major" not in step.record.attributes and source not in copies:
         block.sizes[made] = _received(block, collective, block.types.get(source))
-    read = block.in_order.get(id(step), {}).get(source, source)
+    read = copies.get(source, source)
     return Event(step, (read, *waited_for), (made,), collective)
 
 

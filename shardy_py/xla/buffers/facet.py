@@ -53,6 +53,7 @@ class StoredRow:
     counts_places: whether its elements are their places, which a device counts from an offset on.
     is_over_operands: whether TPUs make each result over its operand, unless that is a copy in VMEM.
     sums_shifted: whether TPUs store what it reads with the sums of its results (`shifted.py`).
+    divides: whether it takes TPUs as long as a division does (`fusion_costs.py`).
 
     On the host (`host_fusion.py`):
     is_pointwise: whether it counts as elementwise for all types. is_movable: whether it is fused although it
@@ -81,6 +82,7 @@ class StoredRow:
     counts_places: bool = False
     is_over_operands: bool = False
     sums_shifted: bool = False
+    divides: bool = False
     is_pointwise: bool = False
     is_movable: bool = False
     is_conditional: bool = False
@@ -116,6 +118,10 @@ STORED = Facet(
             _NOT_IN_LIBRARY,
         ),
         "stablehlo.exponential": replace(_ELEMENTWISE, sums_shifted=True),
+        **dict.fromkeys(
+            ("chlo.erf", "chlo.erfc", "stablehlo.divide", "stablehlo.logistic"),
+            replace(_ELEMENTWISE, divides=True),
+        ),
         "stablehlo.complex": replace(_ELEMENTWISE, is_alone_on_tpu=True),
         **dict.fromkeys(("stablehlo.imag", "stablehlo.real"), replace(_NOT_IN_LIBRARY, is_alone_on_tpu=True)),
         "stablehlo.clamp": _CHOSEN,

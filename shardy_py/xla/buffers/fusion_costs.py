@@ -9,7 +9,9 @@ by each. The value is stored if (k - 1) n > (k + 1) m, with the sizes n of what 
 
 GPUs decide value by value. XLA:TPU stores the value that saves most first, which changes what the others
 save. Its sizes are those in the types of the program, before values are rounded for products. From 90 sums
-of up to six tensors, in f32 and bf16, in up to eight products. Source: openxla/xla,
+of up to six tensors, in f32 and bf16, in up to eight products. A division behind a value of bf16 counts as
+more of such sizes, which is why the chances of attention and gated activations are stored for two products:
+from 70 other values in up to eight products. Source: openxla/xla,
 xla/backends/gpu/transforms/priority_fusion.cc for GPUs.
 
 Not here: which values may be computed in their readers (`fusion.py`).
@@ -23,8 +25,14 @@ from heapq import heapify, heappop, heappush
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
+from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.read_there import takes_slices
 from shardy_py.xla.spmd.program import Name, PlannedOp
+
+_DIVISION = 3
+"""The bytes, for each element, that could be moved while one is divided: more than 2, less than 4."""
+_WIDE = 4
+"""The bytes of an element that is not rounded, so that the products that read it round it."""
 
 
 def saving(readers: int, *, behind: int, own: int) -> int:
@@ -113,8 +121,9 @@ class _Search:
     """The values that save something, the one that saves most first; each changes what others save.
 
     makers: by each value that is still fused, the step that makes it. behind: by step the stored values that
-    it is computed from; ahead: by step the stored ones that it is computed in. Both are bits of integers;
-    bits: of each value, whose sizes are `sizes`; places: of the bit of each stored step.
+    it is computed from, and the divisions; ahead: by step the stored ones that it is computed in. Both are
+    bits of integers; bits: of each value or division, whose sizes are `sizes`; divisions: the places of the
+    latter; places: of the bit of each stored step.
     """
 
     steps: Sequence[PlannedOp]
@@ -128,7 +137,8 @@ class _Search:
     bits: dict[Name, int] = field(default_factory=dict[Name, int])
     places: dict[int, int] = field(default_factory=dict[int, int])
     sizes: list[int] = field(default_factory=list[int])
-    sums: dict[int, int] = field(default_factory=dict[int, int])
+    divisions: set[int] = field(default_factory=set[int])
+    sums: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
 
     def stored(self) -> Iterator[Name]:
         """Yields the values to store; of those that save as much the first."""
@@ -199,18 +209,30 @@ class _Search:
         return bool(made) and self.makers.get(made[0]) == number
 
     def _behind(self, number: int) -> int:
-        """The stored values that a step is computed from."""
-        step, found = self.steps[number], 0
+        """The stored values that a step is computed from, and the divisions."""
+        step = self.steps[number]
+        found = self._division(number) if STORED.of(step.record.name).divides else 0
         for name in step.results[:1] if takes_slices(step) else self.reads[number]:
             maker = self.makers.get(name, number)
-            if maker < number:
-                found |= self.behind[maker]
-                continue
-            if name not in self.bits:
-                self.bits[name] = 1 << len(self.sizes)
-                self.sizes.append(self._size(name))
-            found |= self.bits[name]
+            found |= self.behind[maker] if maker < number else self._bit(name, self._size(name))
         return found
+
+    def _division(self, number: int) -> int:
+        """The bit of a step that divides; 0 if that is by one element, whose inverse XLA multiplies by."""
+        step, reads = self.steps[number], self.reads[number]
+        maker = self.makers.get(reads[-1], number)
+        if len(reads) > 1 and maker < number and all(self.elements(name) == 1 for name in self.reads[maker]):
+            return 0
+        count = self.elements(step.results[0])
+        bit = self._bit((number, "divided"), _DIVISION * count if count > 1 else 0)
+        self.divisions.add(bit.bit_length() - 1)
+        return bit
+
+    def _bit(self, name: Name, size: int) -> int:
+        if name not in self.bits:
+            self.bits[name] = 1 << len(self.sizes)
+            self.sizes.append(size)
+        return self.bits[name]
 
     def _ahead(self, number: int) -> int:
         """The stored steps that a step is computed in."""
@@ -227,10 +249,14 @@ class _Search:
         readers = self.ahead[number].bit_count()
         if readers <= 1:
             return 0
-        found = self.behind[number]
+        name, found = self.steps[number].results[0], self.behind[number]
         if found not in self.sums:
-            self.sums[found] = sum(self.sizes[place] for place in _places(found))
-        return saving(readers, behind=self.sums[found], own=self._size(self.steps[number].results[0]))
+            places = [*_places(found)]
+            divided = sum(self.sizes[place] for place in places if place in self.divisions)
+            self.sums[found] = sum(self.sizes[place] for place in places) - divided, divided
+        behind, divided = self.sums[found]
+        is_rounded = self.widths.get(name, _WIDE) < _WIDE
+        return saving(readers, behind=behind, own=self._size(name)) + is_rounded * divided
 
     def _size(self, name: Name) -> int:
         count = self.elements(name)

@@ -5,12 +5,13 @@ Not here: what is fetched meanwhile (`fetched.py`), which orders there are (`sch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from shardy_py.ops import TABLE, Control
 from shardy_py.xla.buffers.carried import copied, with_copies, with_copies_for_loops, with_copies_for_updates
 from shardy_py.xla.buffers.events import with_joined_sums
+from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.schedule import Event, ordered_by_reads
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 
@@ -43,6 +44,17 @@ def copied_in_order(
     taken = taken_by(block, carried)
     copies = copied(events, taken) if any(name is not None for name in taken) else {}
     return block.ordered(with_copies(events, block.sizes, copies)) if copies else events
+
+
+def copied_images(block: StoredBlock) -> Iterator[Name]:
+    """Yields the values of which several convolutions read one copy: none computes them then."""
+    found = set[tuple[Name, Name]]()
+    for step in block.steps if block.in_order else ():
+        if STORED.of(step.record.name).tiled is Tiled.IMAGES:
+            for pair in block.in_order.get(id(step), {}).items():
+                if pair in found:
+                    yield pair[0]
+                found.add(pair)
 
 
 def taken_by(block: StoredBlock, carried: Sequence[Name | None]) -> dict[Name | None, Name]:

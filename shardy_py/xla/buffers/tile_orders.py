@@ -32,6 +32,7 @@ from shardy_py.xla.buffers.needed_orders import (
     needs_order,
     selects,
 )
+from shardy_py.xla.buffers.ordered_gathers import gathered_in_order
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
@@ -125,6 +126,8 @@ class _TileOrders:
         needed = {id(step): found for step in steps if (found := dict(self._needed(step)))}
         if not needed and not (self.keeps_pieces and any(map(_is_piece, steps))):
             return
+        if self.keeps_pieces:
+            needed |= gathered_in_order(steps, needed, self._shape, self.stored_name)
         self.needed = {
             (self.stored_name(step.operands[operand]), order)
             for step in steps

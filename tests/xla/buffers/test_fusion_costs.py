@@ -29,11 +29,13 @@ def _steps(*lines: tuple[str, str, str], fused: Sequence[Name]) -> FusedSteps:
     return FusedSteps(steps, [step.operands for step in steps], users, fused)
 
 
-def _stored(given: FusedSteps, sizes: Mapping[Name, int]) -> list[Name]:
+def _stored(given: FusedSteps, sizes: Mapping[Name, int], rounded: str = "") -> list[Name]:
+    """The values that are stored. rounded: those of two bytes."""
     elements = {
         name: sizes.get(name, 1024) for step in given.steps for name in (*step.operands, *step.results)
     }
-    return [*stored_by_bytes(given, elements.__getitem__, dict.fromkeys(elements, 4))]
+    widths = dict.fromkeys(elements, 4) | dict.fromkeys(rounded, 2)
+    return [*stored_by_bytes(given, elements.__getitem__, widths)]
 
 
 def test_the_value_that_saves_most_is_stored_first() -> None:
@@ -58,6 +60,26 @@ def test_slices_read_what_they_make() -> None:
 def test_single_elements_do_not_count() -> None:
     given = _steps(("add", "xs", "a"), *(("dot_general", "a", made) for made in "pqrstu"), fused="a")
     assert _stored(given, {"s": 1}) == []
+
+
+def test_a_division_behind_a_rounded_value_counts_once() -> None:
+    """The chances of attention in bf16 are stored for two products, and not computed in both."""
+
+    def made(kind: str, readers: str, rounded: str = "a") -> list[Name]:
+        products = [("dot_general", "a", reader) for reader in readers]
+        return _stored(_steps((kind, "xs", "a"), *products, fused="a"), {"s": 8}, rounded)
+
+    assert made("divide", "pq") == ["a"]
+    assert made("multiply", "pq") == []
+    assert made("divide", "pq", rounded="") == []
+    assert made("divide", "pqrstu", rounded="") == []
+
+
+def test_to_divide_by_one_element_is_to_multiply() -> None:
+    products = ("dot_general", "a", "p"), ("dot_general", "a", "q")
+    lines = ("broadcast_in_dim", "e", "s"), ("divide", "xs", "a")
+    assert _stored(_steps(*lines, *products, fused="as"), {"e": 1}, "a") == []
+    assert _stored(_steps(*lines, *products, fused="as"), {"e": 8}, "a") == ["a"]
 
 
 @given(st.integers(1, 6), st.integers(1, 6))
