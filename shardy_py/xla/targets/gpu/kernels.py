@@ -81,6 +81,7 @@ class KernelFusion:
 
     def groups(self) -> list[Kernel]:
         """The kernels of ops that are computed in kernels, in the order of their roots."""
+        kernels, read_again = self.kernels, self.read_again
         queue = [(-self._priority(n), -n, n) for n in range(len(self.kernels)) if self.kernels[n] is not None]
         current = {number: priority for priority, _, number in queue}
         heapify(queue)
@@ -90,8 +91,8 @@ class KernelFusion:
                 continue
             changed = self._fuse(number)
             del current[number]
-            for each in sorted(changed):
-                if self.kernels[each] is not None:
+            for each in changed:  # in any order: none depends on another
+                if kernels[each] is not None and read_again[each] >= 0:
                     new = -self._priority(each)
                     if current.get(each) != new:
                         current[each] = new
