@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shardy_py import Program, ShardyError, propagate
-from shardy_py.xla.targets.gpu.kernel import Kernel
+from shardy_py.xla.targets.gpu.kernel import Kernel, KernelShape
 from shardy_py.xla.targets.gpu.kernel_measures import KernelMeasures
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
@@ -89,3 +89,21 @@ def test_kernels_of_equal_layers_are_measured_once(monkeypatch: pytest.MonkeyPat
         found.append((added - before[0], extended - before[1]))
     assert found[0][0] == found[1][0]
     assert found[1][1] >= found[0][1] + 6
+
+
+def test_a_long_kernel_grows_without_being_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    note, noted = Kernel.note, list[int]()
+
+    def counted(self: Kernel, number: int) -> KernelShape:
+        noted.append(len(self.own))
+        return note(self, number)
+
+    monkeypatch.setattr(Kernel, "note", counted)
+    steps = (f"  %{n} = stablehlo.reverse %{n - 1}, dims = [0] : tensor<256x256xf32>" for n in range(1, 1200))
+    text = f"""func.func @main(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {{
+  %0 = stablehlo.reverse %x, dims = [1] : tensor<256x256xf32>
+{chr(10).join(steps)}
+  return %1199 : tensor<256x256xf32>
+}}"""
+    assert propagate(Program.parse(text), progress=False).memory("h100").estimate
+    assert 100 < max(noted) < 400

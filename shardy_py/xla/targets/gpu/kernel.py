@@ -37,11 +37,6 @@ class KernelShape:
     computed: int
 
 
-_NO_SHAPE = KernelShape(
-    -1, (), (), (), (), (), 0, 1, 0, reduces=False, rows=False, time=0, written=0, read=0, computed=0
-)
-
-
 @dataclass(slots=True)
 class Kernel:
     """Ops that are computed together.
@@ -55,8 +50,8 @@ class Kernel:
     has whole rows, so that nothing is computed repeatedly. time: the ticks that it takes; written, read: of
     which to write and to read; computed: those without writing. operands: what it reads, in XLA's order.
     own: by value that it computes or reads, a number that is that of the same one in equal kernels.
-    outside: by value that it reads, this number. shape: what it takes, in these numbers; is_filled: whether
-    the fields that follow from it are set, too.
+    outside: by value that it reads, this number. shape: what it takes, in these numbers; None of a large one,
+    which shares nothing. is_filled: whether the fields that follow from the shape are set, too.
     """
 
     root: int
@@ -80,7 +75,7 @@ class Kernel:
     operands: list[int] = field(default_factory=list[int])
     own: dict[int, int] = field(default_factory=dict[int, int])
     outside: dict[int, int] = field(default_factory=dict[int, int])
-    shape: KernelShape = _NO_SHAPE
+    shape: KernelShape | None = None
     is_filled: bool = True
 
     def take(self, shape: KernelShape) -> None:
@@ -106,11 +101,16 @@ class Kernel:
         self.outside, self.is_filled = {value: own[value] for value in self.reads}, True
         return self.shape
 
+    def leave(self) -> None:
+        """Makes a kernel that was measured one without a shape."""
+        self.shape, self.is_filled, self.own = None, True, {}
+        self.outside = dict.fromkeys(self.reads, -1)
+
     def fill(self) -> None:
         """Sets the fields that follow from the shape."""
-        if self.is_filled:
-            return
         shape, values = self.shape, [*self.own]
+        if self.is_filled or shape is None:
+            return
         self.reads = {values[own]: {values[each] for each in at} for own, at in shape.reads}
         self.uses = dict(zip(self.reads, shape.uses, strict=True))
         self.costs = dict(zip(self.reads, shape.costs, strict=True))

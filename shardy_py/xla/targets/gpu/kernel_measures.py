@@ -18,6 +18,9 @@ from shardy_py.xla.targets.gpu.costs import TICKS, GpuDescription, combined, rea
 from shardy_py.xla.targets.gpu.kernel import Kernel, KernelShape
 from shardy_py.xla.targets.gpu.kernel_ops import KernelOps
 
+_MOST_SHARED = 256
+"""The values of a kernel up to which it is looked for among equal ones: longer ones have few, and grow on."""
+
 
 class KernelMeasures:
     """Measures kernels of a graph. gpu: the device for which times are estimated."""
@@ -55,6 +58,12 @@ class KernelMeasures:
     def extend(self, kernel: Kernel, producer: Kernel) -> None:
         """Computes one more kernel in another, once for equal ones."""
         own, is_first = kernel.own, self._comes_first(producer, kernel)
+        is_small = kernel.shape and producer.shape and len(own) + len(producer.own) <= _MOST_SHARED
+        if kernel.shape is None or producer.shape is None or not is_small:
+            kernel.members |= producer.members
+            self._grow(kernel, producer, is_first=is_first)
+            kernel.leave()
+            return
         same = [own.get(value, -1) for value in producer.own]
         for value in producer.own:
             own.setdefault(value, len(own))
@@ -66,6 +75,11 @@ class KernelMeasures:
             kernel.first = min(kernel.first, producer.first)
             kernel.take(known)
             return
+        self._grow(kernel, producer, is_first=is_first)
+        self._shapes[key] = kernel.note(len(self._shapes))
+
+    def _grow(self, kernel: Kernel, producer: Kernel, *, is_first: bool) -> None:
+        """Measures a kernel that has the members of another. is_first: whether these come before its own."""
         kernel.fill()
         if is_first:
             kernel.first = producer.first
@@ -73,7 +87,6 @@ class KernelMeasures:
         else:
             kernel.rows = kernel.rows or producer.rows
             self.measure(kernel)
-        self._shapes[key] = kernel.note(len(self._shapes))
 
     def _comes_first(self, producer: Kernel, kernel: Kernel) -> bool:
         """True if the measures of a kernel go on from where they are when another is computed in it."""

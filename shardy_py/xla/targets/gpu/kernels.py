@@ -195,18 +195,20 @@ class KernelFusion:
 
     def _gain(self, producer: Kernel, consumer: Kernel) -> tuple[int, int]:
         """When two kernels can be one, and the ticks that it saves: once for equal ones."""
+        if producer.shape is None or consumer.shape is None:
+            return self._found_gain(producer, consumer)
         own, other = producer.outside, consumer.outside
         key: Hashable = producer.shape.number, consumer.shape.number, other[producer.root]
         if not own.keys().isdisjoint(other):
             key = key, *[other.get(value, -1) for value in own]
         known = self._gains.get(key)
         if known is None:
-            producer.fill()
-            consumer.fill()
             known = self._gains[key] = self._found_gain(producer, consumer)
         return known
 
     def _found_gain(self, producer: Kernel, consumer: Kernel) -> tuple[int, int]:
+        producer.fill()
+        consumer.fill()
         if not self._can(producer, consumer):
             return _NEVER, 0
         way = _ALONE if producer.reduces and not producer.rows and not consumer.rows else _ALWAYS
