@@ -58,7 +58,7 @@ class KernelMeasures:
     def extend(self, kernel: Kernel, producer: Kernel) -> None:
         """Computes one more kernel in another, once for equal ones."""
         own, is_first = kernel.own, self._comes_first(producer, kernel)
-        is_small = kernel.shape and producer.shape and len(own) + len(producer.own) <= _MOST_SHARED
+        is_small = len(own) + len(producer.own) <= _MOST_SHARED
         if kernel.shape is None or producer.shape is None or not is_small:
             kernel.members |= producer.members
             self._grow(kernel, producer, is_first=is_first)
