@@ -10,10 +10,15 @@ nor the work of devices: what does not cost more is propagated. Not here: studie
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import field
+from itertools import islice
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument
 
+from shardy_py.api.program import Program
 from shardy_py.api.propagating import Options
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value
@@ -21,6 +26,8 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION, without_collection
 from shardy_py.hardware.cost import Cost
+from shardy_py.mlir.ir import blocks_of
+from shardy_py.mlir.symbols import functions_of
 from shardy_py.mlir.typed import of_kind
 from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.communication.by_xla import PlannedUses
@@ -35,6 +42,9 @@ from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.program import Block, PlannedOp
 from shardy_py.xla.spmd.walk import plan_program
 from shardy_py.xla.targets.of_program import CompiledProgram
+
+Rewrite = Callable[[ModuleOp], ModuleOp]
+"""Makes a simplified copy of a program, which does not depend on annotations of arguments and results."""
 
 
 @dataclass(eq=False)
@@ -62,14 +72,21 @@ class BoundaryStudy:
         self._costs = CollectiveCosts(tuple(variants.meshes.values()), model)
 
     @staticmethod
-    def of(sources: Sources, report: CommunicationReport, before: Proposal) -> BoundaryStudy | None:
-        """Returns the study of a source with edits; None of a program that studies do not support."""
+    def of(
+        sources: Sources, report: CommunicationReport, before: Proposal, rewrite: Rewrite | None = None
+    ) -> BoundaryStudy | None:
+        """Returns the study of a source with edits; None of a program that studies do not support.
+
+        rewrite: makes the program that a compiler propagates instead; None: it is the source.
+        """
         options = sources.options
         if not isinstance(options, Options):
             return None
         with SESSION.program(), without_collection():
             try:
                 edited = sources.edited(before)
+                if rewrite is not None:
+                    edited = _rewritten(edited, rewrite)
                 incremental = Incremental(edited.program, options, report.model, inside=False)
                 return BoundaryStudy(sources, report, edited, incremental, incremental.variant({}))
             except (ShardyError, Unsupported):
@@ -117,6 +134,24 @@ class BoundaryStudy:
         costs = [(self._costs.of_sent(each, program), each.collective.times) for each in plan.sent]
         size = sum(cost.bytes * times for cost, times in costs)
         return Cost(size, sum(cost.seconds * times for cost, times in costs) * (1 - ROUNDING))
+
+
+def _rewritten(edited: EditedProgram, rewrite: Rewrite) -> EditedProgram:
+    """A simplified program, and the arguments of its functions that those of the source became."""
+    old = edited.program
+    new = Program(rewrite(old.module), old.sources.roots, old.taken)
+    pairs = zip(functions_of(old.module), functions_of(new.module), strict=True)
+    arguments = {
+        id(given): made
+        for before, after in pairs
+        for given, made in zip(_arguments(before), _arguments(after), strict=True)
+    }
+    origin = {own: made for own, given in edited.origin.items() if (made := arguments.get(id(given)))}
+    return EditedProgram(new, origin)
+
+
+def _arguments(function: FuncOp) -> Sequence[BlockArgument]:
+    return [argument for block in islice(blocks_of(function), 1) for argument in block.args]
 
 
 def _are_alike(first: Block, second: Block) -> bool:

@@ -64,7 +64,7 @@ class Trials:
 
         before: edits that are made, too.
         """
-        study = None if self._is_alone else self._study(before, proposal)
+        study = None if self._is_small else self._study(before, proposal)
         try:
             unchanged = None if self._known is None or self._known[0] is not before else self._known[1]
             if study is not None and study.costs_more(proposal, most, unchanged):
@@ -90,13 +90,20 @@ class Trials:
         from shardy_py.search.boundary_study import BoundaryStudy
 
         if self._studied is None or self._studied[0] is not before:
-            self._studied = before, BoundaryStudy.of(self.sources, self.report, before)
+            rewrite = None
+            if self._prepares and self.report.stage is not None and self.report.stage.compiler is not None:
+                rewrite = self.report.stage.compiler.rewrite
+            self._studied = before, BoundaryStudy.of(self.sources, self.report, before, rewrite)
         return self._studied[1]
 
     @cached_property
     def _is_alone(self) -> bool:
         """True if no two tries have anything in common, or too little to look for it."""
-        return self._prepares or len(self.sources.source.values) < FEWEST_VALUES
+        return self._prepares or self._is_small
+
+    @cached_property
+    def _is_small(self) -> bool:
+        return len(self.sources.source.values) < FEWEST_VALUES
 
     @cached_property
     def _keys(self) -> ModuleKeys:

@@ -58,7 +58,8 @@ def test_verdicts_on_the_corpus(name: str, target: str | None, monkeypatch: pyte
     check_equals_whole_tries(corpus_text(name), target, monkeypatch)
 
 
-def test_what_surely_sends_more_is_not_propagated(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("target", ["h100", "tpu-v5e"])
+def test_what_surely_sends_more_is_not_propagated(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     propagated, after, studied = 0, Sources.after, list[bool]()
     costs_more = BoundaryStudy.costs_more
 
@@ -74,6 +75,6 @@ def test_what_surely_sends_more_is_not_propagated(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Sources, "after", counted)
     monkeypatch.setattr(BoundaryStudy, "costs_more", noted)
     result = propagate(Program.parse(TWO, as_compiled=True), progress=False)
-    verdict = result.verdict(target="h100")
+    verdict = result.verdict(target=target)
     assert sum(studied) > 0
     assert propagated == verdict.tried - sum(studied)

@@ -5,7 +5,7 @@ Not here: convolutions (`images.py`), collectives (`sends.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 
 from shardy_py.base.records import dataclass
@@ -59,6 +59,10 @@ class Expanded:
             yield from self._constant(own)
         else:
             yield own
+
+    def has_transposed(self, names: Iterable[Name]) -> bool:
+        """Returns whether one of these values is transposed, so that a copy may be read instead."""
+        return not self._turned.keys().isdisjoint(names)
 
     def _in_order(self, own: PlannedOp) -> Iterator[PlannedOp]:
         """An elementwise op, behind a copy of what is transposed if it reads that itself, too."""

@@ -18,15 +18,17 @@ from itertools import chain, repeat
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import AddOp, ConcatenateOp, DynamicSliceOp, ReshapeOp
 from shardy_py.ops import CALL, TABLE, Control, OpRecord, TensorType
-from shardy_py.ops.reads import integer, integers
+from shardy_py.ops.reads import integer
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.tpu.attention import read_by_kernels, with_attention
 from shardy_py.xla.buffers.tpu.expanded import Expanded
 from shardy_py.xla.buffers.tpu.folded import with_folded
 from shardy_py.xla.buffers.tpu.images import Images
 from shardy_py.xla.buffers.tpu.looked_up import with_slices
+from shardy_py.xla.buffers.tpu.node_facts import devices_of, equal_along
 from shardy_py.xla.buffers.tpu.offsets import Offsets
 from shardy_py.xla.buffers.tpu.packed_bits import with_packed_bits
+from shardy_py.xla.buffers.tpu.plain_steps import PlainSteps
 from shardy_py.xla.buffers.tpu.records import (
     NOTHING,
     OFFSET,
@@ -66,7 +68,8 @@ def local_block(body: DeviceBody, *, sparse_cores: bool = False) -> LocalBlock:
     records = Records()
     sends = Sends(records, narrow)
     expanded = Expanded(records, sparse_cores=sparse_cores)
-    builder = _Builder(records, sends, Images(records, frozenset(narrow)), expanded, _devices(body))
+    images, plain = Images(records, frozenset(narrow)), PlainSteps(expanded, body)
+    builder = _Builder(records, sends, images, expanded, plain, devices_of(body))
     block = builder.block(body)
     exact = builder.exact
     by_step = {id(builder.loops[number]): frozenset(names - exact) for number, names in captured.items()}
@@ -84,6 +87,7 @@ class _Builder:
     sends: Sends
     images: Images
     expanded: Expanded
+    plain: PlainSteps
     devices: int
     types: dict[int, TensorType | None] = field(default_factory=dict[int, "TensorType | None"])
     loops: dict[int, PlannedOp] = field(default_factory=dict[int, PlannedOp])
@@ -140,13 +144,6 @@ def _is_computed_whole(own: PlannedOp, step: PlannedOp) -> bool:
     return all(one == other for one, other in pairs) and own.record.results != step.record.results
 
 
-def _devices(body: DeviceBody) -> int:
-    """The number of devices, as tilings have it; 0 if nothing is tiled."""
-    steps = (node.step for node in body.nodes.values() if node.step is not None)
-    tilings = (tiling for step in steps for tiling in step.targets if tiling is not None)
-    return next((tiling.device_count for tiling in tilings), 0)
-
-
 def _elements(body: DeviceBody) -> dict[int, dict[int, int]]:
     """By node with several results the nodes of these, by their positions."""
     found: dict[int, dict[int, int]] = {}
@@ -185,7 +182,12 @@ class _Computation:
         elif node.role is NodeRole.OP and node.step is None:
             yield self._joined(number, node)
         elif node.role is NodeRole.OP and node.step is not None:
+            key = () if number in self.elements else builder.plain.key(node, builder.types)
+            if equal := builder.plain.like(key, number, node):
+                yield equal
+                return
             own = self._op(number, node, node.step)
+            builder.plain.note(key, own)
             if _is_computed_whole(own, node.step):
                 yield from self._parts_of_whole(own, node.step)
                 return
@@ -347,7 +349,7 @@ class _Computation:
         held, made, tiling = self.builder.types[source], node.type, node.tiling
         found: list[Name] = []
         if held is not None and made is not None and tiling is not None and tiling.rank == made.rank:
-            equal = _equal_along(self.body.nodes.get(source))
+            equal = equal_along(self.body.nodes.get(source))
             for d, (old, new) in enumerate(zip(held.shape, made.shape, strict=False)):
                 if old != new and d not in equal:
                     yield from self.offsets.of_tile(tiling, d, new or 0, None)
@@ -386,13 +388,3 @@ def _grown(held: TensorType | None, made: TensorType | None) -> int:
     """The first dimension in which two types differ; 0 if there is none."""
     pairs = zip(() if held is None else held.shape, () if made is None else made.shape, strict=False)
     return next((d for d, (own, other) in enumerate(pairs) if own != other), 0)
-
-
-def _equal_along(node: DeviceNode | None) -> set[int]:
-    """The dimensions along which all elements of a value are equal: those of a broadcast."""
-    if node is None or node.step is None or COMPILED.of(node.name).form is not NodeForm.BROADCAST:
-        return set()
-    kept = integers(node.step.record.attributes, "broadcast_dimensions")
-    (given, *_), rank = node.step.record.operands, 0 if node.type is None else node.type.rank
-    read = {d for d, size in zip(kept, () if given is None else given.shape, strict=False) if size != 1}
-    return set(range(rank)) - read

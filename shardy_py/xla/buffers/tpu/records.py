@@ -18,7 +18,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import SliceOp, TransposeOp
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.xla.buffers.local_sizes import least_padded
-from shardy_py.xla.spmd.program import Name, PlannedOp
+from shardy_py.xla.spmd.program import Name, PlannedOp, alike
 from shardy_py.xla.targets.parts import shape_of
 
 COPIED: Final = "hlo.copy"
@@ -101,6 +101,13 @@ def least_order(type_: TensorType) -> tuple[int, ...]:
 def step_of(record: OpRecord, reads: tuple[Name, ...], makes: tuple[Name, ...], source: object) -> PlannedOp:
     """Returns the step of a record, whose results have no tilings. source: the op for which it is."""
     return PlannedOp(record, reads, makes, (None,) * len(makes), source=source)
+
+
+def step_like(step: PlannedOp, reads: tuple[Name, ...], makes: tuple[Name, ...], source: object) -> PlannedOp:
+    """Returns a step of a record as another one of it, whose results have no tilings either."""
+    made = alike(step, reads, makes, source)
+    made.tensors = ()
+    return made
 
 
 def named(number: Name) -> Name:

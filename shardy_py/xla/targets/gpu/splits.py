@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import ceil, prod
 
 from shardy_py.base.records import dataclass
+from shardy_py.base.session import SESSION
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.targets.gpu.costs import H100, GpuDescription
 from shardy_py.xla.targets.gpu.graph import GpuGraph, Shape
@@ -55,7 +56,7 @@ class ProductSizes:
 
     def parts(self, gpu: GpuDescription = H100, weights: SplitWeights = _HOPPER) -> int:
         """The parts of what is contracted that are separate products; 1: it is not split."""
-        return min((1 << n for n in range(12)), key=lambda parts: self._cost(parts, gpu, weights))
+        return _parts_of(self, gpu, weights)
 
     def padded(self, parts: int) -> int:
         """The size of what is contracted with padding: a multiple of the parts, each of 16 bytes or more.
@@ -79,7 +80,8 @@ class ProductSizes:
         padded = [-(-size // _MULTIPLE) * _MULTIPLE for size in sizes]
         return _WORKSPACE if _elements(*sizes) < _FEW <= _elements(*padded) else 0
 
-    def _cost(self, parts: int, gpu: GpuDescription, weights: SplitWeights) -> float:
+    def cost(self, parts: int, gpu: GpuDescription, weights: SplitWeights) -> float:
+        """The time of a product in so many parts, in a unit of XLA's own."""
         depth, batch = -(-self.contracted // parts), self.batch * parts
         tile = min(self.rows, _TILE) * min(self.columns, _TILE)
         tiles = batch * ceil(self.rows / _TILE) * ceil(self.columns / _TILE)
@@ -95,6 +97,12 @@ class ProductSizes:
             return cost
         added = partial + self.batch * size * self.made_bits / 8
         return cost + weights.launch + added * weights.reduction
+
+
+@SESSION.cache(1024)
+def _parts_of(sizes: ProductSizes, gpu: GpuDescription, weights: SplitWeights) -> int:
+    """Of products in equal layers once."""
+    return min((1 << n for n in range(12)), key=lambda parts: sizes.cost(parts, gpu, weights))
 
 
 def _elements(rows: int, columns: int, contracted: int) -> int:
