@@ -63,6 +63,13 @@ CASES = (
     ("sharded results", "memory h100", "xla/targets/gpu/kernels.py"),
     ("sharded results", "suggest", "xla/spmd/loop_users.py"),
     ("sharded results", "suggest", "search/suggest/batch.py"),
+    ("constant uses", "diff", "report/matching.py"),
+    ("dead users", "diff", "report/matching.py"),
+    ("one group", "diff", "report/matching.py"),
+    ("groups", "diff", "report/matching.py"),
+    ("priorities", "diff", "report/matching.py"),
+    ("nested loops", "diff", "report/matching.py"),
+    ("nested loops", "diff", "mlir/text/naming.py"),
 )
 """The family of programs, the report, and the module in which work was once repeated for each part."""
 
