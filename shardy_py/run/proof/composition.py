@@ -48,7 +48,8 @@ def key_of(op: Operation) -> Key:
     """Returns what an op computes, with its constant operands, and which operands are the same value."""
     inner = tuple(signature_of(nested, number_of) for nested in walk_pre_order(op))
     operands = operands_of(op)
-    repeats = tuple(operands.index(value) for value in operands)
+    first: dict[SSAValue, int] = {}
+    repeats = tuple(first.setdefault(value, index) for index, value in enumerate(operands))
     return inner, tuple(map(_constant_key, operands)), repeats
 
 
