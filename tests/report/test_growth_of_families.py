@@ -26,7 +26,7 @@ CASES = (
     ("concatenation", "communication", "report/verdict/causes.py"),
     ("concatenation", "explorer", "report/explain/neighbourhood.py"),
     ("concatenation", "suggest", "xla/spmd/halo.py"),
-    ("custom call", "prove", "run/proof/composition.py"),
+    ("custom call", "prove", "run/proof/pieces.py"),
     ("custom call", "suggest", "xla/targets/combining.py"),
     ("custom call", "communication xla", "search/advice/sites.py"),
     ("reduced", "time", "report/time/local_work.py"),
