@@ -56,7 +56,7 @@ from shardy_py.mlir.record import combiner_of, combiners_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.symbols import meshes_of
 from shardy_py.mlir.typed import integers_of
-from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
+from shardy_py.mlir.value_shardings import ShardingReader, set_value_shardings
 from shardy_py.ops import REDUCTIONS, TABLE, Identity
 from shardy_py.ops.combiners import ADD
 from shardy_py.passes.export.communication_ops import identity_op
@@ -269,8 +269,7 @@ class _TwoSteps:
             type(self.op), (*values, *initial), types, properties, {}, self.op.location, None, (region,)
         )
         place_before(made, self.op)
-        for result in made.results:
-            set_sharding(result, to)
+        set_value_shardings((result, to) for result in made.results)
         return made.results
 
     def _reshard(self, value: Value, sharding: TensorSharding) -> Value:

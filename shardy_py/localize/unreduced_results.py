@@ -23,7 +23,7 @@ from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import name_of, record_of
 from shardy_py.mlir.stablehlo_builder import element_of
-from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
+from shardy_py.mlir.value_shardings import ShardingReader, set_value_shardings
 from shardy_py.ops import Identity
 from shardy_py.passes.export.communication_ops import chain_after_result, chain_before_use
 from shardy_py.propagation.rules import rule_of
@@ -46,11 +46,13 @@ def resolve_unreduced_results(op: Operation, reader: ShardingReader, meshes: Mes
     if not missing:
         return
     last = op
-    for result in op.results:
-        old = reader.of(result)
-        assert old is not None
-        new = replace(old, unreduced_axes=difference(old.unreduced_axes, missing, mesh))
-        set_sharding(result, new)
+    given = [(result, reader.of(result)) for result in op.results]
+    olds = [(result, old) for result, old in given if old is not None]
+    set_value_shardings(
+        (result, replace(old, unreduced_axes=difference(old.unreduced_axes, missing, mesh)))
+        for result, old in olds
+    )
+    for result, old in olds:
         last = chain_after_result(result, (ReplicatedToUnreduced(old, missing),), last)
     for index, value in enumerate(operands_of(op)):
         chain_before_use(op, index, reducing_steps(reader.of(value), reader.of(op.results[0]), meshes))

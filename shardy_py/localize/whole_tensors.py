@@ -24,7 +24,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.base.records import dataclass
 from shardy_py.localize.arithmetic.unreduced_terms import without_unreduced
@@ -50,7 +50,7 @@ from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder
 from shardy_py.mlir.symbols import meshes_of
-from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
+from shardy_py.mlir.value_shardings import ShardingReader, set_value_shardings
 from shardy_py.passes.export.communication_ops import chain_after_result, chain_before_use, sizes_of
 from shardy_py.passes.options import GatherWholeTensorsOptions
 from shardy_py.propagation.rules import pointwise_rule, rule_of
@@ -70,6 +70,8 @@ from shardy_py.sharding.meshes import (
 from shardy_py.sharding.rule import FactorType
 
 _PASSED_OVER = (FuncOp, CallOp, sdy.MeshOp)
+_Change = tuple[OpResult, TensorSharding, TensorSharding]
+"""A result with its old and its new sharding."""
 
 
 def gather_whole_tensors(module: ModuleOp, options: GatherWholeTensorsOptions) -> None:
@@ -169,14 +171,19 @@ class _Gathering:
             if new is not None and new != self._reader.of(value):
                 chain_before_use(op, index, (Reshard(new),))
                 gathered.append(value)
-        for result, new in zip(op.results, shardings[len(values) :], strict=False):
-            old = self._reader.of(result)
-            if old is not None and new is not None and new != old:
-                set_sharding(result, new)
-                chain_after_result(result, (Reshard(old),), op)
-                gathered.append(result)
+        news = zip(op.results, shardings[len(values) :], strict=False)
+        for result, old, _ in self._changed((result, new) for result, new in news if new is not None):
+            chain_after_result(result, (Reshard(old),), op)
+            gathered.append(result)
         if gathered:
             warn_whole(op, reason, gathered)
+
+    def _changed(self, news: Iterable[tuple[OpResult, TensorSharding]]) -> list[_Change]:
+        """Gives results these shardings; returns those that differ, with the old and the new one."""
+        given = [(result, self._reader.of(result), new) for result, new in news]
+        changes = [(result, old, new) for result, old, new in given if old is not None and new != old]
+        set_value_shardings((result, new) for result, _, new in changes)
+        return changes
 
     def _warn_of_factors(self, op: Operation, rule: ShardingRule) -> None:
         """Warns of operands that explicit reshards gather, as a factor of the rule must be whole.
@@ -230,14 +237,15 @@ class _Gathering:
 
     def _gather(self, op: Operation, reason: str) -> None:
         gathered = self._replicate_operands(op, range(len(operands_of(op))))
-        for result in op.results:
-            sharding = self._reader.of(result)
-            if sharding is not None and not sharding.is_fully_replicated:
-                gathered.append(result)
-                whole = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
-                set_sharding(result, whole)
-                note(Movement(result, result, _PASS, op, old=sharding, new=whole))
-                chain_after_result(result, (Reshard(sharding),), op)
+        wholes = (
+            (result, TensorSharding.fully_closed(sharding.mesh, sharding.rank))
+            for result in op.results
+            if (sharding := self._reader.of(result)) is not None and not sharding.is_fully_replicated
+        )
+        for result, old, whole in self._changed(wholes):
+            note(Movement(result, result, _PASS, op, old=old, new=whole))
+            chain_after_result(result, (Reshard(old),), op)
+            gathered.append(result)
         warn_whole(op, reason, gathered)
 
     def _bring_to_one_mesh(self, op: Operation) -> None:
@@ -252,12 +260,15 @@ class _Gathering:
                 steps = (Reshard(TensorSharding.fully_closed(first.mesh, sharding.rank)),)
                 chain_before_use(op, index, steps)
                 gathered.append(value)
-        for result in op.results:
-            sharding = self._reader.of(result)
-            if sharding is not None and mesh_of(sharding, self.meshes).axes != mesh.axes:
-                gathered.append(result)
-                set_sharding(result, TensorSharding.fully_closed(first.mesh, sharding.rank))
-                chain_after_result(result, (Reshard(sharding),), op)
+        others = (
+            (result, TensorSharding.fully_closed(first.mesh, sharding.rank))
+            for result in op.results
+            if (sharding := self._reader.of(result)) is not None
+            and mesh_of(sharding, self.meshes).axes != mesh.axes
+        )
+        for result, old, _ in self._changed(others):
+            chain_after_result(result, (Reshard(old),), op)
+            gathered.append(result)
         warn_whole(op, "its tensors are on several meshes", gathered)
 
     def _replicate(self, op: Operation, indices: Iterable[int], reason: str) -> None:

@@ -27,7 +27,7 @@ from shardy_py.mlir.movements import note_inserted
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.text.dense import element_size, make_dense
 from shardy_py.mlir.text.type_reader import ranked_tensor
-from shardy_py.mlir.value_shardings import set_sharding
+from shardy_py.mlir.value_shardings import set_value_shardings
 from shardy_py.ops import TABLE
 from shardy_py.sharding import TensorSharding
 
@@ -86,10 +86,12 @@ class StablehloBuilder:
         if TABLE[op.name].collective is not None:
             note_inserted(op)
         if self.sharding is not None:
-            for result in op.results:
-                tensor = tensor_type(result.type)
-                if tensor is not None and len(tensor.shape) == self.sharding.rank:
-                    set_sharding(result, self.sharding)
+            tensors = ((result, tensor_type(result.type)) for result in op.results)
+            set_value_shardings(
+                (result, self.sharding)
+                for result, tensor in tensors
+                if tensor is not None and len(tensor.shape) == self.sharding.rank
+            )
         return op
 
     def one(self, name: str, operands: Sequence[Value], type_: Attribute, **attributes: Any) -> Value:

@@ -50,9 +50,13 @@ def sharding_of(value: SSAValue) -> TensorSharding | None:
 
 def set_sharding(value: SSAValue, sharding: TensorSharding) -> None:
     """Set the sharding of `value`, if it can have one."""
-    holder = holder_of(value)
-    if holder is not None:
-        write_all([(holder, sharding)])
+    set_value_shardings([(value, sharding)])
+
+
+def set_value_shardings(changes: Iterable[tuple[SSAValue, TensorSharding]]) -> None:
+    """Set the shardings of values that can have one; those of the results of one op together."""
+    held = ((holder_of(value), sharding) for value, sharding in changes)
+    write_all((holder, sharding) for holder, sharding in held if holder is not None)
 
 
 def holder_of(value: SSAValue) -> Holder | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field, replace
+from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -58,7 +59,7 @@ class Partitioned:
         """
         return run_partitioner(module, self.calls)
 
-    @property
+    @cached_property
     def grid(self) -> Grid:
         """The devices: replicas if the program asks for the replica only, else partitions."""
         counts = (max(mesh.device_ids, default=-1) + 1 or mesh.device_count for mesh in self.meshes.values())

@@ -165,17 +165,35 @@ def _agreements(first: list[Hashable], second: list[Hashable], most: int) -> lis
 def matched(first: Sequence[Hashable], second: Sequence[Hashable], most: int) -> list[tuple[int, int]]:
     """Returns the equal positions of two sequences with the fewest edits; none if these are over `most`.
 
-    E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986: `reach[k]` is how far into the
-    first sequence `edits` edits lead on the diagonal where k more of it than of the second are passed.
+    Without a search where all that both have is in the same order.
 
     >>> matched("abcd", "xbd", 10)
     [(1, 1), (3, 2)]
     """
-    numbers: dict[Hashable, int] = {}
-    a, b = ([numbers.setdefault(key, len(numbers)) for key in keys] for keys in (first, second))
+    a, b = _numbered(first, second)
+    removed, added = Counter(a), Counter(b)
     # At least so many edits, whatever the order: spares their square where little is common.
-    if (Counter(a) - Counter(b)).total() + (Counter(b) - Counter(a)).total() > most:
+    if (removed - added).total() + (added - removed).total() > most:
         return []
+    shared = removed.keys() & added.keys()
+    here, there = ([at for at, key in enumerate(keys) if key in shared] for keys in (a, b))
+    if [a[at] for at in here] == [b[at] for at in there]:  # then no other matching has as many pairs
+        return [*zip(here, there, strict=True)]
+    return _searched(a, b, most)
+
+
+def _numbered(*sequences: Sequence[Hashable]) -> Iterator[list[int]]:
+    """Returns the sequences with equal numbers for equal items."""
+    numbers: dict[Hashable, int] = {}
+    return ([numbers.setdefault(key, len(numbers)) for key in keys] for keys in sequences)
+
+
+def _searched(a: list[int], b: list[int], most: int) -> list[tuple[int, int]]:
+    """Returns the equal positions with the fewest edits; none if these are over `most`.
+
+    E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986: `reach[k]` is how far into the
+    first sequence `edits` edits lead on the diagonal where k more of it than of the second are passed.
+    """
     limit = min(most, len(a) + len(b))
     reach = array("q", [-1]) * (2 * limit + 3)
     middle = limit + 1

@@ -165,3 +165,9 @@ def test_chains_are_fused_in_linear_time(report: Callable[[Result], object]) -> 
     file = "xla/buffers/fusion.py"
     lines = [executed_lines(lambda of=of: report(of), file) for of in (small, large)]
     assert 0 < lines[1] < 5 * lines[0]
+
+
+def test_plain_dimensions_of_a_type_are_read_together() -> None:
+    rank = 1000
+    text = f"func.func private @f(tensor<{'2x' * rank}f32>)"
+    assert executed_lines(lambda: Program.parse(text), "mlir/text/type_reader.py") < 3 * rank

@@ -46,7 +46,7 @@ class ValueNames:
         self.of: dict[int, str] = {}
         self.prefix: dict[int, str] = {}
         self._number = self._argument_number = self._conflict = 0
-        self._used = _Scope(None)
+        self._used = _Scopes()
         self._syntaxes: dict[type[Operation], OpSyntax | None] = {}
         self._plain: set[type[Operation]] = set()
         """Classes of ops that suggest no names."""
@@ -54,18 +54,18 @@ class ValueNames:
         self._is_printed = is_printed
         self._number_operation(root)
         counters = (self._number, self._argument_number, self._conflict)
-        waiting = [(region, counters, self._used) for region in root.regions]
+        waiting = [(region, counters, 1) for region in root.regions]
         while waiting:
-            region, counters, outer = waiting.pop()
+            region, counters, depth = waiting.pop()
             if not generic:
                 self._number, self._argument_number, self._conflict = counters
-            self._used = _Scope(outer)
+            self._used.enter(depth)
             if only_arguments and region.parent is not root:
                 self._number_entry(region)
                 continue
             nested = self._number_region(region)
             counters = (self._number, self._argument_number, self._conflict)
-            waiting.extend([(inner, counters, self._used) for inner in nested])
+            waiting.extend([(inner, counters, depth + 1) for inner in nested])
 
     def _number_region(self, region: Region) -> list[Region]:
         """Numbers the values of `region` itself; returns the regions of its ops."""
@@ -187,20 +187,27 @@ class ValueNames:
         return self._syntaxes[op_class]
 
 
-class _Scope(set[str]):
-    """The names of a region, with those of the enclosing regions behind them."""
+class _Scopes:
+    """The names of a region and of those around it, while regions are entered depth first."""
 
-    def __init__(self, outer: _Scope | None) -> None:
-        super().__init__()
-        self.outer = outer
+    def __init__(self) -> None:
+        self._names = set[str]()
+        self._added: list[list[str]] = [[]]
+        """The names of each region, the outermost first."""
 
-    def __contains__(self, name: object) -> bool:
-        scope: _Scope | None = self
-        while scope is not None:
-            if super(_Scope, scope).__contains__(name):
-                return True
-            scope = scope.outer
-        return False
+    def enter(self, depth: int) -> None:
+        """Begins a region in as many others; those entered before, but not around it, are left."""
+        while len(self._added) > depth:
+            self._names.difference_update(self._added.pop())
+        self._added.append([])
+
+    def add(self, name: str) -> None:
+        """Adds a name that is not yet there."""
+        self._names.add(name)
+        self._added[-1].append(name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
 
 
 _LONGEST_PLAIN_TUPLE = 16

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import repeat
 
 from xdsl.dialects import builtin
 from xdsl.ir import Attribute, TypeAttribute
@@ -30,6 +31,7 @@ _SIGNS = {
 }
 _INTEGER = re.compile(r"(i|si|ui)([0-9]+)\Z", re.ASCII)
 _DIMENSION = re.compile(r"\s*+(\?|[0-9]++|\[\s*+[0-9]++\s*+\])\s*+x", re.ASCII)
+_PLAIN_DIMENSIONS = re.compile(r"(?:[0-9]{1,18}+x)++", re.ASCII)
 _FLAT_TENSOR = re.compile(r"tensor<[^<>\"]*(?:<[^<>\"]*>[^<>\"]*)*>")
 _MAX_WIDTH = 2**24 - 1
 _MAX_SIZE = 2**63 - 1
@@ -161,6 +163,10 @@ def _dimensions(cursor: Cursor, *, is_vector: bool = False) -> list[tuple[int, b
     """The sizes before the element type, on which it leaves the cursor; each with whether it scales."""
     sizes: list[tuple[int, bool]] = []
     offset = cursor.offset
+    plain = _PLAIN_DIMENSIONS.match(cursor.text, offset)
+    if plain is not None:  # nearly always, and then at once
+        sizes += zip(map(int, plain[0][:-1].split("x")), repeat(False))
+        offset = plain.end()
     while match := _DIMENSION.match(cursor.text, offset):
         text = match[1]
         if text[0] == ("?" if is_vector else "["):

@@ -48,6 +48,7 @@ from shardy_py.mlir.value_shardings import (
     own_holder,
     rank_of,
     set_sharding,
+    set_value_shardings,
 )
 from shardy_py.passes.export.body_reductions import body_reduction, reduction_after
 from shardy_py.passes.export.communication_ops import RESHARDING, chain_after_result, chain_before_use
@@ -178,10 +179,10 @@ class ReshardInsertion:
             plan = self._plan(op, operands, results, is_full)
             insert_reshards(op, plan, self._reader, self._meshes)
             if self._marks(op):
-                for result, all_reduce in zip(op.results, plan.all_reduces, strict=False):
-                    set_sharding(
-                        result, before_reduction(all_reduce, mesh_of(all_reduce.sharding, self._meshes))
-                    )
+                set_value_shardings(
+                    (result, before_reduction(all_reduce, mesh_of(all_reduce.sharding, self._meshes)))
+                    for result, all_reduce in zip(op.results, plan.all_reduces, strict=False)
+                )
 
     def _marks(self, op: Operation) -> bool:
         """Returns whether results of `op` are unreduced before their all-reduce."""

@@ -18,7 +18,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.ir import blocks_of, operands_of, walk_pre_order
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.passes.partitioned import Partitioned
-from shardy_py.run.proof.composition import signature_without_channel
+from shardy_py.run.proof.pieces import signature_without_channel
 
 _REMEDY = "prove it with its own shapes"
 

@@ -16,7 +16,7 @@ from dataclasses import field
 from math import prod
 
 import numpy as np
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import PadOp
@@ -88,7 +88,9 @@ def cut_values(found: Iterable[Counterpart]) -> frozenset[SSAValue]:
         pending = counterpart.pending
         is_known = _is_placed(counterpart) and (pending is None or pending.reduction == "sum")
         (values if is_known else never).update(counterpart.whole)
-    return frozenset(value for value in values - never if isinstance(value, OpResult) and _is_computed(value))
+    computed = [value for value in values - never if isinstance(value, OpResult) and _is_of_floats(value)]
+    is_own = {op: _is_own(op) for op in dict.fromkeys(value.op for value in computed)}
+    return frozenset(value for value in computed if is_own[value.op] and not _is_neutral(value))
 
 
 def _is_placed(counterpart: Counterpart) -> bool:
@@ -99,20 +101,24 @@ def _is_placed(counterpart: Counterpart) -> bool:
     return local is not None and all(whole is not None and whole.shape == local.shape for whole in wholes)
 
 
-def _is_computed(value: OpResult) -> bool:
+def _is_of_floats(value: OpResult) -> bool:
     type_ = tensor_type(type_of(value))
-    if type_ is None or not is_float(type_):
-        return False
-    row = row_of(record_of(value.op))
-    is_own = row.control is Control.NONE and row.storage is not Storage.ALIAS
-    # Passes may move an operand instead of what was moved.
-    is_own &= row.kind is not Family.MOVEMENT and row.collective is None
-    return is_own and (bool(type_.shape) or not _is_neutral(value))
+    return type_ is not None and is_float(type_)
+
+
+def _is_own(op: Operation) -> bool:
+    """Returns whether an op computes its results, and is not what passes may move an operand instead of."""
+    row = row_of(record_of(op))
+    is_computed = row.control is Control.NONE and row.storage is not Storage.ALIAS
+    return is_computed and row.kind is not Family.MOVEMENT and row.collective is None
 
 
 def _is_neutral(value: OpResult) -> bool:
     """Returns whether a number is a constant that an op which uses it can rely on: an identity, or 0 beside
     what it pads."""
+    type_ = tensor_type(type_of(value))
+    if type_ is None or type_.shape:
+        return False
     number = next(iter(constants_of((value,))), None)
     if number is None:
         return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from shardy_py.mlir.ir import operands_of, walk_pre_order
 from shardy_py.mlir.record import record_of
@@ -56,18 +56,18 @@ def _widened_sites(
     """Returns the sites of ops whose floats are f64 now."""
     sites: dict[Operation, FieldSite] = {}
     symbols = Symbols(module)
+    conditions = _conditions_of(records)
     for op, original in records.items():
         given = tuple(
             formats[value] if value in formats else format_of(type_)
             for value, type_ in zip(operands_of(op), original.operands, strict=False)
         )
-        sites[op] = FieldSite(original, record_of(op), given, _is_condition(op), ends_by_floats(op, symbols))
+        is_condition = op.parent_region() in conditions
+        sites[op] = FieldSite(original, record_of(op), given, is_condition, ends_by_floats(op, symbols))
     return sites
 
 
-def _is_condition(op: Operation) -> bool:
-    region = op.parent_region()
-    owner = None if region is None else region.parent
-    if owner is None or region is not owner.regions[0] or not owner.results:
-        return False
-    return row_of(record_of(owner)).control is Control.LOOP
+def _conditions_of(records: dict[Operation, OpRecord]) -> frozenset[Region | None]:
+    """Returns the conditions of loops with results."""
+    loops = (op for op, record in records.items() if op.regions and row_of(record).control is Control.LOOP)
+    return frozenset(loop.regions[0] for loop in loops)

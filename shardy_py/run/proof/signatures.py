@@ -19,11 +19,12 @@ from shardy_py.mlir.ir import operands_of
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.answer import Answer
 from shardy_py.run.proof.case import Case
-from shardy_py.run.proof.composition import Composition, Piece, Pieces, key_of
+from shardy_py.run.proof.composition import Composition
 from shardy_py.run.proof.cutting import Cutting, outside_manual_computations
 from shardy_py.run.proof.exactness import Exactness
 from shardy_py.run.proof.findings import Tally
 from shardy_py.run.proof.options import ProofOptions
+from shardy_py.run.proof.pieces import Numbers, Piece, Pieces, key_of
 
 MANY, REPEATED = 1024, 4
 """The ops of a program of many layers, and how often most of them occur."""
@@ -45,6 +46,7 @@ def prove_ops(
     left: list[str] = []
     parts: list[Exactness] = []
     proven: set[Piece] = set()
+    numbers: Numbers = {}
     for op in first_of_each(_executed(case, values), cutting):
         try:
             partitioned = case.partitioned.again(cutting.program([op]))
@@ -53,7 +55,7 @@ def prove_ops(
             left.append(f"{op.name}: {error.first.what}")
             continue
         if values is None and _is_whole_proof(part):
-            proven.update(piece for _, piece in Pieces(Case.of(partitioned)).all())
+            proven.update(piece for _, piece in Pieces(Case.of(partitioned), numbers).all())
         tally.add(part.tally)
         sizes |= dict(part.sizes)
         parts += [] if part.exactness is None else [part.exactness]
@@ -70,7 +72,7 @@ def prove_ops(
             break
     answer = replace(answer, sizes=tuple(sorted(sizes.items())), left=tuple(left))
     if values is None and answer.is_equal:
-        answer = replace(answer, composition=Composition.of(case, proven))
+        answer = replace(answer, composition=Composition.of(case, proven, numbers))
     return answer
 
 

@@ -12,7 +12,7 @@ from shardy_py.mlir import ir
 from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
 from shardy_py.mlir.holders import SHARDING
 from shardy_py.mlir.movements import replace_op
-from shardy_py.mlir.nesting import free_values, innermost_first
+from shardy_py.mlir.nesting import free_values_inside, innermost_first
 from shardy_py.mlir.value_shardings import rank_of, sharding_of
 from shardy_py.ops import TABLE, Control
 from shardy_py.passes.export.communication_ops import identity_op
@@ -71,10 +71,11 @@ def open_free_loop_values(module: ModuleOp) -> None:
     """
     loops = loops_in(module)
     uses = _UsesByLoop(loops)
+    # A constraint takes the place of a value in inner loops, and uses it where they are: the order stays.
+    free = free_values_inside(module)
     for loop in loops:
-        values = dict.fromkeys(free_values(loop))
         with ir.operands_set_together():
-            for value in values:
+            for value in free[id(loop)]:
                 sharding = sharding_of(value)
                 if sharding is None:
                     continue

@@ -16,8 +16,9 @@ from shardy_py.mlir.dialects import parse_module
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder
 from shardy_py.run.proof.case import Case
-from shardy_py.run.proof.composition import Composition, Piece, Pieces
+from shardy_py.run.proof.composition import Composition
 from shardy_py.run.proof.cutting import Cutting
+from shardy_py.run.proof.pieces import Numbers, Piece, Pieces
 from shardy_py.run.proof.signatures import first_of_each
 from tests.run.proof.mutations.broken import KINDS, Subject, chosen
 
@@ -195,19 +196,20 @@ def test_changes_of_a_local_program_are_seen_without_a_run() -> None:
     subject = Subject.named("mlp_train")
     case = Case.of(subject.whole)
     cutting, proven = Cutting(case), set[Piece]()
+    numbers: Numbers = {}
     values = {value for entry in case.found.values() for value in entry.whole}
     ops = dict.fromkeys(value.op for value in values if isinstance(value, OpResult))
     for op in first_of_each([op for op in ops if not is_constant(op)], cutting):
         alone = Case.of(subject.whole.again(cutting.program([op])))
-        proven.update(piece for _, piece in Pieces(alone).all())
-    assert Composition.of(case, proven).left == ()
+        proven.update(piece for _, piece in Pieces(alone, numbers).all())
+    assert Composition.of(case, proven, numbers).left == ()
     count = 0
     for kind in KINDS:
         mutants = (subject.broken(kind, at) for at in chosen(subject, kind, 0, 0))
         mutant = next((mutant for mutant in mutants if mutant is not None), None)
         if mutant is not None:
             count += 1
-            assert Composition.of(Case.of(mutant.partitioned), proven).left, mutant.what
+            assert Composition.of(Case.of(mutant.partitioned), proven, numbers).left, mutant.what
     assert count > 10
 
 
@@ -217,7 +219,23 @@ def test_loops_connect_values_of_one_sharding() -> None:
     (loop,) = (op for op in local.local.walk() if op.name == "stablehlo.while")
     end = loop.regions[1].blocks[0].last_op
     assert end is not None
-    proven = {piece for _, piece in Pieces(Case.of(local)).all()}
-    assert Composition.of(Case.of(local), proven).left == ()
+    numbers: Numbers = {}
+    proven = {piece for _, piece in Pieces(Case.of(local), numbers).all()}
+    assert Composition.of(Case.of(local), proven, numbers).left == ()
     end.operands[0] = loop.regions[1].blocks[0].args[0]
-    assert Composition.of(Case.of(local), proven).left == ("stablehlo.while (1)",)
+    assert Composition.of(Case.of(local), proven, numbers).left == ("stablehlo.while (1)",)
+
+
+def test_pieces_are_small_whatever_the_number_of_results() -> None:
+    def size(count: int) -> int:
+        names, types = (", ".join([each] * count) for each in ("%a", "tensor<8xf32>"))
+        text = f"""
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) -> tensor<8xf32> {{
+  %0:{count} = stablehlo.optimization_barrier {names} : {types}
+  return %0#0 : tensor<8xf32>
+}}
+"""
+        return max(len(repr(piece)) for _, piece in Pieces(Case.of(partitioned(text).partitioned), {}).all())
+
+    assert size(90) < 2 * size(10)
