@@ -36,7 +36,7 @@ from shardy_py.xla.buffers.chips import (
 from shardy_py.xla.buffers.estimated import LiveTensor, MemoryEstimate
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.on_chips import by_step, chip_block
-from shardy_py.xla.buffers.packing import Buffer, Needed
+from shardy_py.xla.buffers.packing import Buffer, NeededBytes
 from shardy_py.xla.buffers.settings import CompileSetting
 from shardy_py.xla.buffers.stored import StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram
@@ -124,7 +124,7 @@ def _estimated(
         else:
             assignment = stored.assignment(results, _named(carried, _argument_names(stored)))
         held, alive = assignment.temporaries()
-        found = Needed(held, held, alive)
+        found = NeededBytes(held, held, alive)
         if chip is not None and chip.compiler == "tpu":
             found = _in_hbm(chip, stored, assignment, own, found)
             if on_chip is not None and is_known and _is_partly_in_vmem(chip, own, held):
@@ -149,7 +149,7 @@ def _estimated(
 
 def _partly_in_vmem(
     chip: Hardware, stored: StoredBlock, results: Sequence[int], carried: Iterable[int | None]
-) -> Needed:
+) -> NeededBytes:
     """The bytes of temporaries that are not all in VMEM. stored: of the program as compiled."""
     from shardy_py.xla.buffers.tpu.partly_in_vmem import partly_in_vmem  # needed for some TPUs only
 
@@ -300,7 +300,9 @@ def _is_partly_in_vmem(chip: Hardware, own: int, held: int) -> bool:
     return values_in_vmem(chip) > 0 and not fits_in_vmem(chip, own, held)
 
 
-def _in_hbm(chip: Hardware, stored: StoredBlock, assignment: Assignment, own: int, found: Needed) -> Needed:
+def _in_hbm(
+    chip: Hardware, stored: StoredBlock, assignment: Assignment, own: int, found: NeededBytes
+) -> NeededBytes:
     """The bytes of temporaries of a TPU in HBM, with what is beside them.
 
     own: the bytes of arguments and results. found: without what is beside, and without VMEM.
@@ -311,12 +313,12 @@ def _in_hbm(chip: Hardware, stored: StoredBlock, assignment: Assignment, own: in
     if fits_in_vmem(chip, own, held):
         is_beside = may_be_beside(stored, assignment)
         beside = bytes_beside(stored, assignment) + bytes_apart(assignment) if is_beside else 0
-        return Needed(0, beside, found.alive)
+        return NeededBytes(0, beside, found.alive)
     if held and not room:
         whole = held + addresses(assignment)
-        return Needed(whole, whole, found.alive)
+        return NeededBytes(whole, whole, found.alive)
     beside = bytes_beside(stored, assignment) if held else 0
-    return Needed(max(0, sum(each.size for each in found.alive) - room), held + beside, found.alive)
+    return NeededBytes(max(0, sum(each.size for each in found.alive) - room), held + beside, found.alive)
 
 
 def _types_of(names: Iterable[Name], block: Block) -> dict[Name, TensorType | None]:

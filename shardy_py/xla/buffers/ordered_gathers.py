@@ -1,4 +1,4 @@
-"""What devices gather in the order in which an op needs it, whose parts XLA:TPU copies before.
+"""Gathers over devices in the order in which an op needs what they make: XLA:TPU copies the parts before.
 
     f32[8192,32] gathered to [65536,32], of which rows are looked up: each device copies its part into rows
 

@@ -35,7 +35,7 @@ class Buffer(NamedTuple):
     step: PlannedOp | None = None
 
 
-class Needed(NamedTuple):
+class NeededBytes(NamedTuple):
     """The bytes of memory beside that of results, at least and at most; and what is alive when most is."""
 
     least: int

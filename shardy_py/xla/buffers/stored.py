@@ -22,7 +22,6 @@ from shardy_py.xla.buffers.assignment import PLACE, Assignment
 from shardy_py.xla.buffers.canonical import canonical, is_narrowed_after, note_added
 from shardy_py.xla.buffers.dependence import needed
 from shardy_py.xla.buffers.events import events_of
-from shardy_py.xla.buffers.fetched import with_fetches
 from shardy_py.xla.buffers.host import host_events
 from shardy_py.xla.buffers.host_invariants import left_by, repeats
 from shardy_py.xla.buffers.host_program import HostProgram
@@ -258,6 +257,8 @@ class StoredBlock:
         """
         events = self.events_in_order(results, carried)
         if room := self.setting.room_in_vmem:
+            from shardy_py.xla.buffers.fetched import with_fetches  # needed for some TPUs only
+
             events = with_fetches(self, events, room, taken_by(self, carried))
         numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
         numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
@@ -362,16 +363,15 @@ class StoredBlock:
         if step is None or not step.blocks or event.sent is not None:
             return []
         if id(step) not in self._regions:
-            ends = [(self.inside(inner), ends_of(self, step, inner)) for inner in step.blocks]
+            ends = [(self.inside(each), ends_of(self, step, each)) for each in step.blocks]
             self._regions[id(step)] = [inside.assignment(*own) for inside, own in ends]
         return self._regions[id(step)]
 
     def with_vmem(self, room: int) -> StoredBlock:
         """The block with so many bytes of VMEM, in which any op may make its values."""
         found = copy(self)
-        setting = replace(self.setting, room_in_vmem=room, any_in_vmem=True)
-        found.setting, found.sizes, found._regions = setting, {**self.sizes}, {}
-        found.in_vmem = copy(self.in_vmem)
+        found.setting = replace(self.setting, room_in_vmem=room, any_in_vmem=True)
+        found.sizes, found.in_vmem, found._regions = {**self.sizes}, copy(self.in_vmem), {}
         found._insides = {number: inner.with_vmem(room) for number, inner in self._insides.items()}
         return found
 

@@ -32,7 +32,6 @@ from shardy_py.xla.buffers.needed_orders import (
     needs_order,
     selects,
 )
-from shardy_py.xla.buffers.ordered_gathers import gathered_in_order
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
@@ -40,6 +39,7 @@ from shardy_py.xla.targets.parts import shape_of
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
+Orders = dict[int, TileOrder]
 Copies = Mapping[int, Mapping[Name, Name]]
 """By the identity of a step, the copies in another order that it reads, by what is copied."""
 _Orders = dict[Name, TileOrder | None]
@@ -116,9 +116,7 @@ class _TileOrders:
     """The values of whose copies elementwise steps read all bits."""
     turned: set[Name] = field(default_factory=set[Name], init=False)
     """The transposed values, which are in the order in which they are cumulated."""
-    wanted: dict[int, dict[int, TileOrder]] = field(
-        default_factory=dict[int, dict[int, TileOrder]], init=False
-    )
+    wanted: dict[int, Orders] = field(default_factory=dict[int, Orders], init=False)
     """By the identity of an elementwise step, the orders in which it reads copies of others."""
 
     def note(self, steps: Sequence[PlannedOp], arguments: Sequence[Name]) -> None:
@@ -127,6 +125,8 @@ class _TileOrders:
         if not needed and not (self.keeps_pieces and any(map(_is_piece, steps))):
             return
         if self.keeps_pieces:
+            from shardy_py.xla.buffers.ordered_gathers import gathered_in_order  # needed for TPUs only
+
             needed |= gathered_in_order(steps, needed, self._shape, self.stored_name)
         self.needed = {
             (self.stored_name(step.operands[operand]), order)

@@ -2,6 +2,7 @@
 
 >>> from shardy_py.ops import OpRecord
 >>> from shardy_py.xla.spmd.facet import sent_row
+>>> from shardy_py.xla.spmd.program import PlannedOp
 >>> def step(read: str, made: str) -> PlannedOp:
 ...     return PlannedOp(OpRecord("stablehlo.abs", (), (), {}), (read,), (made,), ())
 >>> steps = step("x", "y"), step("x", "unused"), step("unused", "too")

@@ -22,13 +22,13 @@ from shardy_py.ops.reads import integer
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.tpu.attention import read_by_kernels, with_attention
 from shardy_py.xla.buffers.tpu.expanded import Expanded
+from shardy_py.xla.buffers.tpu.first_steps import FirstSteps
 from shardy_py.xla.buffers.tpu.folded import with_folded
 from shardy_py.xla.buffers.tpu.images import Images
 from shardy_py.xla.buffers.tpu.looked_up import with_slices
 from shardy_py.xla.buffers.tpu.node_facts import devices_of, equal_along
 from shardy_py.xla.buffers.tpu.offsets import Offsets
 from shardy_py.xla.buffers.tpu.packed_bits import with_packed_bits
-from shardy_py.xla.buffers.tpu.plain_steps import PlainSteps
 from shardy_py.xla.buffers.tpu.records import (
     NOTHING,
     OFFSET,
@@ -68,7 +68,7 @@ def local_block(body: DeviceBody, *, sparse_cores: bool = False) -> LocalBlock:
     records = Records()
     sends = Sends(records, narrow)
     expanded = Expanded(records, sparse_cores=sparse_cores)
-    images, plain = Images(records, frozenset(narrow)), PlainSteps(expanded, body)
+    images, plain = Images(records, frozenset(narrow)), FirstSteps(expanded, body)
     builder = _Builder(records, sends, images, expanded, plain, devices_of(body))
     block = builder.block(body)
     exact = builder.exact
@@ -87,7 +87,7 @@ class _Builder:
     sends: Sends
     images: Images
     expanded: Expanded
-    plain: PlainSteps
+    plain: FirstSteps
     devices: int
     types: dict[int, TensorType | None] = field(default_factory=dict[int, "TensorType | None"])
     loops: dict[int, PlannedOp] = field(default_factory=dict[int, PlannedOp])

@@ -15,7 +15,7 @@ from shardy_py.xla.targets.gpu.costs import Grid
 
 @dataclass(frozen=True, slots=True)
 class KernelShape:
-    """What a kernel takes, where values are those of `Kernel.own`; the fields are those of `Kernel`.
+    """The costs of a kernel, where values are those of `Kernel.own`; the fields are those of `Kernel`.
 
     number: of the shape. reads: each value with its places.
     """

@@ -1,4 +1,4 @@
-"""What kernels of a GPU take, as they grow by one more: found once for equal ones.
+"""The costs of kernels of a GPU as they grow by one more: found once for equal ones.
 
     measures = KernelMeasures(ops, H100)
     measures.begin(kernel)

@@ -1,4 +1,4 @@
-"""What the choice of kernels on a GPU asks of each op of a graph.
+"""The facts of each op of a graph that the choice of kernels on a GPU asks for.
 
     ops = KernelOps(graph)
     ops.elements[3], ops.fused[3], ops.fact(3)

@@ -33,7 +33,7 @@ _MOST_CODE = 10_000
 _MOST_BRANCHES = 10
 _LAUNCH_TICKS = ticks(LAUNCH)
 _NEVER, _ALWAYS, _ALONE = range(3)
-"""Whether two kernels can be one; `_ALONE`: if no other reads the first."""
+"""The answers to whether two kernels can be one; `_ALONE`: if no other reads the first."""
 
 
 class KernelFusion:

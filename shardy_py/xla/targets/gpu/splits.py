@@ -101,7 +101,7 @@ class ProductSizes:
 
 @SESSION.cache(1024)
 def _parts_of(sizes: ProductSizes, gpu: GpuDescription, weights: SplitWeights) -> int:
-    """Of products in equal layers once."""
+    """The splits by sizes: products in equal layers have equal ones."""
     return min((1 << n for n in range(12)), key=lambda parts: sizes.cost(parts, gpu, weights))
 
 

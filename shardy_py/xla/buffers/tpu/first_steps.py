@@ -1,6 +1,6 @@
 """Steps of a device that are ops of the program as they are: of equal ones the first is made.
 
-    plain = PlainSteps(expanded, body)
+    plain = FirstSteps(expanded, body)
     plain.like(key, number, node)
 
 Not here: the steps that are added to others (`expanded.py`, `images.py`), the first ones (`local_block.py`).
@@ -28,7 +28,7 @@ _CHANGED = (NodeForm.CONVOLUTION, NodeForm.GATHER, NodeForm.SCATTER, NodeForm.SO
 _NONE = (None, False)
 
 
-class PlainSteps:
+class FirstSteps:
     """The first of equal steps. body: of the program; expanded: knows what it has transposed."""
 
     def __init__(self, expanded: Expanded, body: DeviceBody) -> None:
