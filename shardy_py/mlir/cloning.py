@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from shardy_py.mlir.ir import (
     add_file_names,
-    append_arguments,
+    append_block,
     attach_operands,
     build_operation,
     copy_file_names,
@@ -89,10 +89,8 @@ def clone_region_into(region: Region, into: Region, mapping: Mapping, make: Make
 
 def _empty_copy(block: Block, region: Region, mapping: Mapping) -> Block:
     """A copy of a block without its ops, at the end of `region`."""
-    copy = Block()
-    types = [(argument.type, argument.location) for argument in block.args]
-    _map(block.args, append_arguments(copy, types), mapping)
-    region.add_block(copy)
+    copy = append_block(region, [(argument.type, argument.location) for argument in block.args])
+    _map(block.args, copy.args, mapping)
     return copy
 
 

@@ -22,6 +22,8 @@ from shardy_py.mlir.value_table import ValueEntry, ValueTable
 
 MAX_EDITS = 2000
 """The limit of removals and additions in one function; beyond it, nothing between its ends is matched."""
+SMALL = 100
+"""So many items that only one sequence has take part in the search for the fewest edits."""
 Values = Sequence[ValueEntry]
 KeyFunction = Callable[[ValueEntry], Hashable]
 Pair = tuple[ValueEntry | None, ValueEntry | None]
@@ -179,7 +181,12 @@ def matched(first: Sequence[Hashable], second: Sequence[Hashable], most: int) ->
     here, there = ([at for at, key in enumerate(keys) if key in shared] for keys in (a, b))
     if [a[at] for at in here] == [b[at] for at in there]:  # then no other matching has as many pairs
         return [*zip(here, there, strict=True)]
-    return _searched(a, b, most)
+    alone = len(a) - len(here) + len(b) - len(there)
+    if alone <= SMALL:
+        return _searched(a, b, most)
+    # As many pairs, found without the square of what only one has; which of equal items match may differ.
+    found = _searched([a[at] for at in here], [b[at] for at in there], most - alone)
+    return [(here[i], there[j]) for i, j in found]
 
 
 def _numbered(*sequences: Sequence[Hashable]) -> Iterator[list[int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.ir import erase, find_ops, place_after, place_before
+from tests.report.executed_lines import executed_lines
 
 PROGRAM = """
 func.func @main(%a: tensor<8xf32>, %c: tensor<i32>) -> tensor<8xf32> {
@@ -52,3 +53,14 @@ def test_uses_in_regions_come_op_by_op() -> None:
     add, _ = find_ops(copy, "stablehlo.add", "stablehlo.multiply")
     uses = [(use.operation.name, use.index) for use in add.results[0].uses]
     assert uses == [("stablehlo.return", 1), ("stablehlo.multiply", 0)]
+
+
+def test_nested_regions_are_copied_without_a_look_at_those_around_them() -> None:
+    def lines(depth: int) -> int:
+        start = '%0 = "stablehlo.case"(%c) ({ ' * depth + "%1 = stablehlo.negate %a : tensor<8xf32> "
+        end = "stablehlo.return %a : tensor<8xf32> }) : (tensor<i32>) -> tensor<8xf32> " * depth
+        text = f"func.func @main(%a: tensor<8xf32>, %c: tensor<i32>) {{ {start}{end} return }}"
+        module = parse_module(text)
+        return executed_lines(lambda: clone(module, {}), "xdsl/ir/core.py")
+
+    assert lines(40) < 5 * lines(10)

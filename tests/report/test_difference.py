@@ -188,6 +188,15 @@ def test_as_much_as_can_be_is_matched(first: str, second: str) -> None:
     assert len(pairs) == _longest_common(first, second)
 
 
+@given(st.text("abc", max_size=9), st.text("abc", max_size=9))
+def test_as_much_is_matched_beside_much_that_only_one_has(first: str, second: str) -> None:
+    old, new = "d" * 60 + first, second + "e" * 60
+    pairs = matched(old, new, 200)
+    assert all(old[i] == new[j] for i, j in pairs)
+    assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
+    assert len(pairs) == _longest_common(first, second)
+
+
 def test_too_many_edits_match_nothing() -> None:
     assert matched("aab", "bcc", 3) == []
     assert matched("aab", "bcc", 4) == [(2, 0)]

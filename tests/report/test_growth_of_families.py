@@ -76,6 +76,7 @@ CASES = (
     ("groups", "diff", "report/matching.py"),
     ("priorities", "diff", "report/matching.py"),
     ("nested loops", "diff", "report/matching.py"),
+    ("indexed", "diff", "report/matching.py"),
     ("nested loops", "diff", "mlir/text/naming.py"),
 )
 """The family of programs, the report, and the module in which work was once repeated for each part."""

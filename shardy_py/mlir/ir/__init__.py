@@ -5,9 +5,9 @@ calls. Ops built here equal those that xDSL builds: tests compare all fields, fo
 
 - reading: `operands_of`, `type_of`, `next_use`, `terminator_of`, `owning_op`, `blocks_of`, `written_name`
 - walking: `walk_pre_order`, `walk_post_order`; no recursion. `find_ops`, `ops_in`: lists, kept by `indexed`
-- building: `build_operation`, `append_plain`, `attach_operands`, `append_arguments`, `region_of`,
-  `set_location`; nothing is verified. Fields are set one by one, so that CPython stores them in the object:
-  as a dictionary they take twice the memory and time
+- building: `build_operation`, `append_plain`, `attach_operands`, `append_arguments`, `append_block`,
+  `region_of`, `set_location`; nothing is verified. Fields are set one by one, so that CPython stores them in
+  the object: as a dictionary they take twice the memory and time
 - places: `LOCATION_OF_PLACE`, `keeps_place`, `make_room`: locations that are made when asked for
 - names: `file_names`, `keep_file_name`, `copy_file_names`, `add_file_names`
 - changing: `set_type`, `set_uses`, `renew_uses`, `replace_uses`, `place_before`, `take_out`, `erase`
@@ -19,6 +19,7 @@ other.
 
 from shardy_py.mlir.ir.building import (
     append_arguments,
+    append_block,
     append_plain,
     attach_operands,
     build_operation,
@@ -77,6 +78,7 @@ __all__ = [
     "OperandChanges",
     "add_file_names",
     "append_arguments",
+    "append_block",
     "append_plain",
     "attach_operands",
     "blocks_of",

@@ -159,6 +159,21 @@ def region_of(block: Block) -> Region:
     return region
 
 
+def append_block(region: Region, arguments: Sequence[tuple[Attribute, Any]]) -> Block:
+    """A new last block of `region`, with arguments of these types and locations.
+
+    For the first block, xDSL looks through all that is around the region, as other blocks might hold it.
+    """
+    block = Block()
+    append_arguments(block, arguments)
+    if region._first_block is None:
+        region._first_block = region._last_block = block
+        block.parent = region
+    else:
+        region.add_block(block)
+    return block
+
+
 def append_arguments(block: Block, arguments: Sequence[tuple[Attribute, Any]]) -> list[BlockArgument]:
     """New last arguments of `block`, with their types and locations."""
     first = len(block.args)
