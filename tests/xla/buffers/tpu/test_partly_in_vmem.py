@@ -67,6 +67,40 @@ def test_what_is_in_vmem_is_a_part(rows: int, products: int, target: str) -> Non
     assert estimate.arguments + estimate.results <= estimate.least_bytes <= estimate.total_bytes
 
 
+def _around_a_loop(rows: int) -> str:
+    """A product that is read behind a loop, which makes a product as large in each iteration."""
+    kept, square = f"tensor<{rows}x8192xbf16>", "tensor<8192x8192xbf16>"
+    product = f"contracting_dims = [1] x [0] : ({kept}, {square}) -> {kept}"
+    return f"""
+    func.func @main(%x: {kept}, %w: {square}) -> tensor<bf16> {{
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %kept = stablehlo.dot_general %x, %w, {product}
+      %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, {kept}
+      cond {{
+        %n = stablehlo.constant dense<4> : tensor<i32>
+        %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      }} do {{
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %j = stablehlo.add %i, %one : tensor<i32>
+        %1 = stablehlo.dot_general %y, %w, {product}
+        %z = stablehlo.dot_general %1, %w, {product}
+        stablehlo.return %j, %z : tensor<i32>, {kept}
+      }}
+      %2 = stablehlo.multiply %0#1, %kept : {kept}
+      %none = stablehlo.constant dense<0.0> : tensor<bf16>
+      %3 = stablehlo.reduce(%2 init: %none) applies stablehlo.add across dimensions = [0, 1]
+          : ({kept}, tensor<bf16>) -> tensor<bf16>
+      return %3 : tensor<bf16>
+    }}"""
+
+
+def test_what_loops_make_has_room_first() -> None:
+    """Of two values of 64 MiB one is in the 96 MiB of VMEM, of two of 8 MiB both are, as XLA:TPU has them."""
+    assert _temporaries(_around_a_loop(512), "tpu-v6e")[0] == 0
+    assert _temporaries(_around_a_loop(4096), "tpu-v6e")[0] > 50
+
+
 def test_loops_have_in_vmem_what_they_replace() -> None:
     """What a product makes in each iteration for the next one; XLA:TPU allocates nothing for it on v6e."""
     rows, square = "tensor<2048x8192xbf16>", "tensor<8192x8192xbf16>"
