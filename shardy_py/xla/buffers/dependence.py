@@ -1,6 +1,6 @@
-"""Dependences between ops of a list: for many producers at once, a bit for each in one pass.
+"""Dependences between ops of a list: for many producers at once, a bit for each in one pass; what is needed.
 
-Not here: why it matters (`host_fusion.py`).
+Not here: why it matters (`host_fusion.py`, `stored.py`).
 
 >>> needs = Dependence(reads=[(), (0,), (1,), ()], makers=[0, 1, 2], producers=[0, 1], end=4)
 >>> needs.of(2, 0), needs.of(0, 1), needs.of(3, 0)

@@ -68,8 +68,8 @@ def local_block(body: DeviceBody, *, sparse_cores: bool = False) -> LocalBlock:
     records = Records()
     sends = Sends(records, narrow)
     expanded = Expanded(records, sparse_cores=sparse_cores)
-    images, plain = Images(records, frozenset(narrow)), FirstSteps(expanded, body)
-    builder = _Builder(records, sends, images, expanded, plain, devices_of(body))
+    images, first = Images(records, frozenset(narrow)), FirstSteps(expanded, body)
+    builder = _Builder(records, sends, images, expanded, first, devices_of(body))
     block = builder.block(body)
     exact = builder.exact
     by_step = {id(builder.loops[number]): frozenset(names - exact) for number, names in captured.items()}
@@ -87,7 +87,7 @@ class _Builder:
     sends: Sends
     images: Images
     expanded: Expanded
-    plain: FirstSteps
+    first: FirstSteps
     devices: int
     types: dict[int, TensorType | None] = field(default_factory=dict[int, "TensorType | None"])
     loops: dict[int, PlannedOp] = field(default_factory=dict[int, PlannedOp])
@@ -182,12 +182,12 @@ class _Computation:
         elif node.role is NodeRole.OP and node.step is None:
             yield self._joined(number, node)
         elif node.role is NodeRole.OP and node.step is not None:
-            key = () if number in self.elements else builder.plain.key(node, builder.types)
-            if equal := builder.plain.like(key, number, node):
+            key = () if number in self.elements else builder.first.key(node, builder.types)
+            if equal := builder.first.like(key, number, node):
                 yield equal
                 return
             own = self._op(number, node, node.step)
-            builder.plain.note(key, own)
+            builder.first.note(key, own)
             if _is_computed_whole(own, node.step):
                 yield from self._parts_of_whole(own, node.step)
                 return

@@ -67,15 +67,11 @@ def test_what_is_in_vmem_is_a_part(rows: int, products: int, target: str) -> Non
     assert estimate.arguments + estimate.results <= estimate.least_bytes <= estimate.total_bytes
 
 
-def _around_a_loop(rows: int) -> str:
-    """A product that is read behind a loop, which makes a product as large in each iteration."""
-    kept, square = f"tensor<{rows}x8192xbf16>", "tensor<8192x8192xbf16>"
-    product = f"contracting_dims = [1] x [0] : ({kept}, {square}) -> {kept}"
+def _loop(rows_type: str, body: str) -> str:
+    """Four iterations over a value %y, whose body makes %z."""
     return f"""
-    func.func @main(%x: {kept}, %w: {square}) -> tensor<bf16> {{
       %zero = stablehlo.constant dense<0> : tensor<i32>
-      %kept = stablehlo.dot_general %x, %w, {product}
-      %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, {kept}
+      %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, {rows_type}
       cond {{
         %n = stablehlo.constant dense<4> : tensor<i32>
         %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -83,10 +79,20 @@ def _around_a_loop(rows: int) -> str:
       }} do {{
         %one = stablehlo.constant dense<1> : tensor<i32>
         %j = stablehlo.add %i, %one : tensor<i32>
-        %1 = stablehlo.dot_general %y, %w, {product}
-        %z = stablehlo.dot_general %1, %w, {product}
-        stablehlo.return %j, %z : tensor<i32>, {kept}
-      }}
+        {body}
+        stablehlo.return %j, %z : tensor<i32>, {rows_type}
+      }}"""
+
+
+def _around_a_loop(rows: int) -> str:
+    """A product that is read behind a loop, which makes a product as large in each iteration."""
+    kept, square = f"tensor<{rows}x8192xbf16>", "tensor<8192x8192xbf16>"
+    product = f"contracting_dims = [1] x [0] : ({kept}, {square}) -> {kept}"
+    body = f"%1 = stablehlo.dot_general %y, %w, {product} %z = stablehlo.dot_general %1, %w, {product}"
+    return f"""
+    func.func @main(%x: {kept}, %w: {square}) -> tensor<bf16> {{
+      %kept = stablehlo.dot_general %x, %w, {product}
+      {_loop(kept, body)}
       %2 = stablehlo.multiply %0#1, %kept : {kept}
       %none = stablehlo.constant dense<0.0> : tensor<bf16>
       %3 = stablehlo.reduce(%2 init: %none) applies stablehlo.add across dimensions = [0, 1]
@@ -104,21 +110,11 @@ def test_what_loops_make_has_room_first() -> None:
 def test_loops_have_in_vmem_what_they_replace() -> None:
     """What a product makes in each iteration for the next one; XLA:TPU allocates nothing for it on v6e."""
     rows, square = "tensor<2048x8192xbf16>", "tensor<8192x8192xbf16>"
+    product = f"contracting_dims = [1] x [0] : ({rows}, {square}) -> {rows}"
     text = f"""
     func.func @main(%x: {rows}, %w: {square}) -> {rows} {{
-      %zero = stablehlo.constant dense<0> : tensor<i32>
-      %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, {rows}
-      cond {{
-        %n = stablehlo.constant dense<4> : tensor<i32>
-        %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-        stablehlo.return %c : tensor<i1>
-      }} do {{
-        %one = stablehlo.constant dense<1> : tensor<i32>
-        %j = stablehlo.add %i, %one : tensor<i32>
-        %z = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : ({rows}, {square}) -> {rows}
-        stablehlo.return %j, %z : tensor<i32>, {rows}
-      }}
-      %1 = stablehlo.dot_general %0#1, %w, contracting_dims = [1] x [0] : ({rows}, {square}) -> {rows}
+      {_loop(rows, f"%z = stablehlo.dot_general %y, %w, {product}")}
+      %1 = stablehlo.dot_general %0#1, %w, {product}
       return %1 : {rows}
     }}"""
     least, most = _temporaries(text, "tpu-v6e")
