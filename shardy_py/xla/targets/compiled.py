@@ -129,7 +129,7 @@ def _tpu(dimensions: int, bytes_per_second: float, loop_rows: int, scoped_bytes:
 _GPU = Compiler(
     "XLA:GPU",
     (
-        *(with_moved_converts, into_scatters, merged, folded, moved_out, taken_apart, reassociated),
+        *(with_moved_converts, into_scatters, merged, folded, taken_apart, reassociated, moved_out),
         *(multiplied_before_gathers, gathered_before_broadcasts, narrowed, scattered),
     ),
     CombinerLimits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),

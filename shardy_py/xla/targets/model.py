@@ -208,6 +208,13 @@ class DeviceBody:
         nodes = self.nodes
         return tuple([number for number in self.order if nodes[number].transfer is not None])
 
+    @cached_property
+    def sends(self) -> bool:
+        """True if it receives a collective, or a body inside does."""
+        return bool(self.sent) or any(
+            inner.sends for number in self.order for inner in self.nodes[number].bodies
+        )
+
     def only_user(self, number: int) -> int | None:
         """The one user of a node; None if it has none or several."""
         users = self.users.get(number, ())

@@ -13,7 +13,7 @@ from shardy_py.xla.targets.gpu.kernel_measures import KernelMeasures
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 
-MEASURES = ("operations", "code", "branches", "reduces", "time", "written", "read", "computed")
+MEASURES = ("operations", "code", "reduces", "time", "written", "read", "computed")
 ORDERED = ("reads", "uses", "costs")
 
 

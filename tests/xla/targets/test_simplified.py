@@ -148,6 +148,6 @@ func.func @main(%w: tensor<3x64x16xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{
 """
 
 
-def test_a_sum_of_two_is_added_up_after_loops_were_left() -> None:
+def test_a_sum_of_two_is_added_up_before_it_leaves_a_loop() -> None:
     text = _STACKED_SUM.replace("ADDED", "stablehlo.add %4, %6 : tensor<16xf32>")
-    assert [use[2] for use in _shapes(text)] == [3]
+    assert [use[1:] for use in _shapes(text)] == [((3, 16), 1)]

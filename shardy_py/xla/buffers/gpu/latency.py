@@ -1,8 +1,8 @@
 """The order of kernels and collectives that run beside each other, as XLA's latency hiding scheduler has it.
 
 From the end to the start: a collective's end is taken as soon as it may be, then what fills the time until it
-is ready to start; one collective runs at a time. What waits shortest goes first, then what leads to more
-collectives, then the later one of the order before. Source: openxla/xla,
+is ready to start; one collective runs at a time, and beside it nothing that runs others. What waits shortest
+goes first, then what leads to more collectives, then the later one of the order before. Source: openxla/xla,
 xla/service/latency_hiding_scheduler.cc, xla/service/gpu/gpu_latency_hiding_scheduler.cc. Not here: the order
 before (`order.py`), times (`costs.py`).
 
@@ -26,12 +26,16 @@ _NEVER = float("inf")
 
 
 class Timed(NamedTuple):
-    """An event with times in microseconds. latency: of a collective, from its start to its end, else 0."""
+    """An event with times in microseconds.
+
+    latency: of a collective, from its start to its end, else 0. sends: whether bodies that it runs send.
+    """
 
     reads: tuple[Name, ...]
     makes: tuple[Name, ...]
     cost: float
     latency: float = 0.0
+    sends: bool = False
 
 
 def beside(events: Sequence[Timed]) -> list[tuple[int, bool]]:
@@ -47,7 +51,7 @@ class _Scheduler:
 
     ends: by event. before, after: the nodes that each needs, and that need it. depth: the most latency of the
     collectives on a way to a node. locks: whether it makes no end ready. frees: how many nodes wait for it
-    alone.
+    alone. turn: whether it may be taken while a collective runs.
     """
 
     def __init__(self, events: Sequence[Timed]) -> None:
@@ -65,6 +69,7 @@ class _Scheduler:
                 self._link(number, self.ends[number])
         self.is_end = [end for _, end in self.nodes]
         self.is_start = [n in self.ends and not end for n, end in self.nodes]
+        self.turn = [_END if end else _SENDING if events[n].sends else _ANY for n, end in self.nodes]
         self.place = [number + (0.5 if end else 0.0) for number, end in self.nodes]
         self.depth = self._depths()
         self.cost = [_STEP if end or n in self.ends else events[n].cost for n, end in self.nodes]
@@ -97,8 +102,8 @@ class _Scheduler:
         order: list[int] = []
         while ready.times:
             latest = ready.reach(now)
-            blocked = running and ready.ends > 0
-            able = ready.first(now, with_ends=not running)
+            blocked = running and ready.has_blocked()
+            able = ready.first(now, running=running)
             node = self._least(able, None if latest is None else latest - now, blocked=blocked)
             began[node] = max(now, ready.times[node])
             now = began[node] + self.cost[node]
@@ -123,7 +128,7 @@ class _Scheduler:
     def _least(self, nodes: Iterable[int], left: float | None, *, blocked: bool) -> int:
         """The node that goes first of those that may begin at one time, all ends or none.
 
-        left: the time until another node may begin. blocked: whether an end waits for the one that runs.
+        left: the time until another node may begin. blocked: whether a node waits for the one that runs.
         """
         is_start, depth, cost = self.is_start, self.depth, self.cost
         locks, frees, place = self.locks, self.frees, self.place
@@ -143,6 +148,9 @@ class _Scheduler:
         return min(keys)[-1]
 
 
+_ANY, _SENDING, _END = range(3)
+"""When a node may be taken: at any time, or only while no collective runs; ends then go before all others."""
+
 _Alike = tuple[float, bool, int]
 """The cost of nodes, whether they lock, and how many they free."""
 
@@ -150,32 +158,36 @@ _Alike = tuple[float, bool, int]
 class _Ready:
     """The nodes that may be taken, such that the few which may be the least are found at once.
 
-    times: when each may begin. ends: how many are ends. Those that may begin now are in groups of equal ends,
-    starts, and depth, of which only the deepest may have the least, and in these in heaps of equal costs,
-    locks and frees, by their places; the others are in heaps by their times.
+    times: when each may begin. Those that may begin now are in groups of equal turns, starts, and depth, of
+    which only the deepest may have the least, and in these in heaps of equal costs, locks and frees, by their
+    places; the others are in heaps by their times.
     """
 
     def __init__(self, scheduler: _Scheduler) -> None:
-        self.is_end, self.is_start, self.depth = scheduler.is_end, scheduler.is_start, scheduler.depth
+        self.turn, self.is_start, self.depth = scheduler.turn, scheduler.is_start, scheduler.depth
         self.cost, self.locks, self.frees = scheduler.cost, scheduler.locks, scheduler.frees
         self.place = scheduler.place
         self._begun = set[int]()
         self.times: dict[int, float] = {}
-        self.ends = 0
-        self._later: tuple[list[tuple[float, int]], list[tuple[float, int]]] = ([], [])
-        self._groups: dict[tuple[bool, bool, float], dict[_Alike, list[tuple[float, int]]]] = {}
-        self._depths: dict[tuple[bool, bool], list[float]] = {}
+        self._counts = [0, 0, 0]
+        self._later: tuple[list[tuple[float, int]], ...] = ([], [], [])
+        self._groups: dict[tuple[int, bool, float], dict[_Alike, list[tuple[float, int]]]] = {}
+        self._depths: dict[tuple[int, bool], list[float]] = {}
 
     def add(self, node: int, time: float) -> None:
         """Adds a node that may begin at a time."""
         self.times[node] = time
-        self.ends += self.is_end[node]
-        heappush(self._later[self.is_end[node]], (time, node))
+        self._counts[self.turn[node]] += 1
+        heappush(self._later[self.turn[node]], (time, node))
+
+    def has_blocked(self) -> bool:
+        """True if a node may only be taken while no collective runs."""
+        return self._counts[_SENDING] > 0 or self._counts[_END] > 0
 
     def take(self, node: int) -> None:
         """Removes a node."""
         del self.times[node]
-        self.ends -= self.is_end[node]
+        self._counts[self.turn[node]] -= 1
         self._begun.discard(node)
 
     def change(self, node: int) -> None:
@@ -195,7 +207,7 @@ class _Ready:
         return min(left, default=None)
 
     def _begin(self, node: int) -> None:
-        kind, depth = (self.is_end[node], self.is_start[node]), self.depth[node]
+        kind, depth = (self.turn[node], self.is_start[node]), self.depth[node]
         group = self._groups.setdefault((*kind, depth), {})
         if not group:
             heappush(self._depths.setdefault(kind, []), -depth)
@@ -205,15 +217,19 @@ class _Ready:
     def _alike(self, node: int) -> _Alike:
         return self.cost[node], self.locks[node], self.frees[node]
 
-    def first(self, now: float, *, with_ends: bool) -> list[int]:
-        """The nodes among which the least is: ends if there are any that may be taken, else others."""
-        is_end = with_ends and self.ends > 0
-        found: list[int] = []
-        for is_start in (False, True):
-            found += self._deepest((is_end, is_start))
-        return found or self._soonest(self._later[is_end], now)
+    def first(self, now: float, *, running: bool) -> list[int]:
+        """The nodes among which the least is: ends if there are any that may be taken, else others.
 
-    def _deepest(self, kind: tuple[bool, bool]) -> Iterable[int]:
+        running: whether a collective runs.
+        """
+        turns = (_ANY,) if running else (_END,) if self._counts[_END] else (_ANY, _SENDING)
+        found: list[int] = []
+        for turn in turns:
+            for is_start in (False, True):
+                found += self._deepest((turn, is_start))
+        return found or self._soonest([self._later[turn] for turn in turns], now)
+
+    def _deepest(self, kind: tuple[int, bool]) -> Iterable[int]:
         depths = self._depths.get(kind, [])
         while depths:
             group = self._groups.get((*kind, -depths[0]), {})
@@ -230,12 +246,14 @@ class _Ready:
     def _is_among(self, node: int, alike: _Alike) -> bool:
         return node in self._begun and self._alike(node) == alike
 
-    def _soonest(self, later: list[tuple[float, int]], now: float) -> list[int]:
+    def _soonest(self, laters: Sequence[list[tuple[float, int]]], now: float) -> list[int]:
         found: list[tuple[float, int]] = []
-        while later and (not found or later[0][0] - now == found[0][0] - now):
-            each = heappop(later)
-            if each[1] in self.times:
-                found.append(each)
-        for each in found:
-            heappush(later, each)
-        return [node for _, node in found]
+        for later in laters:
+            while later and (not found or later[0][0] - now <= found[0][0] - now):
+                each = heappop(later)
+                if each[1] in self.times:
+                    found.append(each)
+        for time, node in found:
+            heappush(self._later[self.turn[node]], (time, node))
+        soonest = min([time - now for time, _ in found], default=0.0)
+        return [node for time, node in found if time - now == soonest]

@@ -303,7 +303,9 @@ class GpuComputation:
             latency = collective_time(transfer.kind, size, transfer.collective.group_size)
             return Timed(event.reads, event.makes, LAUNCH, latency)
         cost = self.times.get(number) if isinstance(number, int) else None
-        return Timed(event.reads, event.makes, H100.moved(2 * size) if cost is None else cost)
+        node = self._node(event)
+        sends = node is not None and any(inner.sends for inner in node.bodies)
+        return Timed(event.reads, event.makes, H100.moved(2 * size) if cost is None else cost, sends=sends)
 
     def _ended(self, event: Event) -> Event:
         """The end of a collective: up to it, what it sends is needed, unless it is written over."""
@@ -311,12 +313,16 @@ class GpuComputation:
         return Event(None, reads, ())
 
     def _inner(self, event: Event) -> list[Assignment]:
-        # Steps do not tell: that of an all-reduce which was moved behind a loop is the loop.
-        node = self.nodes.get(event.makes[0]) if event.makes else None
+        node = self._node(event)
         if node is None:
             return []
         types = {**self.around, **{number: each.type for number, each in self.body.nodes.items()}}
         return [_region(inner, node, types, self.limits) for inner in node.bodies]
+
+    def _node(self, event: Event) -> DeviceNode | None:
+        """The node whose bodies an event runs; None if it runs none."""
+        # Steps do not tell: that of an all-reduce which was moved behind a loop is the loop.
+        return self.nodes.get(event.makes[0]) if event.makes else None
 
 
 def _region(

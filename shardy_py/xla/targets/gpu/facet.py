@@ -28,8 +28,8 @@ class KernelRow:
     is_absorbed: whether a product may read its operands instead. is_after_product: whether the kernel of a
     product may end with it, as Triton computes it: xla/backends/gpu/codegen/triton/support_legacy.cc.
     is_in_place: whether it writes over its first operand, which then is not computed in the same kernel.
-    branches: whether code for it has branches, so that it is not repeated. has_rows: whether it may be in a
-    kernel that has whole rows. is_unrolled: whether a thread may make several elements of it.
+    has_rows: whether it may be in a kernel that has whole rows. is_unrolled: whether a thread may make
+    several elements of it.
     """
 
     is_fused: bool = False
@@ -39,7 +39,6 @@ class KernelRow:
     is_absorbed: bool = False
     is_after_product: bool = False
     is_in_place: bool = False
-    branches: bool = False
     has_rows: bool = False
     is_unrolled: bool = True
 
@@ -99,15 +98,15 @@ KERNELS = Facet(
         "stablehlo.transpose": _FORM,
         "stablehlo.slice": KernelRow(is_fused=True, is_absorbed=True),
         "stablehlo.broadcast_in_dim": KernelRow(is_fused=True, is_absorbed=True, has_rows=True),
-        "stablehlo.concatenate": KernelRow(is_fused=True, cycles=6, branches=True),
-        "stablehlo.pad": KernelRow(is_fused=True, branches=True),
+        "stablehlo.concatenate": KernelRow(is_fused=True, cycles=6),
+        "stablehlo.pad": KernelRow(is_fused=True),
         "stablehlo.iota": KernelRow(is_fused=True, has_rows=True),
         "stablehlo.dynamic_slice": _MOVED,
         "stablehlo.gather": _MOVED,
-        "stablehlo.dynamic_update_slice": KernelRow(is_fused=True, is_in_place=True, branches=True),
+        "stablehlo.dynamic_update_slice": KernelRow(is_fused=True, is_in_place=True),
         "stablehlo.scatter": KernelRow(is_fused=True, is_in_place=True),
-        "stablehlo.reduce": KernelRow(is_fused=True, cycles=7, branches=True),
-        "stablehlo.reduce_window": KernelRow(is_fused=True, cycles=7, branches=True, is_unrolled=False),
+        "stablehlo.reduce": KernelRow(is_fused=True, cycles=7),
+        "stablehlo.reduce_window": KernelRow(is_fused=True, cycles=7, is_unrolled=False),
         "stablehlo.broadcast": KernelRow(is_fused=True, is_absorbed=True),
     },
 )

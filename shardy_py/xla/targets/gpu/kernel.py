@@ -28,7 +28,6 @@ class KernelShape:
     codes: tuple[tuple[int, int], ...]
     operations: float
     code: int
-    branches: int
     reduces: bool
     rows: bool
     time: int
@@ -46,7 +45,7 @@ class Kernel:
     the ticks that takes; inside: those of all reads, by how often other kernels compute this one, and by
     their blocks and threads, where that is known.
     places: how often each of these is computed; codes: how often code for it is there. operations: of
-    arithmetic. code, branches: of the kernel. reduces: whether it has a large reduction. rows: whether it
+    arithmetic. code: of the kernel. reduces: whether it has a large reduction. rows: whether it
     has whole rows, so that nothing is computed repeatedly. time: the ticks that it takes; written, read: of
     which to write and to read; computed: those without writing. operands: what it reads, in XLA's order.
     own: by value that it computes or reads, a number that is that of the same one in equal kernels.
@@ -65,7 +64,6 @@ class Kernel:
     codes: dict[int, int] = field(default_factory=dict[int, int])
     operations: float = 0
     code: int = 1
-    branches: int = 0
     reduces: bool = False
     rows: bool = False
     time: int = 0
@@ -95,7 +93,7 @@ class Kernel:
             (*self.costs.values(),),
             tuple([(own[value], often) for value, often in self.places.items()]),
             tuple([(own[value], count) for value, count in self.codes.items()]),
-            *(self.operations, self.code, self.branches, self.reduces, self.rows),
+            *(self.operations, self.code, self.reduces, self.rows),
             *(self.time, self.written, self.read, self.computed),
         )
         self.outside, self.is_filled = {value: own[value] for value in self.reads}, True
@@ -116,7 +114,7 @@ class Kernel:
         self.costs = dict(zip(self.reads, shape.costs, strict=True))
         self.places = {values[own]: often for own, often in shape.places}
         self.codes = {values[own]: count for own, count in shape.codes}
-        self.operations, self.code, self.branches = shape.operations, shape.code, shape.branches
+        self.operations, self.code = shape.operations, shape.code
         self.reduces, self.written, self.read = shape.reduces, shape.written, shape.read
         self.inside = {}
         self.is_filled = True

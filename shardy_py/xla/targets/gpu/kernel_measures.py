@@ -51,7 +51,7 @@ class KernelMeasures:
         """Finds what a kernel reads, how often, and the time that it takes."""
         root = kernel.root
         kernel.reads, kernel.places, kernel.codes = {root: {root}}, {root: 1.0}, {root: 1}
-        kernel.operations, kernel.code, kernel.branches, kernel.reduces = 0.0, 0, 0, False
+        kernel.operations, kernel.code, kernel.reduces = 0.0, 0, False
         kernel.first = min(kernel.members)
         self._add(kernel, kernel.members)
 
@@ -96,8 +96,8 @@ class KernelMeasures:
         """Adds ops, all before those that are there, to the measures of a kernel."""
         graph, elements = self._graph, self._ops.elements
         places, codes, at = kernel.places, kernel.codes, kernel.reads
-        operations, code, branches, reduces = kernel.operations, kernel.code, kernel.branches, kernel.reduces
-        all_operations, all_branches, large = self._ops.operations, self._ops.branches, self._ops.large
+        operations, code, reduces = kernel.operations, kernel.code, kernel.reduces
+        all_operations, large = self._ops.operations, self._ops.large
         has_rows = kernel.rows
         for number in sorted(members, reverse=True) if len(members) > 1 else members:
             own = at.pop(number, None)
@@ -112,7 +112,6 @@ class KernelMeasures:
                 use = 1.0
             operations += use * all_operations[number]
             code += count
-            branches += count * all_branches[number]
             reduces = reduces or large[number]
             if self._ops.elementwise[number]:
                 for value in graph.reads[number]:
@@ -134,7 +133,7 @@ class KernelMeasures:
                     times = 0
                 places[value] = places.get(value, 0.0) + times
                 codes[value] = codes.get(value, 0) + count
-        kernel.operations, kernel.code, kernel.branches, kernel.reduces = operations, code, branches, reduces
+        kernel.operations, kernel.code, kernel.reduces = operations, code, reduces
         self._time(kernel)
 
     def _time(self, kernel: Kernel) -> None:

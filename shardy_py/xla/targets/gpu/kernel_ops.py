@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import cached_property
+from math import prod
 
-from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ReduceWindowOp, ScatterOp
+from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ScatterOp
+from shardy_py.ops.reads import integers
 from shardy_py.xla.targets.gpu.costs import H100, GpuDescription
 from shardy_py.xla.targets.gpu.diamonds import reduces_rows
 from shardy_py.xla.targets.gpu.expanded import BLOCK
@@ -21,7 +23,7 @@ from shardy_py.xla.targets.parts import bytes_of
 
 _LARGE_REDUCTION = 16
 """The elements of which one is made, from which on a reduction is not computed with another."""
-_READS_ONCE = (REDUCE, ConcatenateOp.name, ReduceWindowOp.name, PadOp.name, ScatterOp.name)
+_READS_ONCE = (REDUCE, ConcatenateOp.name, PadOp.name, ScatterOp.name)
 _GRIDS = (REDUCE, ScatterOp.name)
 """The kinds whose kernels have blocks for what they read."""
 
@@ -45,7 +47,6 @@ class KernelOps:
             row.is_fused and (graph.types[n] is not None or n in several) for n, row in enumerate(self.rows)
         ]
         self.operations = [self._operations(number) for number in range(count)]
-        self.branches = [row.branches for row in self.rows]
         self.large = [self._is_large_reduction(number) for number in range(count)]
         self.reading = [self._reading(number) for number in range(count)]
         """How often ops read each element of an operand; None: one for each element that they make."""
@@ -83,17 +84,19 @@ class KernelOps:
         if self.graph.kinds[number] == REDUCE:
             given = self.elements[self.graph.reads[number][0]]
             return cycles * max(given - self.elements[number], 0)
-        if self._is_scan(number):
-            cycles *= BLOCK - 1
+        if self.graph.kinds[number] == WINDOW:
+            cycles *= self._window(number) - 1
         return cycles * self.elements[number]
 
-    def _is_scan(self, number: int) -> bool:
-        """True for the sums up to each element in blocks."""
-        return self.graph.kinds[number] == WINDOW and self.graph.nodes[number] is None
+    def _window(self, number: int) -> int:
+        """The elements of a window; of the sums up to each element in blocks: those of a block."""
+        step = self.graph.step(number) if self.graph.nodes[number] is not None else None
+        return BLOCK if step is None else prod(integers(step.record.attributes, "window_dimensions"))
 
     def _reading(self, number: int) -> float | None:
-        if self._is_scan(number):
-            return float(BLOCK)
+        if self.graph.kinds[number] == WINDOW:
+            given = self.elements[self.graph.reads[number][0]]
+            return self._window(number) * self.elements[number] / max(given, 1)
         return 1.0 if self.graph.kinds[number] in _READS_ONCE else None
 
     def _is_large_reduction(self, number: int) -> bool:

@@ -30,7 +30,6 @@ from shardy_py.xla.targets.gpu.kernel_rates import Rates
 
 _MOST_OPERANDS = 96
 _MOST_CODE = 10_000
-_MOST_BRANCHES = 10
 _LAUNCH_TICKS = ticks(LAUNCH)
 _NEVER, _ALWAYS, _ALONE = range(3)
 """The answers to whether two kernels can be one; `_ALONE`: if no other reads the first."""
@@ -232,10 +231,7 @@ class KernelFusion:
             return False
         codes = consumer.codes
         count = sum([codes.get(each, 1) for each in consumer.reads[made]])
-        branches = count * producer.branches + consumer.branches
-        if branches > _MOST_BRANCHES:
-            return False
-        return (producer.code * count + consumer.code) << branches <= _MOST_CODE
+        return producer.code * count + consumer.code <= _MOST_CODE
 
     def _is_epilogue(self, producer: Kernel, consumer: Kernel) -> bool:
         """True if a kernel that ends with a reduction may go on with another."""

@@ -183,6 +183,11 @@ class _Lowering:
                 found[made, value] = type_.shape
         return found
 
+    def _type_read(self, node: DeviceNode, position: int) -> TensorType | None:
+        """The type of an operand, which may have another shape than the value that a reshape was made of."""
+        each = [each for each in node.inputs if each >= 0][position]
+        return self.body.nodes[each].type if each in self.body.nodes else self.around.get(each)
+
     def _expanded(self, node: DeviceNode, kind: str, made: TensorType, reads: Sequence[int]) -> int | None:
         """The number of an op that XLA computes by others; None for all else."""
         types = [self.graph.types[each] for each in reads]
@@ -302,17 +307,16 @@ class _Lowering:
             return graph.add(MULTIPLY, reads, type_)
         if is_vector_product(batch, made, given[0], given[1]):
             side = given.index(max(given))
-            matrix, contracted = reads[side], [*numbers.contracting[side]]
+            matrix, vector, contracted = reads[side], reads[1 - side], [*numbers.contracting[side]]
             turned = {graph.order_of(each) if graph.kinds[each] == TRANSPOSE else () for each in reads}
             if not type_.rank and len(turned) == 1 and () not in turned:  # in any order it is the same sum
-                reads = [graph.reads[each][0] for each in reads]
-                matrix = reads[side]
+                matrix, vector = [graph.reads[each][0] for each in (matrix, vector)]
                 contracted = [*range(len(turned.pop()))]
             order = graph.order_of(matrix) if graph.kinds[matrix] == TRANSPOSE and not batching else ()
             if len(order) == 2:  # XLA reads what is transposed
                 (matrix,), contracted = graph.reads[matrix], [order[d] for d in contracted]
-            whole = graph.types[matrix]
-            number = graph.add(MULTIPLY, (matrix, reads[1 - side]), whole)
+            whole = self._type_read(node, side) if matrix == reads[side] else graph.types[matrix]
+            number = graph.add(MULTIPLY, (matrix, vector), whole)
             stepwise = self._stepwise(number, (), contracted, type_)
             number = graph.add(REDUCE, (number,), type_) if stepwise is None else stepwise
             if stepwise is None and whole is not None and whole.rank - 1 not in contracted:
