@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.records import dataclass
 from shardy_py.base.session import SESSION
 from shardy_py.indexing.layout import element_type
@@ -26,8 +27,8 @@ from shardy_py.mlir.dialects.stablehlo import (
 )
 from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
-from shardy_py.xla.buffers.facet import STORED
-from shardy_py.xla.buffers.library import copied_order, is_in_library
+from shardy_py.xla.buffers.facet import STORED, StoredRow
+from shardy_py.xla.buffers.library import copied_order, stays_narrow
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
 _NARROW = frozenset(("bf16", "f16"))
@@ -39,13 +40,18 @@ def is_widened(step: PlannedOp, held: Sequence[TensorType | None] = ()) -> bool:
     held: the types of its operands and result on a device; (): whole ones.
     """
     type_ = step.record.operands[0] if STORED.of(step.record.name).is_product else None
-    return type_ is not None and type_.element in _NARROW and not is_in_library(step, held)
+    return type_ is not None and type_.element in _NARROW and not stays_narrow(step, held)
 
 
 def is_narrowed_after(step: PlannedOp, held: Sequence[TensorType | None] = ()) -> bool:
     """True if the result of such a product is converted back to fewer bits."""
     type_ = step.record.results[0] if is_widened(step, held) else None
     return type_ is not None and type_.element in _NARROW
+
+
+def keeps_narrow(row: StoredRow) -> bool:
+    """True if the host computes an op of bf16 as it is; of others by what they do (`StoredRow`)."""
+    return row.stays_narrow and Behaviour.ORDERED_STAYS_NARROW.holds
 
 
 def is_narrowed(step: PlannedOp) -> bool:
@@ -55,7 +61,7 @@ def is_narrowed(step: PlannedOp) -> bool:
     """
     record = step.record
     made = record.results[0] if record.results else None
-    if made is None or made.element != "bf16":
+    if made is None or made.element != "bf16" or keeps_narrow(STORED.of(record.name)):
         return False
     given = (type_ is not None and type_.element in ("bf16", "f32") for type_ in record.operands)
     # Selections have a predicate, and stay bf16.

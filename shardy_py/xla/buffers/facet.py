@@ -60,7 +60,7 @@ class StoredRow:
         moves, repeats or reduces elements.
     is_conditional: whether its code has branches or loops: it is in a fusion only once.
     is_in_library: whether a reduction of the library computes it; None: if it is elementwise.
-    is_wide: whether it runs in f32 instead of bf16.
+    is_wide: whether it runs in f32 instead of bf16. stays_narrow: whether it does so only in older releases.
     repeats_others: whether it reads elements of other operands than the first repeatedly.
     stays_in_loops: whether it is moved out of a loop only with an op that reads it (`host_invariants.py`).
     """
@@ -88,14 +88,16 @@ class StoredRow:
     is_conditional: bool = False
     is_in_library: bool | None = None
     is_wide: bool = False
+    stays_narrow: bool = False
     repeats_others: bool = False
     stays_in_loops: bool = False
 
 
 _STORED = StoredRow()
 _ELEMENTWISE = StoredRow(is_fused=True, is_pointwise=True, keeps_layout_of=0)
+_ORDERED = replace(_ELEMENTWISE, stays_narrow=True)
 _NOT_IN_LIBRARY = StoredRow(is_fused=True, is_pointwise=True, is_in_library=False, keeps_layout_of=0)
-_CHOSEN = replace(_NOT_IN_LIBRARY, keeps_layout_of=1)
+_CHOSEN = replace(_NOT_IN_LIBRARY, keeps_layout_of=1, stays_narrow=True)
 _MOVED = StoredRow(is_fused=True, is_movable=True)
 _IN_LIBRARY = StoredRow(is_fused=True, is_movable=True, is_in_library=True, stays_in_loops=True)
 _PRODUCT = StoredRow(is_rewritten=True, is_product=True)
@@ -116,6 +118,13 @@ STORED = Facet(
                 *("stablehlo.remainder", "stablehlo.xor"),
             ),
             _NOT_IN_LIBRARY,
+        ),
+        **dict.fromkeys(
+            (
+                *("stablehlo.abs", "stablehlo.maximum", "stablehlo.minimum", "stablehlo.negate"),
+                "stablehlo.sign",
+            ),
+            _ORDERED,
         ),
         "stablehlo.exponential": replace(_ELEMENTWISE, sums_shifted=True),
         **dict.fromkeys(
@@ -151,14 +160,16 @@ STORED = Facet(
             repeats_others=True,
         ),
         "stablehlo.dynamic_slice": StoredRow(
-            is_fused=True, is_movable=True, is_wide=True, repeats_others=True
+            is_fused=True, is_movable=True, is_wide=True, stays_narrow=True, repeats_others=True
         ),
         "stablehlo.dynamic_update_slice": StoredRow(is_movable=True, is_conditional=True),
         "stablehlo.gather": StoredRow(
             is_fused=True, is_movable=True, repeats_others=True, is_alone_on_tpu=True, tiled=Tiled.ROWS
         ),
-        "stablehlo.scatter": StoredRow(is_wide=True, tiled=Tiled.ROWS),
-        "stablehlo.sort": StoredRow(is_wide=True, is_over_operands=True, tiled=Tiled.SORTED),
+        "stablehlo.scatter": StoredRow(is_wide=True, stays_narrow=True, tiled=Tiled.ROWS),
+        "stablehlo.sort": StoredRow(
+            is_wide=True, stays_narrow=True, is_over_operands=True, tiled=Tiled.SORTED
+        ),
         "stablehlo.reduce": StoredRow(
             takes_plain=True, is_movable=True, is_conditional=True, repeats_others=True
         ),
@@ -170,7 +181,12 @@ STORED = Facet(
             has_halo=True, joins_halo=True, is_wide=True, is_conditional=True
         ),
         "stablehlo.select_and_scatter": StoredRow(
-            is_rewritten=True, has_halo=True, joins_halo=True, is_wide=True, tiled=Tiled.POOLED
+            is_rewritten=True,
+            has_halo=True,
+            joins_halo=True,
+            is_wide=True,
+            stays_narrow=True,
+            tiled=Tiled.POOLED,
         ),
     },
 )

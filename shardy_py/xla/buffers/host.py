@@ -57,7 +57,8 @@ def _event(program: HostProgram, op: HostOp, group: FusedOps, readers: Mapping[N
     reads = tuple(dict.fromkeys(map(program.stored, group.reads)) if is_renamed else group.reads)
     if op.sums:
         first = op.sums[0]
-        kind = (first.kind, first.element_type, first.group, first.group_size)
+        element = "f32" if first.element_type == "bf16" else first.element_type  # the host sums up in f32
+        kind = (first.kind, element, first.group, first.group_size)
         return Event(None, reads, op.makes, kind=kind, sums=op.sums)
     step = op.computed or (None if op.step is not None and op.step.blocks else op.step)
     is_loop = step is not None and bool(step.blocks) and TABLE[step.record.name].control is Control.LOOP

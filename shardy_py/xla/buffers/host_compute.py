@@ -11,6 +11,7 @@ from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import TABLE, TensorType
 from shardy_py.ops.dimensions import DotDimensions, GatherDimensions
 from shardy_py.ops.reads import integers
+from shardy_py.xla.buffers.canonical import keeps_narrow
 from shardy_py.xla.buffers.facet import STORED, host_row
 from shardy_py.xla.buffers.host_program import (
     LIBRARY_REDUCTION,
@@ -74,7 +75,8 @@ def compute(
         if axis >= 0:
             _running(program, step, reads[0], axis, makes[0])
             return
-    if host_row(kind).is_wide and any(map(program.is_narrow, reads)):
+    row = host_row(kind)
+    if row.is_wide and not keeps_narrow(row) and any(map(program.is_narrow, reads)):
         reads = [program.widened(name, step) if program.is_narrow(name) else name for name in reads]
         made = [_wide(program, name) for name in makes]
     if not reads and not others and len(makes) == 1 and _is_known(program, step, makes[0]):

@@ -9,15 +9,17 @@ xla/hlo/transforms/expanders/all_to_all_decomposer.cc.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
+from typing import cast
 
 from shardy_py.ops import TensorType
 from shardy_py.ops.dimensions import own_windows
 from shardy_py.xla.buffers.host_program import HostProgram, elements
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
+from shardy_py.xla.spmd.walk import Sent
 
 _MOST_PIECES = 64
 """Exchanges between more devices have one buffer for all pieces, which have the same bytes in all."""
@@ -59,6 +61,18 @@ def sent(
     if original.key is not None:
         program.known[original.key] = made
     return made
+
+
+def sources_of(each: Sent) -> tuple[Name, ...]:
+    """The values that a collective sends, by its key."""
+    key = each.collective.key
+    return cast("tuple[Name, ...]", key)[1:] if isinstance(key, tuple) else ()
+
+
+def sent_before(step: PlannedOp, again: Sequence[Sent], stored: Callable[[Name], Name]) -> list[int]:
+    """The indices of operands that were sent for another step. stored: the value whose memory holds one."""
+    sources = {stored(name) for each in again for name in sources_of(each)}
+    return [i for i, name in enumerate(step.operands) if stored(name) in sources] if again else []
 
 
 def _scatters_columns(collective: PlannedCollective) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import cast
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
@@ -20,7 +19,15 @@ from shardy_py.xla.buffers.facet import STORED, host_row
 from shardy_py.xla.buffers.host_compute import compute
 from shardy_py.xla.buffers.host_plain import PlainSteps
 from shardy_py.xla.buffers.host_program import HostOp, HostProgram, elements, kind_of
-from shardy_py.xla.buffers.host_sends import cut, halo_axis, masked, sent, with_halo, within_windows
+from shardy_py.xla.buffers.host_sends import (
+    cut,
+    halo_axis,
+    masked,
+    sent,
+    sources_of,
+    with_halo,
+    within_windows,
+)
 from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -85,7 +92,8 @@ class HostSteps:
         before, after = self._split(step, moved)
         pieces = self._before(step, operands, [*self._halos(step, operands, again), *before])
         sums = self._summed_before(step, operands, reduced)
-        self._reuse(operands, again)
+        if again:
+            self._widen(step, operands, self._reuse(operands, again))
         if TABLE[step.record.name].collective is not None and len(step.results) == 1:
             self._written(step, operands, sums)
         else:
@@ -180,10 +188,11 @@ class HostSteps:
             if index >= 0 and halo_axis(self.program, each.collective, operands[index], None) is not None:
                 yield Sent(each.step, each.collective, index)
 
-    def _reuse(self, operands: list[Name], again: Sequence[Sent]) -> None:
-        """Replaces operands by what was sent of them before."""
+    def _reuse(self, operands: list[Name], again: Sequence[Sent]) -> list[int]:
+        """Replaces operands by what was sent of them before; returns their indices."""
         sizes = self.program.sizes
         places: dict[Name, list[int]] = {}
+        replaced: list[int] = []
         for index, name in enumerate(operands):
             places.setdefault(name, []).append(index)
         for each in again:
@@ -194,14 +203,21 @@ class HostSteps:
                 if sizes[made] >= sizes.get(name, 0):
                     indices = places.pop(name)
                     places.setdefault(made, []).extend(indices)
+                    replaced += indices
                     for index in indices:
                         operands[index] = made
+        return replaced
+
+    def _widen(self, step: PlannedOp, operands: list[Name], indices: Iterable[int]) -> None:
+        """Converts operands of a product that the host computes in f32."""
+        narrow = [i for i in dict.fromkeys(indices) if self.program.is_narrow(operands[i])]
+        if narrow and is_widened(step, self._arrived(step, operands, ())):
+            for index in narrow:
+                operands[index] = self.program.widened(operands[index], step)
 
     def _roots(self, each: Sent) -> set[Name]:
         """The values that a collective sends."""
-        key = each.collective.key
-        names = cast("tuple[Name, ...]", key)[1:] if isinstance(key, tuple) else ()
-        return {self.program.stored(name) for name in names}
+        return {self.program.stored(name) for name in sources_of(each)}
 
     def _summed_before(
         self, step: PlannedOp, operands: list[Name], sums: Sequence[Sent]

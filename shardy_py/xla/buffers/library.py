@@ -31,9 +31,26 @@ def copied_order(
     (None, (2, 0, 1))
     """
     free = [i for i in range(rank) if i not in batch and i not in contracting]
-    is_canonical = list(batch) == list(range(len(batch))) and len(free) <= 1 and len(contracting) <= 1
     wanted = (*batch, *free, *contracting) if is_lhs else (*batch, *contracting, *free)
-    return None if is_canonical or wanted == tuple(range(rank)) else wanted
+    in_order = wanted == tuple(range(rank))
+    return None if in_order or is_canonical(rank, batch, contracting) else wanted
+
+
+def is_canonical(rank: int, batch: Sequence[int], contracting: Sequence[int]) -> bool:
+    """True for an operand with its batch first, one contracted dimension, and at most one other.
+
+    Source: openxla/xla, xla/hlo/transforms/expanders/dot_decomposer.cc.
+    """
+    return [*batch] == [*range(len(batch))] and rank - len(batch) <= 2 and len(contracting) <= 1
+
+
+def stays_narrow(step: PlannedOp, held: Sequence[TensorType | None] = ()) -> bool:
+    """True if the host computes a product or convolution of fewer bits as it is. held: see `is_in_library`.
+
+    The library does, and so does what XLA finds with its first operand transposed for the library, as with
+    any operand that is not canonical, before it reads that operand in its own order again.
+    """
+    return is_in_library(step, held) or _is_product_of(step, held, is_rewritten=True)
 
 
 def is_in_library(step: PlannedOp, held: Sequence[TensorType | None] = ()) -> bool:
@@ -43,15 +60,25 @@ def is_in_library(step: PlannedOp, held: Sequence[TensorType | None] = ()) -> bo
     """
     record = step.record
     if record.name == DotGeneralOp.name:
-        lhs, rhs, made = held or (*record.operands, *record.results)
-        if not step.reads_in_order or lhs is None or rhs is None or made is None:
-            return False
-        stays_narrow = Behaviour.PRODUCTS_STAY_NARROW.holds
-        return _is_product(lhs, rhs, made, DotDimensions.of(record.attributes), stays_narrow=stays_narrow)
+        return _is_product_of(step, held)
     if held:
         *operands, made = held
         record = replace(record, operands=tuple(operands), results=(made,))
     return record.name == ConvolutionOp.name and _is_convolution(record)
+
+
+def _is_product_of(step: PlannedOp, held: Sequence[TensorType | None], *, is_rewritten: bool = False) -> bool:
+    """True if the library would compute a product. is_rewritten: whether as XLA rewrites it at first."""
+    record = step.record
+    if record.name != DotGeneralOp.name or not step.reads_in_order:
+        return False
+    lhs, rhs, made = held or (*record.operands, *record.results)
+    if lhs is None or rhs is None or made is None:
+        return False
+    numbers = DotDimensions.of(record.attributes)
+    is_turned = is_rewritten and not is_canonical(rhs.rank, numbers.batching[1], numbers.contracting[1])
+    stays_bf16 = Behaviour.PRODUCTS_STAY_NARROW.holds
+    return _is_product(lhs, rhs, made, numbers, stays_bf16=stays_bf16, is_turned=is_turned)
 
 
 def held_types(
@@ -77,21 +104,27 @@ def held_types(
 
 @SESSION.cache(4096)
 def _is_product(
-    lhs: TensorType, rhs: TensorType, made: TensorType, numbers: DotDimensions, *, stays_narrow: bool
+    lhs: TensorType,
+    rhs: TensorType,
+    made: TensorType,
+    numbers: DotDimensions,
+    *,
+    stays_bf16: bool,
+    is_turned: bool,
 ) -> bool:
     """True for matrices, not vectors or few elements, nor where rows of the first operand are contracted.
 
-    Nor of what a transpose made (`inferred_layouts.py`), which the step says. stays_narrow: whether the
-    release computes bf16 as it is.
+    Nor of what a transpose made (`inferred_layouts.py`), which the step says. stays_bf16: whether the release
+    computes bf16 as it is. is_turned: whether the first operand is transposed where its rows are contracted.
     """
     if lhs.element != rhs.element:
         return False
-    by_library = {"f32": {"f32"}, "f64": {"f64"}, "bf16": {"f32", "bf16"} if stays_narrow else {"f32"}}
+    by_library = {"f32": {"f32"}, "f64": {"f64"}, "bf16": {"f32", "bf16"} if stays_bf16 else {"f32"}}
     if made.element not in by_library.get(lhs.element, ()):
         return False
     batch, contracting = numbers.batching[0], numbers.contracting[0]
     is_copied = copied_order(lhs.rank, batch, contracting, is_lhs=True) is not None
-    if not is_copied and tuple(contracting) != (lhs.rank - 1,):
+    if not (is_copied or is_turned) and tuple(contracting) != (lhs.rank - 1,):
         return False
     shared = prod(lhs.shape[d] or 0 for d in contracting)
     rows, columns = (

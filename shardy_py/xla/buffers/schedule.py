@@ -106,48 +106,39 @@ def breadth_first(events: Sequence[Event]) -> list[Event]:
     return order
 
 
-def breadth_first_combined(events: Sequence[Event]) -> list[Event]:
+def breadth_first_combined(events: Sequence[Event], results: Sequence[Name]) -> list[Event]:
     """Returns events in the order of the host, with sums of one kind as one, as XLA combines all-reduces.
 
-    Sums are combined if none of them needs another. Where two kinds that are combined so need each other,
-    sums are combined only if as many sums of all kinds come before them. Source: openxla/xla,
-    xla/service/collective_combiner_utils.h.
+    results: the values that are returned, in their order.
     """
-    numbers = {kind: n for n, kind in enumerate(dict.fromkeys(e.kind for e in events if e.kind is not None))}
-    if not numbers:
-        return breadth_first(events)
-    combined = _combined(events, numbers)
-    order = breadth_first(combined)
-    if len(order) < len(combined):
-        order = breadth_first(_combined(events, dict.fromkeys(numbers, 0)))
-    return order
+    is_alone = {event.kind for event in events} <= {None}
+    return breadth_first(events if is_alone else _combined(events, results))
 
 
-def _combined(events: Sequence[Event], numbers: Mapping[Hashable, int]) -> list[Event]:
-    """The events, with one for the sums of a kind before which equally many sums of the same number come."""
-    none = (0,) * (max(numbers.values()) + 1)
-    before: dict[Name, tuple[int, ...]] = {}
-    groups: dict[Hashable, list[Event]] = defaultdict(list)
-    others: list[Event] = []
-    for event in events:
-        counts = [before[name] for name in event.reads if name in before]
-        level = counts[0] if counts else none
-        if counts.count(level) < len(counts):
-            level = tuple(map(max, zip(*{*counts}, strict=True)))
-        if event.kind is None:
-            others.append(event)
-        else:
-            number = numbers[event.kind]
-            groups[event.kind, level[number]].append(event)
-            level = (*level[:number], level[number] + 1, *level[number + 1 :])
-        if level is not none:
-            for name in event.makes:
-                before[name] = level
-    sums = (
+def _combined(events: Sequence[Event], results: Sequence[Name]) -> list[Event]:
+    """The events, with one for each set of sums, behind what its first one was."""
+    from shardy_py.xla.targets.combined_sets import (  # for several devices only
+        NO_LIMIT,
+        CombinedSets,
+        ReadOps,
+    )
+
+    makers = makers_of(events)
+    reads = {
+        number: [makers[name] for name in event.reads if name in makers]
+        for number, event in enumerate(events)
+    }
+    sums = [number for number, event in enumerate(events) if event.kind is not None]
+    ends = [makers[name] for name in results if name in makers]
+    sets = CombinedSets(ReadOps(reads, ends, {number: number for number in sums}))
+    sets.combine({place: events[number].kind for place, number in enumerate(sums)}, NO_LIMIT)
+    groups = {sums[each[0]]: [events[sums[place]] for place in each] for each in sets if len(each) > 1}
+    alone = {id(event) for group in groups.values() for event in group}
+    together = [
         Event(None, tuple(n for e in group for n in e.reads), tuple(n for e in group for n in e.makes))
         for group in groups.values()
-    )
-    return [*others, *sums]
+    ]
+    return [*[event for event in events if id(event) not in alone], *together]
 
 
 def least_memory(

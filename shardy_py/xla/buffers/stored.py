@@ -25,6 +25,7 @@ from shardy_py.xla.buffers.events import events_of
 from shardy_py.xla.buffers.host import host_events
 from shardy_py.xla.buffers.host_invariants import left_by, repeats
 from shardy_py.xla.buffers.host_program import HostProgram
+from shardy_py.xla.buffers.host_sends import sent_before
 from shardy_py.xla.buffers.host_steps import HostSteps
 from shardy_py.xla.buffers.in_order import copied_images, copied_in_order, ends_of, taken_by
 from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
@@ -178,6 +179,7 @@ class StoredBlock:
         """Lists a step with the copies that are added to it."""
         sent, on_host = self.sent_for(step), self.setting.on_host
         operands = [each.operand for each in sent]
+        operands += sent_before(step, self.merged.get(id(step), ()), self.stored_name) if on_host else ()
         read = self._in_layouts(step)
         own = (self.types.get(self.stored_name(name)) for name in read.operands)
         is_product = on_host and self.kinds.of(read.record).row.is_product
@@ -260,7 +262,8 @@ class StoredBlock:
             from shardy_py.xla.buffers.fetched import with_fetches  # needed for some TPUs only
 
             events = with_fetches(self, events, room, taken_by(self, carried))
-        numbers = {id(event.step): number for number, event in enumerate(events) if event.sent is None}
+        listed = () if self.setting.on_host else enumerate(events)  # there, events read what was sent before
+        numbers = {id(event.step): number for number, event in listed if event.sent is None}
         numbers |= {own: numbers[step] for step, own in self.originals.items() if step in numbers}
         return Assignment(
             *(events, self.sizes, self.results, results, carried, self.alias, self.regions),
@@ -293,10 +296,10 @@ class StoredBlock:
         for step in self.steps:
             if not step.results or not live.isdisjoint(step.results):
                 steps.add(step, self._captured(step, program) if step.blocks else ())
-        sent = self.sent.get(id(None), ()) if self.is_entry else ()
+        sent, known = self.sent.get(id(None), ()) if self.is_entry else (), len(sizes)
         self.results = [
-            steps.result(position, name, sent, sizes[position] if position < len(sizes) else 0)
-            for position, name in enumerate(self.block.results)
+            steps.result(n, name, sent, sizes[n] if n < known else 0)
+            for n, name in enumerate(self.block.results)
         ]
         self._program = program
         return program
@@ -308,10 +311,7 @@ class StoredBlock:
         return [name for name in captured if moved.get(name, True)]
 
     def _moved_out(self, step: PlannedOp, program: HostProgram) -> dict[Name, bool]:
-        """Moves what the body of a loop computes of unchanged values before it.
-
-        Returns what that makes, and whether the body still reads it.
-        """
+        """Moves what a loop computes of unchanged values before it: what that makes, if it is read inside."""
         if not repeats(step):
             return {}
         body = self._insides[id(step.blocks[-1])] = self._inside(step.blocks[-1])
@@ -325,7 +325,7 @@ class StoredBlock:
     def ordered(self, events: Sequence[Event]) -> Sequence[Event]:
         """The events of the block in the order in which the device runs them."""
         if self.setting.on_host:
-            return breadth_first_combined(events)
+            return breadth_first_combined(events, self.results)
         if not self.setting.on_tpu:
             return least_memory(events, self.sizes)
         from shardy_py.xla.buffers.tpu.order import in_tpu_order  # modules that other targets do not need

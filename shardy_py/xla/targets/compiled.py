@@ -24,7 +24,8 @@ from shardy_py.xla.spmd.program import Block
 from shardy_py.xla.spmd.walk import ProgramPlan
 from shardy_py.xla.targets.additions import into_scatters
 from shardy_py.xla.targets.build import body_of
-from shardy_py.xla.targets.combining import CombinerLimits, Issued, ReadOps, combined, may_combine, read_ops
+from shardy_py.xla.targets.combined_sets import ReadOps
+from shardy_py.xla.targets.combining import CombinerLimits, Issued, combined, may_combine, read_ops
 from shardy_py.xla.targets.concatenated import taken_apart
 from shardy_py.xla.targets.exposure import with_exposure
 from shardy_py.xla.targets.first_shards import zeros_sent_once

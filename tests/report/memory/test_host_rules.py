@@ -243,16 +243,30 @@ def test_a_large_reduction_reads_an_operand_that_is_stored(size: int, stored: bo
 
 
 def sums(chain: bool) -> list[Event]:
-    """Two sums of kind "a", the second after a sum of kind "b"; chain: the other way round, too."""
+    """Two sums of kind "a", "s" and "p", and one of kind "b" after "p"; chain: and one before "s"."""
     first = [Event(None, ("x",), ("p",), kind="a"), Event(None, ("p",), ("q",), kind="b")]
     second = [Event(None, ("y",), ("r",), kind="b"), Event(None, ("r",), ("s",), kind="a")]
     return [*first, *(second if chain else [Event(None, ("y",), ("s",), kind="a")])]
 
 
-@pytest.mark.parametrize(("chain", "counts"), [(False, [1, 2]), (True, [1, 1, 1, 1])])
+@pytest.mark.parametrize(("chain", "counts"), [(False, [1, 2]), (True, [1, 1, 2])])
 def test_sums_of_one_kind_are_combined_unless_they_need_each_other(chain: bool, counts: list[int]) -> None:
-    order = breadth_first_combined(sums(chain))
+    order = breadth_first_combined(sums(chain), ["q", "s"])
     assert sorted(len(event.makes) for event in order) == counts
+
+
+def test_sums_are_combined_up_to_the_first_that_needs_another() -> None:
+    """Each gradient's sum, and that of its square, which needs it: the next gradient is with that one."""
+    events = [
+        event
+        for n in range(3)
+        for event in (
+            Event(None, (f"x{n}",), (f"g{n}",), kind=1),
+            Event(None, (f"g{n}",), (f"s{n}",), kind=1),
+        )
+    ]
+    order = breadth_first_combined(events, ["s0", "s1", "s2"])
+    assert [event.makes for event in order] == [("g0",), ("s0", "g1"), ("s1", "g2"), ("s2",)]
 
 
 @pytest.mark.parametrize(("rows", "temporaries"), [(8, 67_125_248), (16, 0)])

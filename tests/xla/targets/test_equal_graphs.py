@@ -6,7 +6,7 @@ import pytest
 
 from shardy_py import Program, propagate
 from shardy_py.base.session import SESSION
-from shardy_py.xla.targets.combining import ReadOps
+from shardy_py.xla.targets.combined_sets import ReadOps
 from shardy_py.xla.targets.gpu.computation import GpuKernels
 
 TEXT = """

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import TensorType
-from shardy_py.xla.targets.combining import ReadOps, post_order
+from shardy_py.xla.targets.combined_sets import ReadOps, post_order
 from shardy_py.xla.targets.gpu.equal_graphs import keep_ops, key_of_graph, known_ops
 from shardy_py.xla.targets.gpu.graph import ARGUMENT, ELEMENT, OUTER, GpuGraph, live
 from shardy_py.xla.targets.gpu.kernel import Kernel

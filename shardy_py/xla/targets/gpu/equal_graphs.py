@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from shardy_py.base.session import SESSION
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.ops.reads import integers
-from shardy_py.xla.targets.combining import ReadOps
+from shardy_py.xla.targets.combined_sets import ReadOps
 from shardy_py.xla.targets.gpu.graph import BROADCAST, DOT, REDUCE, GpuGraph
 
 _DIMENSIONS = {REDUCE: "dimensions", BROADCAST: "broadcast_dimensions"}
