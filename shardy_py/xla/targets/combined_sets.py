@@ -110,7 +110,7 @@ def post_order(ends: Iterable[int], reads: Callable[[int], Sequence[int]]) -> li
 
 
 class Limit(NamedTuple):
-    """The most that one op combines: of the sizes of its members, and how many. sizes: of all ops, by place."""
+    """The most that one op combines: of the sizes of its members, and how many. sizes: of all, by place."""
 
     sizes: Sequence[int]
     most: int
