@@ -45,6 +45,7 @@ from shardy_py.xla.buffers.tpu.sends import AroundSent, Sends
 from shardy_py.xla.buffers.tpu.sunk import with_own_constants
 from shardy_py.xla.buffers.tpu.turned_slices import with_turned_slices
 from shardy_py.xla.buffers.tpu.updated_orders import with_orders_of_parts
+from shardy_py.xla.buffers.tpu.vector_products import with_vectors_multiplied
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -112,6 +113,7 @@ class _Builder:
             results.append(whole)
         self.around = around
         steps = with_folded(steps, self.records, self._is_sent)
+        steps = with_vectors_multiplied(steps, self.records, self._is_sent)
         steps = with_attention(steps, self.records, self._is_sent)
         steps = with_packed_bits(steps, self.records, self._is_sent)
         given = () if around.maps[0] else body.arguments
