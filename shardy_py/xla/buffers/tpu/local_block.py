@@ -40,6 +40,7 @@ from shardy_py.xla.buffers.tpu.records import (
     of_rank,
     step_of,
 )
+from shardy_py.xla.buffers.tpu.repeated import with_repeats_stored
 from shardy_py.xla.buffers.tpu.rotated import RotatedPart, rotations
 from shardy_py.xla.buffers.tpu.sends import AroundSent, Sends
 from shardy_py.xla.buffers.tpu.sunk import with_own_constants
@@ -116,6 +117,7 @@ class _Builder:
         steps = with_vectors_multiplied(steps, self.records, self._is_sent)
         steps = with_attention(steps, self.records, self._is_sent)
         steps = with_packed_bits(steps, self.records, self._is_sent)
+        steps = with_repeats_stored(steps, self.records, self._is_sent)
         given = () if around.maps[0] else body.arguments
         steps = with_turned_slices(steps, given, results, self.records, self.sends.narrow)
         self.exact |= read_by_kernels(steps)
