@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
 
 _MOVED = frozenset((NodeForm.BROADCAST, NodeForm.COPY, NodeForm.RESHAPE, NodeForm.TRANSPOSE))
-"""What makes no other elements."""
+"""The forms of ops that compute no elements."""
 
 
 def copied_before(block: StoredBlock, events: Sequence[Event], room: int) -> list[Name]:

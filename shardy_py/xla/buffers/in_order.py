@@ -48,7 +48,14 @@ def copied_in_order(
     return block.ordered(with_copies(events, block.sizes, copies)) if copies else events
 
 
-def copied_images(block: StoredBlock) -> Iterator[Name]:
+def stored_in_order(block: StoredBlock) -> Iterator[Name]:
+    """Yields the values that are stored for the order in which TPUs need or return them."""
+    yield from _copied_images(block)
+    if block.setting.on_tpu:
+        yield from _returned_in_order(block)
+
+
+def _copied_images(block: StoredBlock) -> Iterator[Name]:
     """Yields the values of which several convolutions read one copy: none computes them then."""
     found = set[tuple[Name, Name]]()
     for step in block.steps if block.in_order else ():
@@ -59,7 +66,7 @@ def copied_images(block: StoredBlock) -> Iterator[Name]:
                 found.add(pair)
 
 
-def returned_in_order(block: StoredBlock) -> Iterator[Name]:
+def _returned_in_order(block: StoredBlock) -> Iterator[Name]:
     """Yields the values that elementwise ops make of what is in an order of its own, and a transpose returns.
 
     They are made in that order, as the transpose is a copy into that of the result.
