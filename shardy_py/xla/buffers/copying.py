@@ -15,6 +15,7 @@ from itertools import islice
 from math import sqrt
 from typing import TYPE_CHECKING
 
+from shardy_py.xla.buffers.copied_before import copied_before
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES, measured
 from shardy_py.xla.buffers.loops_there import LoopsThere, used_of
 from shardy_py.xla.buffers.moved import moved_meanwhile, time_of
@@ -92,12 +93,12 @@ class Copying:
         """Takes room for what is there before the program starts, and at its end for the next run."""
         end, products = len(self._events), self._block.in_vmem.products
         computed = [n for n, e in enumerate(self._events) if e.sent is None and id(e.step) in products]
-        for name in _copied_before(self._block, self._events, self._memory.room):
+        for name in copied_before(self._block, self._events, self._memory.room):
             uses, size = self._uses.get(name), self._sizes[name]
             if uses:
                 self._at_once.add(name)
                 self._memory.take(0, uses[0], size)
-                self._memory.take(max(computed[-1], uses[-1] + 1), end, size)
+                self._memory.take(max(*computed[-1:], uses[-1] + 1, 0), end, size)
                 yield name
 
     def _in_time(self) -> dict[tuple[Name, int], int]:
@@ -196,23 +197,6 @@ def _is_of_words(block: StoredBlock, event: Event) -> bool:
     """True for a sum of Booleans, which XLA:TPU has in words of 32 bits: these are copied in any case."""
     types = (block.types.get(name) for name in event.makes)
     return bool(event.sums) and all(type_ is not None and type_.element == "i1" for type_ in types)
-
-
-def _copied_before(block: StoredBlock, events: Sequence[Event], room: int) -> list[Name]:
-    """The argument that is fetched before the program starts: the largest that only products read, if any.
-
-    Of 207 programs that XLA:TPU compiled for v5p it is the same one, or none, for 184.
-    """
-    if not block.is_entry:
-        return []
-    left = {value.name for value in block.block.arguments if block.sizes.get(value.name, 0) <= room}
-    left &= {name for event in events for name in event.reads}
-    for event in events:
-        if event.step is None or event.sent is not None or id(event.step) not in block.in_vmem.products:
-            left.difference_update(event.reads)
-    left.difference_update(block.results)
-    order = [value.name for value in block.block.arguments if value.name in left]
-    return [max(reversed(order), key=lambda name: block.sizes.get(name, 0))] if order else []
 
 
 class CopyTime:

@@ -44,6 +44,7 @@ class StoredRow:
     On chips (`fusion.py`):
     is_fused: whether it is fused into others, and others into it. is_always_fused: into any.
     takes_plain: whether elementwise ops are fused into it, although it is not fused itself.
+    takes_turned: whether only transposes are, on TPUs.
     is_free: whether the result is the operand under another name.
     holds_back: whether what reads a result runs after all operands are made.
     is_alone_on_tpu: whether nothing takes it in there, nor it others, as it has an emitter of its own.
@@ -73,6 +74,7 @@ class StoredRow:
     is_fused: bool = False
     is_always_fused: bool = False
     takes_plain: bool = False
+    takes_turned: bool = False
     is_free: bool = False
     holds_back: bool = False
     is_alone_on_tpu: bool = False
@@ -178,7 +180,7 @@ STORED = Facet(
             is_rewritten=True, is_product=True, has_halo=True, joins_halo=True, tiled=Tiled.IMAGES
         ),
         "stablehlo.reduce_window": StoredRow(
-            has_halo=True, joins_halo=True, is_wide=True, is_conditional=True
+            has_halo=True, joins_halo=True, is_wide=True, is_conditional=True, takes_turned=True
         ),
         "stablehlo.select_and_scatter": StoredRow(
             is_rewritten=True,

@@ -118,8 +118,8 @@ class Fusion:
             step, kind, own = steps[number], kinds[number], sent[number]
             row = kind.row
             is_product, is_alone = on_tpu and row.is_product, on_tpu and kind.is_alone_on_tpu
-            takes = (kind.is_cheap or row.takes_plain or is_product) and not is_alone
-            if takes and not (step.blocks or (_gathers(own) and not self._gathers_apart(number))):
+            takes = kind.is_cheap or row.takes_plain or is_product or (on_tpu and row.takes_turned)
+            if takes and not (is_alone or step.blocks or (_gathers(own) and not self._gathers_apart(number))):
                 taking[number] = kind
             if is_product:
                 products.add(number)
@@ -296,11 +296,10 @@ class Fusion:
             is_image = row.tiled is Tiled.IMAGES and len(consumers) == 1
             if row.is_product and step.results[0] in self._behind_product[is_image]:
                 return False
-            if (row.takes_plain or row.is_product) and not (
-                is_plain
-                or kind.is_repeatable
-                or ((kind.is_transpose or (self.on_tpu and kind.is_cut_or_padded)) and row.is_product)
-            ):
+            moves = kind.is_transpose or (self.on_tpu and kind.is_cut_or_padded and not row.takes_turned)
+            is_taken = moves and (row.is_product or row.takes_turned)
+            is_taken |= (is_plain or kind.is_repeatable) and not row.takes_turned
+            if (row.takes_plain or row.is_product or row.takes_turned) and not is_taken:
                 return False
             is_repeated = into.is_broadcast or (each in repeated and not makes_one_element(step))
             if is_repeated and kind.is_expensive:

@@ -12,8 +12,10 @@ from shardy_py.ops import TABLE, Control
 from shardy_py.xla.buffers.carried import copied, with_copies, with_copies_for_loops, with_copies_for_updates
 from shardy_py.xla.buffers.events import with_joined_sums
 from shardy_py.xla.buffers.facet import STORED, Tiled
+from shardy_py.xla.buffers.needed_orders import needs_order
 from shardy_py.xla.buffers.schedule import Event, ordered_by_reads
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
+from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
@@ -46,7 +48,14 @@ def copied_in_order(
     return block.ordered(with_copies(events, block.sizes, copies)) if copies else events
 
 
-def copied_images(block: StoredBlock) -> Iterator[Name]:
+def stored_in_order(block: StoredBlock) -> Iterator[Name]:
+    """Yields the values that are stored for the order in which TPUs need or return them."""
+    yield from _copied_images(block)
+    if block.setting.on_tpu:
+        yield from _returned_in_order(block)
+
+
+def _copied_images(block: StoredBlock) -> Iterator[Name]:
     """Yields the values of which several convolutions read one copy: none computes them then."""
     found = set[tuple[Name, Name]]()
     for step in block.steps if block.in_order else ():
@@ -55,6 +64,25 @@ def copied_images(block: StoredBlock) -> Iterator[Name]:
                 if pair in found:
                     yield pair[0]
                 found.add(pair)
+
+
+def _returned_in_order(block: StoredBlock) -> Iterator[Name]:
+    """Yields the values that elementwise ops make of what is in an order of its own, and a transpose returns.
+
+    They are made in that order, as the transpose is a copy into that of the result.
+    """
+    ordered = set[Name]()
+    for step in block.steps:
+        reads = map(block.stored_name, step.operands)
+        if needs_order(step.record):
+            ordered.update(step.results)
+        elif TABLE[step.record.name].elementwise(step.record):
+            if not ordered.isdisjoint(reads):
+                ordered.update(step.results)
+        elif COMPILED.of(step.record.name).form is NodeForm.TRANSPOSE and block.results.count(
+            step.results[0]
+        ):
+            yield from ordered.intersection(reads)
 
 
 def taken_by(block: StoredBlock, carried: Sequence[Name | None]) -> dict[Name | None, Name]:

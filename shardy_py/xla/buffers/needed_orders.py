@@ -40,6 +40,11 @@ class TileOrder(NamedTuple):
         """Returns the bytes of the value."""
         return tiled_bytes(element, tuple(self.sizes[d] for d in reversed(self.minor_to_major)))
 
+    def last_of(self, type_: TensorType) -> int:
+        """Returns the most minor dimension of a value with the least padding, in the shape of this order."""
+        last, rank = least_padded(type_)[-1], len(self.sizes)
+        return rank - 1 if last == type_.rank - 1 and rank != type_.rank else last
+
 
 Needed = tuple[int, TileOrder]
 """An operand of an op, -1 for its result, -2 for a second one, with the order that it has there."""

@@ -27,7 +27,7 @@ from shardy_py.xla.buffers.host_invariants import left_by, repeats
 from shardy_py.xla.buffers.host_program import HostProgram
 from shardy_py.xla.buffers.host_sends import sent_before
 from shardy_py.xla.buffers.host_steps import HostSteps
-from shardy_py.xla.buffers.in_order import copied_images, copied_in_order, ends_of, taken_by
+from shardy_py.xla.buffers.in_order import copied_in_order, ends_of, stored_in_order, taken_by
 from shardy_py.xla.buffers.inferred_layouts import InferredLayouts
 from shardy_py.xla.buffers.library import held_types
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
@@ -248,7 +248,7 @@ class StoredBlock:
         from shardy_py.xla.buffers.fusion import Fusion  # modules that the host does not need
 
         _, steps, reads = self._needed()
-        kept = [*self.results, *self.returned, *copied_images(self)]
+        kept = [*self.results, *self.returned, *stored_in_order(self)]
         rest = [*map(self.sent_for, steps)], kept, self.kinds, reads, self.setting.on_tpu, self.types
         return Fusion(steps, self.sizes, *rest, joins=self.setting.as_compiled)
 

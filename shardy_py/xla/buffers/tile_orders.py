@@ -291,7 +291,7 @@ class _TileOrders:
             is_reshaped = COMPILED.of(step.record.name).form is NodeForm.RESHAPE
             if not is_reshaped or order.size(type_.element) == self._size(stored, type_):
                 return
-        is_turned = own is None and least_padded(type_)[-1] != order.minor_to_major[0]
+        is_turned = own is None and order.last_of(type_) != order.minor_to_major[0]
         if own is None and has_batch_in_lanes(step.record):
             is_copied = is_turned  # a convolution puts other dimensions than lanes into its order itself
         else:

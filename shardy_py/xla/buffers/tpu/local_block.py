@@ -40,11 +40,13 @@ from shardy_py.xla.buffers.tpu.records import (
     of_rank,
     step_of,
 )
+from shardy_py.xla.buffers.tpu.repeated import with_repeats_stored
 from shardy_py.xla.buffers.tpu.rotated import RotatedPart, rotations
 from shardy_py.xla.buffers.tpu.sends import AroundSent, Sends
 from shardy_py.xla.buffers.tpu.sunk import with_own_constants
 from shardy_py.xla.buffers.tpu.turned_slices import with_turned_slices
 from shardy_py.xla.buffers.tpu.updated_orders import with_orders_of_parts
+from shardy_py.xla.buffers.tpu.vector_products import with_vectors_multiplied
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -112,8 +114,10 @@ class _Builder:
             results.append(whole)
         self.around = around
         steps = with_folded(steps, self.records, self._is_sent)
+        steps = with_vectors_multiplied(steps, self.records, self._is_sent)
         steps = with_attention(steps, self.records, self._is_sent)
         steps = with_packed_bits(steps, self.records, self._is_sent)
+        steps = with_repeats_stored(steps, self.records, self._is_sent)
         given = () if around.maps[0] else body.arguments
         steps = with_turned_slices(steps, given, results, self.records, self.sends.narrow)
         self.exact |= read_by_kernels(steps)

@@ -139,3 +139,39 @@ def test_parts_of_tuples_of_one_tile_are_fetched_at_once() -> None:
 
     assert abs(_temporaries(normalized(64)) - 260000) <= 2 * _ADDRESSES
     assert abs(_temporaries(normalized(512)) - 1171360) <= 2 * _ADDRESSES
+
+
+def _cumulated(shape: tuple[int, ...], dimension: int) -> str:
+    """A program that adds up elements along a dimension."""
+    type_, size = f"tensor<{'x'.join(map(str, shape))}xf32>", shape[dimension]
+    along = [int(d == dimension) for d in range(len(shape))]
+    windows = ", ".join(str(size if own else 1) for own in along)
+    padding = ", ".join(f"[{(size - 1) * own}, 0]" for own in along)
+    return f"""
+    func.func @main(%x: {type_}) -> {type_} {{
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = "stablehlo.reduce_window"(%x, %zero) <{{window_dimensions = array<i64: {windows}>,
+        padding = dense<[{padding}]> : tensor<{len(shape)}x2xi64>}}> ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %1 = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %1 : tensor<f32>
+      }}) : ({type_}, tensor<f32>) -> {type_}
+      return %0 : {type_}
+    }}"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "dimension", "allocated"),
+    [
+        ((1024, 512), 0, 49152),
+        ((16, 256, 512), 1, 163840),
+        ((1 << 18,), 0, 1130464),
+        ((8, 1 << 15), 1, 1177504),
+    ],
+)
+def test_sums_of_rows_are_made_in_their_order(shape: tuple[int, ...], dimension: int, allocated: int) -> None:
+    """In VMEM, before they are copied into the result, whose memory has the windows, or a copy of rows.
+
+    Their totals are of less than 64 KiB.
+    """
+    assert abs(_temporaries(_cumulated(shape, dimension)) - allocated) <= 128 << 10
