@@ -29,6 +29,9 @@ from shardy_py.xla.buffers.reshaped_orders import reshaped_orders
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
 
+_PADDING = 128 << 20
+"""The bytes of padding from which on XLA:TPU of jax 0.10.2 does not put a table into rows."""
+
 
 class TileOrder(NamedTuple):
     """The dimensions of a value in memory, minor to major, and the size of each as it is held."""
@@ -182,17 +185,27 @@ def _majored(shape: tuple[int, ...], major: tuple[int, ...]) -> TileOrder:
 def _rows(
     record: OpRecord, operands: Sequence[tuple[int, ...]], made: tuple[int, ...]
 ) -> Iterator[tuple[int, TileOrder]]:
-    """The orders of a gather or scatter of rows; none if it is of single elements."""
+    """The orders of a gather or scatter of rows; none if it is of elements, or rows need much padding."""
     is_scatter = COMPILED.of(record.name).form is NodeForm.SCATTER
     numbers = (ScatterDimensions if is_scatter else GatherDimensions).of(record.attributes)
     slices = operands[-1] if is_scatter else made
     if prod(slices[d] for d in numbers.offsets) <= 1:
         return
-    yield 0, _majored(operands[0], numbers.dropped)
+    table = _majored(operands[0], numbers.dropped)
+    if _is_padded(table, _element(record), is_scatter=is_scatter):
+        return
+    yield 0, table
     rows = _majored(slices, numbers.outer(len(slices)))
     yield -1, _majored(made, numbers.dropped) if is_scatter else rows
     if is_scatter and len(operands) == 3:
         yield 2, rows
+
+
+def _is_padded(rows: TileOrder, element: str, *, is_scatter: bool) -> bool:
+    """True if rows need twice the memory of another order, of a gather more, and much more in all."""
+    size = rows.size(element)
+    least = tiled_bytes(element, tuple(rows.sizes[d] for d in least_padded(TensorType(rows.sizes, element))))
+    return size - least >= _PADDING and (size > 2 * least or (is_scatter and size == 2 * least))
 
 
 def _images(

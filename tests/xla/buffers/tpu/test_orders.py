@@ -175,3 +175,27 @@ def test_sums_of_rows_are_made_in_their_order(shape: tuple[int, ...], dimension:
     Their totals are of less than 64 KiB.
     """
     assert abs(_temporaries(_cumulated(shape, dimension)) - allocated) <= 128 << 10
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "size"),
+    [(262_144, 2, 128), (327_680, 2, 0), (524_288, 64, 0), (524_296, 64, 256), (524_288, 100, 256)],
+)
+def test_a_table_is_put_into_rows_for_a_scatter_unless_that_pads_much(
+    rows: int, width: int, size: int
+) -> None:
+    """In rows a table has 128 lanes, in columns its own: XLA puts it into columns from 128 MiB more on."""
+    table, updates = f"tensor<{rows}x{width}xf32>", f"tensor<1024x{width}xf32>"
+    text = f"""func.func @main(%t: {table}, %u: {updates}, %i: tensor<1024x1xi32>) -> {table} {{
+      %0 = "stablehlo.scatter"(%t, %i, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<
+          update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+          index_vector_dim = 1>}}> ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %1 = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %1 : tensor<f32>
+      }}) : ({table}, tensor<1024x1xi32>, {updates}) -> {table}
+      return %0 : {table}
+    }}"""
+    print(
+        rows, width, propagate(Program.parse(text), progress=False).memory("v5p").estimate.temporaries / 2**20
+    )
