@@ -165,6 +165,6 @@ func.func @main(%t: {_TABLE} {{tf.aliasing_output = 0 : i32}}, %i: {_PLACES}, %g
 def test_what_is_returned_is_not_made_of_a_copy_in_another_order() -> None:
     """The table of 159 MiB has 317 where its rows are taken; what it becomes is in its own order.
 
-    The copy for the gather is not needed beside the sums, so that XLA:TPU allocates 582 MiB for such a program, not 952.
+    The copy for the gather is not needed beside the sums: XLA:TPU allocates 582 MiB for such a program.
     """
     assert _temporaries(_TABLE_CHANGED) < 600 << 20
