@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from shardy_py.xla.buffers.copied_before import copied_before
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES, measured
 from shardy_py.xla.buffers.loops_there import LoopsThere, used_of
-from shardy_py.xla.buffers.moved import moved_meanwhile, time_of
+from shardy_py.xla.buffers.moved import SLOWER, moved_meanwhile, time_of
 from shardy_py.xla.buffers.read_there import has_elements, is_constant, is_fetched_whole
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.vmem import VectorMemory
@@ -31,8 +31,6 @@ _PART_BYTES = 1 << 10
 """The most bytes of a part of a tuple that is copied though the next op reads it, for one of them without
 padding: read off the buffer assignments of XLA:TPU (right for 89 of 107 such parts), not a limit that XLA's
 sources name."""
-_SLOWER = 1.5
-"""How much longer products take for the compiler than at their peak: from 1.3 to 2 it orders values alike."""
 _LEAST_USED = 0.5
 """The part of the bytes of a copy that ops read: XLA's `xla_tpu_msa_inefficient_use_to_copy_ratio`."""
 
@@ -113,20 +111,28 @@ class Copying:
             for number in numbers:
                 uses[number].append(name)
         made = self._made
-        for number, event in enumerate(self._events):
-            of_words = _is_of_words(self._block, event)
-            names = uses.get(number, ())
-            for name in sorted(names, key=lambda name: (-self._sizes[name], made.get(name, -1))):
-                size = self._sizes[name]
-                if name in known or of_words:
-                    found[name, number] = max(0, number - 1) if known.get(name) else number
-                elif taken := self._time.before(made.get(name, -1), number, size):
-                    self._time.spend(taken, size)
-                    found[name, number] = max(0, taken[-1])
-                else:
-                    continue
-                known[name] = 1
+        for number in sorted(uses):
+            for name in sorted(uses[number], key=lambda name: (-self._sizes[name], made.get(name, -1))):
+                start = self._start(name, number, known)
+                if start is not None:
+                    found[name, number] = start
         return found
+
+    def _start(self, name: Name, number: int, known: dict[Name, int]) -> int | None:
+        """The event while which a copy of a value for another event starts; None if there is no time for it.
+
+        known: what is copied without an op between, or was copied before; it is added.
+        """
+        size = self._sizes[name]
+        if name in known or _is_of_words(self._block, self._events[number]):
+            start = max(0, number - 1) if known.get(name) else number
+        elif taken := self._time.before(self._made.get(name, -1), number, size):
+            self._time.spend(taken, size)
+            start = max(0, taken[-1])
+        else:
+            return None
+        known[name] = 1
+        return start
 
     def _scores(self) -> dict[Name, float]:
         """By value how much faster ops are if it is in VMEM, over the root of its size.
@@ -140,7 +146,7 @@ class Copying:
             if not names:
                 continue
             moved, computed = time_of(self._block, event)
-            computed *= _SLOWER
+            computed *= SLOWER
             for name in names:
                 size = self._sizes[name]
                 own = min(size, moved - computed) if moved > computed else moved - computed

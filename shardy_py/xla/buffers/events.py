@@ -316,6 +316,12 @@ def _of_fusions(
         if any(kind.row.is_product for kind in kinds):
             members = groups[id(step)].members
             block.in_vmem.products[id(step)] = sum(flops(each, block.types) for each in members)
+            block.in_vmem.computed[id(step)] = frozenset(
+                block.stored_name(name)
+                for each, kind in zip(members, kinds, strict=True)
+                if kind.is_elementwise and not kind.is_alias
+                for name in each.operands
+            )
         is_plain = not any(
             kind.row.is_product or kind.is_alone_on_tpu or kind.row.tiled is not Tiled.ANY for kind in kinds
         )

@@ -39,17 +39,22 @@ def with_fetches(
     room: the bytes of VMEM. taken: by argument the result in its memory, which loops over elements make in
     VMEM and then write. Notes that values there need no memory in HBM, also those that fusions make.
     """
-    from shardy_py.xla.buffers.copying import Copying  # needed for some TPUs only
+    from shardy_py.xla.buffers.choosing import Choosing  # modules that are needed for some TPUs only
+    from shardy_py.xla.buffers.copying import Copying
 
     own = block.in_vmem.returned if block.is_entry else set[Name]()
     updated = {made for name, made in taken.items() if name is not None and has_elements(block, made)} & own
     sizes, memory = block.sizes, _memory(block, events, room)
     loops = LoopsThere(block, events, memory)
     sliced = sliced_into_vmem(block, events)
-    candidates = (_made_there(block, events, loops) | sliced) - loops.in_hbm()
-    made = {*in_vmem(events, sizes, candidates, memory)} if candidates else set[Name]()
     carried = dict[Name | None, Name]() if block.is_entry or not block.setting.sends_apart else taken
-    reads, before = Copying(block, events, memory, {*made, *loops.made()}, carried, loops).found()
+    candidates = _made_there(block, events, loops) | sliced
+    if block.setting.any_in_vmem:
+        made, reads, before = Choosing(block, events, memory, candidates, carried, loops).chosen()
+    else:
+        candidates -= loops.in_hbm()
+        made = {*in_vmem(events, sizes, candidates, memory)} if candidates else set[Name]()
+        reads, before = Copying(block, events, memory, {*made, *loops.made()}, carried, loops).found()
     updated |= loops.note(reads, made)
     sizes |= dict.fromkeys(made, 0)
     found: list[Event] = []
@@ -75,7 +80,10 @@ def with_fetches(
 
 
 def _memory(block: StoredBlock, events: Sequence[Event], room: int) -> VectorMemory:
-    """The VMEM of a block: what ops inside loops and branches make there has room first."""
+    """The VMEM of a block: what ops inside loops and branches make there has room first.
+
+    What these read from around them has not: of that, what is replaced in each iteration comes before.
+    """
     memory = VectorMemory(room, len(events), while_kept(block, events))
     if block.setting.any_in_vmem:
         for number, event in enumerate(events):
@@ -87,12 +95,11 @@ def _memory(block: StoredBlock, events: Sequence[Event], room: int) -> VectorMem
 
 def _most_there(block: StoredBlock, events: Sequence[Event], room: int) -> int:
     """The most bytes that ops of a block make in VMEM at one time."""
-    from shardy_py.xla.buffers.copying import Copying  # needed for some TPUs only
+    from shardy_py.xla.buffers.choosing import Choosing  # needed for some TPUs only
 
     memory = _memory(block, events, room)
-    loops = LoopsThere(block, events, memory)
-    made = {*in_vmem(events, block.sizes, _made_there(block, events, loops) - loops.in_hbm(), memory)}
-    Copying(block, events, memory, {*made, *loops.made()}, {}, loops).found()
+    loops = LoopsThere(block, events)
+    Choosing(block, events, memory, _made_there(block, events, loops), {}, loops).chosen(copies=False)
     return memory.most
 
 

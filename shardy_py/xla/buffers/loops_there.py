@@ -35,7 +35,7 @@ def fetched(name: Name, number: int, position: int = -1) -> Name:
     return (FETCHED, name, number) if position < 0 else (FETCHED, name, number, position)
 
 
-class _Loop(NamedTuple):
+class Loop(NamedTuple):
     """The values of a loop that may be in VMEM.
 
     inner, events: its body. read: by what the loop reads, and never replaces, the names in the body.
@@ -92,7 +92,7 @@ def used_of(block: StoredBlock, events: Sequence[Event]) -> dict[Name, int]:
     for own in block.in_vmem.used_by.values():
         used.update(own)
     for event in events:
-        loop = _loop(block, event)
+        loop = loop_of(block, event)
         if loop is not None:
             inside = loop.used()
         elif event.step is None or event.sent is not None:
@@ -112,29 +112,49 @@ class LoopsThere:
     ) -> None:
         """Takes room for what iterations replace. memory: the room; None if there is enough."""
         self._block, self._events = block, events
-        found = {number: _loop(block, event) for number, event in enumerate(events)}
+        found = {number: loop_of(block, event) for number, event in enumerate(events)}
         self.of = {number: loop for number, loop in found.items() if loop is not None}
         self._replaced: dict[int, list[int]] = defaultdict(list)
-        uses: dict[Name, list[int]] = defaultdict(list)
+        self._uses: dict[Name, list[int]] = defaultdict(list)
         for number, event in enumerate(events):
             for name in dict.fromkeys(event.reads):
-                uses[name].append(number)
-        self._last = {name: own[-1] for name, own in uses.items()}
+                self._uses[name].append(number)
+        self._last = {name: own[-1] for name, own in self._uses.items()}
         self._makers = {name: number for number, event in enumerate(events) for name in event.makes}
         self._constants = set[Name]()
         for event in events:
             if is_constant(event) or (event.step is not None and self._constants.issuperset(event.reads)):
                 self._constants.update(event.makes)
-        for number, loop in self.of.items():
-            for position in loop.replaced:
-                made = events[number].makes[position]
-                own = [number, *uses.get(made, ())]
-                if (
-                    self._may_be_there(made)
-                    and self._is_copied_there(number, position)
-                    and (memory is None or memory.take(number, own[-1] + 1, block.sizes[made], own))
-                ):
-                    self._replaced[number].append(position)
+        if not block.setting.any_in_vmem:
+            for number, position in self.places().values():
+                self._take(number, position, memory)
+
+    def places(self) -> dict[Name, tuple[int, int]]:
+        """The results of loops that each iteration replaces, with the number of the loop and the position."""
+        return {
+            self._events[number].makes[position]: (number, position)
+            for number, loop in self.of.items()
+            for position in loop.replaced
+        }
+
+    def _take(self, number: int, position: int, memory: VectorMemory | None) -> None:
+        """Takes room for what a loop replaces, from its start to the last use, if there is any."""
+        made = self._events[number].makes[position]
+        uses = [number, *self._uses.get(made, ())]
+        if self.may_be_there(number, position) and (
+            memory is None or memory.take(number, uses[-1] + 1, self._block.sizes[made], uses)
+        ):
+            self.replace(number, position)
+
+    def replace(self, number: int, position: int) -> None:
+        """Notes that a loop replaces a value in VMEM."""
+        self._replaced[number].append(position)
+
+    def may_be_there(self, number: int, position: int) -> bool:
+        """Returns whether a loop may replace a value in VMEM, if there is room."""
+        return self._may_be_there(self._events[number].makes[position]) and self._is_copied_there(
+            number, position
+        )
 
     def _may_be_there(self, made: Name) -> bool:
         """True for several elements; what a loop around it carries is in HBM."""
@@ -217,8 +237,8 @@ class LoopsThere:
         return [*found, event._replace(reads=(*reads, *starts), over=tuple(over))]
 
 
-def _loop(block: StoredBlock, event: Event) -> _Loop | None:
-    """The values of a loop that may be in VMEM; None for another event."""
+def loop_of(block: StoredBlock, event: Event) -> Loop | None:
+    """Returns the values of a loop that may be in VMEM; None for another event."""
     step = event.step
     if step is None or event.sent is not None or TABLE[step.record.name].control is not Control.LOOP:
         return None
@@ -231,7 +251,7 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
         read.setdefault(rounded if rounded in given else stored, []).append(name)
     replaced: dict[int, tuple[Name, Name]] = {}
     if len(event.over) != len(event.makes) or len(event.makes) < 2:
-        return _Loop(inner, events, read, replaced)
+        return Loop(inner, events, read, replaced)
     in_place = {name for each in events for i, name in enumerate(each.makes) if each.updates(i)}
     condition = step.blocks[0]
     asked = (
@@ -244,4 +264,4 @@ def _loop(block: StoredBlock, event: Event) -> _Loop | None:
             block.setting.any_in_vmem or (made in inner.in_vmem.returned and made not in in_place)
         ) and asked.isdisjoint([block.arguments[position].name for block in step.blocks[:-1]]):
             replaced[position] = value.name, made
-    return _Loop(inner, events, read, replaced)
+    return Loop(inner, events, read, replaced)

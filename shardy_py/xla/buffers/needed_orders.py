@@ -26,6 +26,7 @@ from shardy_py.ops.reads import integer, integers
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.local_sizes import least_padded, tiled_bytes
 from shardy_py.xla.buffers.reshaped_orders import reshaped_orders
+from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
 
@@ -266,3 +267,18 @@ def _image(
     rest = tuple(reversed(spatial))
     orders = [TileOrder((*pair, *rest), tuple(sizes)) for pair in ((feature, batch), (batch, feature))]
     return min(orders, key=lambda order: order.size(element))
+
+
+def carried_orders(step: PlannedOp) -> Iterator[Needed]:
+    """Yields the orders of what a loop carries, where a step of its body says it: for each both ends."""
+    body = step.blocks[-1]
+    orders = {
+        each.results[0]: integers(each.record.attributes, "minor_to_major")
+        for each in body.steps
+        if COMPILED.of(each.record.name).form is NodeForm.UPDATE
+        and "minor_to_major" in each.record.attributes
+    }
+    for i, (name, type_) in enumerate(zip(body.results, step.record.results, strict=False)):
+        if name in orders and type_ is not None:
+            order = TileOrder(orders[name], shape_of(type_))
+            yield from ((i, order), (-1 - i, order))

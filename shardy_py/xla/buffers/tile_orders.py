@@ -2,9 +2,9 @@
 
 A value is stored in the order with the least padding, unless an op needs another. What is made of such a
 value keeps its order, and slices have that of what they are of. An argument needed in another order is
-copied; elementwise ops read that copy. The results of products, which may have any order, have that in
-which they are read. Source: the HLO of XLA:TPU for about 400 programs; openxla/xla,
-xla/service/layout_assignment.cc.
+copied; elementwise ops read that copy, but for what the program returns. The results of products, which may
+have any order, have that in which they are read. Source: the HLO of XLA:TPU for about 400 programs;
+openxla/xla, xla/service/layout_assignment.cc.
 
 Not here: which orders ops need (`needed_orders.py`), tiles (`indexing/layout`), which values are stored
 (`stored.py`).
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from shardy_py.base.records import dataclass
 from shardy_py.ops import CALL, TABLE, Family, OpRecord, Role, TensorType
-from shardy_py.ops.reads import integers
 from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorMapping
 from shardy_py.xla.buffers.facet import STORED, Tiled
@@ -27,6 +26,7 @@ from shardy_py.xla.buffers.local_sizes import least_padded, measured
 from shardy_py.xla.buffers.needed_orders import (
     Needed,
     TileOrder,
+    carried_orders,
     has_batch_in_lanes,
     needed_orders,
     needs_order,
@@ -34,7 +34,6 @@ from shardy_py.xla.buffers.needed_orders import (
 )
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
-from shardy_py.xla.targets.parts import shape_of
 
 if TYPE_CHECKING:
     from shardy_py.xla.buffers.stored import StoredBlock
@@ -55,7 +54,14 @@ def note_orders(block: StoredBlock) -> Copies:
     given = [value.name for value in block.block.arguments]
     entry = given if block.is_entry else ()
     sent = {name for step in block.steps if block.sent_for(step) for name in step.operands}
-    found = _TileOrders(block.types, block.stored_name, block.setting.sends_apart, entry, sent)
+    found = _TileOrders(
+        block.types,
+        block.stored_name,
+        block.setting.sends_apart,
+        entry,
+        sent,
+        block.results if block.is_entry else (),
+    )
     found.note(block.steps, given)
     fixed, sizes = {*given}, block.sizes
     if not block.is_entry:
@@ -96,8 +102,8 @@ class _TileOrders:
 
     types: on a device. stored_name: the value that a name stands for. keeps_pieces: whether slices
     have the order of what they are of. copied_for_selection: the values that a selection of the largest
-    elements reads in its order; others it reads as they are. sent: what collectives read. orders: those that
-    are not the least padded; copies: see `Copies`; copied: the bytes of each.
+    elements reads in its order; others it reads as they are. sent: what collectives read. returned: by the
+    program. orders: those that are not the least padded; copies: see `Copies`; copied: the bytes of each.
     """
 
     types: Mapping[Name, TensorType]
@@ -105,6 +111,7 @@ class _TileOrders:
     keeps_pieces: bool = False
     copied_for_selection: Collection[Name] = ()
     sent: Collection[Name] = ()
+    returned: Collection[Name] = ()
     orders: dict[Name, TileOrder] = field(default_factory=dict[Name, TileOrder], init=False)
     copies: dict[int, dict[Name, Name]] = field(default_factory=dict[int, dict[Name, Name]], init=False)
     copied: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
@@ -154,7 +161,7 @@ class _TileOrders:
     def _needed(self, step: PlannedOp) -> Iterator[Needed]:
         """By operand the order that a step needs; -1: of its result."""
         if step.blocks:
-            yield from _carried_orders(step)
+            yield from carried_orders(step)
             return
         tiled = STORED.of(step.record.name).tiled
         is_sorted = tiled is Tiled.SORTED and self.keeps_pieces
@@ -216,7 +223,8 @@ class _TileOrders:
             is_of_image = any(known.get(name) is not None for _, name in read if name in self.images)
             if is_of_image:
                 self.images.add(step.results[0])
-            if is_of_image or all((self.stored_name(step.operands[i]), order) in self.needed for i in others):
+            is_needed = all((self.stored_name(step.operands[i]), order) in self.needed for i in others)
+            if is_of_image or (is_needed and step.results[0] not in self.returned):
                 if others:
                     self.wanted[id(step)] = dict.fromkeys(others, order)
                     self.exact.update(self.stored_name(step.operands[i]) for i in others)
@@ -332,21 +340,6 @@ class _TileOrders:
             return False
         types = self.types.get(stored), self.types.get(step.results[0])
         return [type_ and type_.element for type_ in types] == ["f32", "bf16"]
-
-
-def _carried_orders(step: PlannedOp) -> Iterator[Needed]:
-    """The orders of what a loop carries, where a step of its body says it: for each both ends."""
-    body = step.blocks[-1]
-    orders = {
-        each.results[0]: integers(each.record.attributes, "minor_to_major")
-        for each in body.steps
-        if COMPILED.of(each.record.name).form is NodeForm.UPDATE
-        and "minor_to_major" in each.record.attributes
-    }
-    for i, (name, type_) in enumerate(zip(body.results, step.record.results, strict=False)):
-        if name in orders and type_ is not None:
-            order = TileOrder(orders[name], shape_of(type_))
-            yield from ((i, order), (-1 - i, order))
 
 
 def _rounds_images(record: OpRecord) -> bool:

@@ -23,16 +23,17 @@ from shardy_py.xla.spmd.program import Name
 class VmemValues:
     """Values that may be in VMEM: made by fusions without a product, or returned by them.
 
-    products: by the identity of a step that a product is computed in, the operations. used_by: by that of a
-    step the bytes that it reads of each value: of what it takes slices of, those of the slices. Of the body
-    of a loop, once they are found: copied, the bytes that can be copied while its events run; stays, which
-    values its events read there, and whether each stays from the start to the end; used, the bytes that its
-    events read of each value.
+    products: by the identity of a step that a product is computed in, the operations; computed: what ops that
+    are fused with the product compute with. used_by: by that of a step the bytes that it reads of each value:
+    of what it takes slices of, those of the slices. Of the body of a loop, once they are found: copied, the
+    bytes that can be copied while its events run; stays, which values its events read there, and whether each
+    stays from the start to the end; used, the bytes that its events read of each value.
     """
 
     made: set[Name] = field(default_factory=set[Name])
     returned: set[Name] = field(default_factory=set[Name])
     products: dict[int, int] = field(default_factory=dict[int, int])
+    computed: dict[int, frozenset[Name]] = field(default_factory=dict[int, "frozenset[Name]"])
     used_by: dict[int, dict[Name, int]] = field(default_factory=dict[int, "dict[Name, int]"])
     copied: float | None = None
     stays: Mapping[Name, bool] | None = None

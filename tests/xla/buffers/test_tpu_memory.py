@@ -5,6 +5,8 @@ What it allocates for many programs is compared by `on_targets.py`.
 
 from __future__ import annotations
 
+import pytest
+
 from shardy_py import Program, propagate
 
 MIB = 1 << 20
@@ -133,11 +135,15 @@ _PRODUCT = f"stablehlo.dot_general {{}}, %w, contracting_dims = [1] x [0] : ({_R
 
 
 def test_what_fits_beside_arguments_is_in_vmem() -> None:
-    """Three matrices of 4 MiB and what is between two products; not three of 64 MiB."""
+    """Three matrices of 4 MiB and what is between two products; not three of 64 MiB.
+
+    Of those the one that both products read is copied into VMEM before the program starts, as XLA:TPU has it,
+    so that there is no room for what is between.
+    """
     assert _interval(_chain(_TANH)) == (0, 0)
     least, most = _interval(_chain(_TANH).replace("1024x1024", "4096x4096"))
-    assert least == 0
-    assert 32 <= most <= 1.1 * 32.5  # with the margin of `partly_in_vmem.py`
+    assert least == pytest.approx(0.85 * 32, abs=0.1)
+    assert 32 <= most <= 1.1 * 32.5  # with the margins of `partly_in_vmem.py`
 
 
 def test_what_calls_make_may_be_in_hbm() -> None:

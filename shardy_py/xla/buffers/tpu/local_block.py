@@ -26,7 +26,12 @@ from shardy_py.xla.buffers.tpu.first_steps import FirstSteps
 from shardy_py.xla.buffers.tpu.folded import with_folded
 from shardy_py.xla.buffers.tpu.images import Images
 from shardy_py.xla.buffers.tpu.looked_up import with_slices
-from shardy_py.xla.buffers.tpu.node_facts import devices_of, equal_along
+from shardy_py.xla.buffers.tpu.node_facts import (
+    devices_of,
+    elements_by_position,
+    equal_along,
+    grown_dimension,
+)
 from shardy_py.xla.buffers.tpu.offsets import Offsets
 from shardy_py.xla.buffers.tpu.packed_bits import with_packed_bits
 from shardy_py.xla.buffers.tpu.records import (
@@ -43,7 +48,7 @@ from shardy_py.xla.buffers.tpu.records import (
 from shardy_py.xla.buffers.tpu.repeated import with_repeats_stored
 from shardy_py.xla.buffers.tpu.rotated import RotatedPart, rotations
 from shardy_py.xla.buffers.tpu.sends import AroundSent, Sends
-from shardy_py.xla.buffers.tpu.sunk import with_own_constants
+from shardy_py.xla.buffers.tpu.sunk import own_starts, with_own_constants
 from shardy_py.xla.buffers.tpu.turned_slices import with_turned_slices
 from shardy_py.xla.buffers.tpu.updated_orders import with_orders_of_parts
 from shardy_py.xla.buffers.tpu.vector_products import with_vectors_multiplied
@@ -104,7 +109,7 @@ class _Builder:
         self.types |= {number: node.type for number, node in body.nodes.items()}
         arguments = [TiledValue(number, self.types[number], None) for number in body.arguments]
         offsets = Offsets(self.records, self.devices)
-        computation = _Computation(self, body, offsets, _elements(body))
+        computation = _Computation(self, body, offsets, elements_by_position(body))
         steps = [step for number in body.order for step in computation.steps(number)]
         results: list[Name] = []
         for name in map(named, body.results):
@@ -121,15 +126,15 @@ class _Builder:
         given = () if around.maps[0] else body.arguments
         steps = with_turned_slices(steps, given, results, self.records, self.sends.narrow)
         self.exact |= read_by_kernels(steps)
-        own = with_own_constants(steps, around, self._is_sent, self._made) if around else tuple(steps)
+        own = with_own_constants(steps, around, self._is_sent, self.made) if around else tuple(steps)
         ends = (*arguments, TiledValue(NOTHING, None, None))
         return Block(ends, own, tuple(results), (None,) * len(results))
 
     def _is_sent(self, step: PlannedOp) -> bool:
         return id(step) in self.sends.sent
 
-    def _made(self, node: DeviceNode, step: PlannedOp, name: Name) -> PlannedOp:
-        """The step of a node with one result, under another name."""
+    def made(self, node: DeviceNode, step: PlannedOp, name: Name) -> PlannedOp:
+        """Returns the step of a node with one result, under another name."""
         reads = self.read(node.inputs, step.record.operands)
         record = self.records.like(step.record, reads, (node.type,))
         return step_of(record, tuple(map(named, node.inputs)), (name,), step.source)
@@ -148,19 +153,9 @@ def _is_computed_whole(own: PlannedOp, step: PlannedOp) -> bool:
     return all(one == other for one, other in pairs) and own.record.results != step.record.results
 
 
-def _elements(body: DeviceBody) -> dict[int, dict[int, int]]:
-    """By node with several results the nodes of these, by their positions."""
-    found: dict[int, dict[int, int]] = {}
-    for number in body.order:
-        node = body.nodes[number]
-        if node.role is NodeRole.ELEMENT:
-            found.setdefault(node.inputs[0], {})[node.index] = number
-    return found
-
-
 @dataclass
 class _Computation:
-    """One computation. elements: see `_elements`."""
+    """One computation. elements: see `elements_by_position`."""
 
     builder: _Builder
     body: DeviceBody
@@ -190,6 +185,7 @@ class _Computation:
             if equal := builder.first.like(key, number, node):
                 yield equal
                 return
+            yield from self._starts(number, node)
             own = self._op(number, node, node.step)
             builder.first.note(key, own)
             if _is_computed_whole(own, node.step):
@@ -306,11 +302,26 @@ class _Computation:
         if COMPILED.of(step.record.name).form is NodeForm.SORT and len(given) == count:
             made = given  # also of a result that nothing reads
         record = builder.records.like(step.record, given, made)
-        operands = tuple(map(named, inputs))
+        own_names = self._own_starts(number, node)
+        operands = tuple([own_names.get(position, named(each)) for position, each in enumerate(inputs)])
         own = PlannedOp(record, operands, results, (None,) * count, blocks, step.times, step.source)
         if blocks:
             builder.loops[number] = own
         return own
+
+    def _own_starts(self, number: int, node: DeviceNode) -> dict[int, Name]:
+        """See `own_starts`; none of an op that is not a loop."""
+        if node.step is None or TABLE[node.step.record.name].control is not Control.LOOP:
+            return {}
+        inputs = node.inputs[: len(node.step.operands)]
+        return own_starts(number, inputs, self.builder.around, self._readers)
+
+    def _starts(self, number: int, node: DeviceNode) -> Iterator[PlannedOp]:
+        """The constants with which a loop starts, and that are for it alone."""
+        for position, name in self._own_starts(number, node).items():
+            source = self.body.nodes[node.inputs[position]]
+            if source.step is not None:
+                yield self.builder.made(source, source.step, name)
 
     def _parts_of_whole(self, own: PlannedOp, step: PlannedOp) -> Iterator[PlannedOp]:
         """A call that each device computes as a whole, with the parts of its results that a device keeps."""
@@ -374,7 +385,7 @@ class _Computation:
             return self._total(number, node, types, reads)
         if len(reads) == 1:
             return step_of(self._slice(types, node.type), reads, (number,), None)
-        grown = _grown(types[0], node.type)
+        grown = grown_dimension(types[0], node.type)
         record = self.builder.records.of(ConcatenateOp.name, types, (node.type,), dimension=grown)
         return step_of(record, reads, (number,), None)
 
@@ -386,9 +397,3 @@ class _Computation:
                 self.builder.records.of(ReshapeOp.name, types[:1], (node.type,)), reads[:1], (number,), None
             )
         return step_of(self.builder.records.of(AddOp.name, types, (node.type,)), reads, (number,), None)
-
-
-def _grown(held: TensorType | None, made: TensorType | None) -> int:
-    """The first dimension in which two types differ; 0 if there is none."""
-    pairs = zip(() if held is None else held.shape, () if made is None else made.shape, strict=False)
-    return next((d for d, (own, other) in enumerate(pairs) if own != other), 0)

@@ -5,9 +5,10 @@ Not here: the block (`local_block.py`).
 
 from __future__ import annotations
 
+from shardy_py.ops import TensorType
 from shardy_py.ops.reads import integers
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
-from shardy_py.xla.targets.model import DeviceBody, DeviceNode
+from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole
 
 
 def devices_of(body: DeviceBody) -> int:
@@ -32,3 +33,19 @@ def equal_along(node: DeviceNode | None) -> set[int]:
     (given, *_), rank = node.step.record.operands, 0 if node.type is None else node.type.rank
     read = {d for d, size in zip(kept, () if given is None else given.shape, strict=False) if size != 1}
     return set(range(rank)) - read
+
+
+def elements_by_position(body: DeviceBody) -> dict[int, dict[int, int]]:
+    """Returns by node with several results the nodes of these, by their positions."""
+    found: dict[int, dict[int, int]] = {}
+    for number in body.order:
+        node = body.nodes[number]
+        if node.role is NodeRole.ELEMENT:
+            found.setdefault(node.inputs[0], {})[node.index] = number
+    return found
+
+
+def grown_dimension(held: TensorType | None, made: TensorType | None) -> int:
+    """Returns the first dimension in which two types differ; 0 if there is none."""
+    pairs = zip(() if held is None else held.shape, () if made is None else made.shape, strict=False)
+    return next((d for d, (own, other) in enumerate(pairs) if own != other), 0)
