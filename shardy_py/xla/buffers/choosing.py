@@ -95,7 +95,7 @@ class Choosing(Copying):
         return None
 
     def _score(self, names: Sequence[Name], found: Mapping[Name, float]) -> float:
-        """The gain of ops from values of one place, over the root of its size: XLA's `GetMemoryBoundedness`."""
+        """The gain from values of one place over the root of its size, as XLA's `GetMemoryBoundedness`."""
         own = [found[name] for name in names if name in found]
         gained = sum(gain for gain in own if gain > 0) or max(own, default=0.0)
         return gained / sqrt(max(1, self._sizes.get(names[0], 0)))
