@@ -70,13 +70,15 @@ def is_in_library(step: PlannedOp, held: Sequence[TensorType | None] = ()) -> bo
 def _is_product_of(step: PlannedOp, held: Sequence[TensorType | None], *, is_rewritten: bool = False) -> bool:
     """True if the library would compute a product. is_rewritten: whether as XLA rewrites it at first."""
     record = step.record
-    if record.name != DotGeneralOp.name or not step.reads_in_order:
-        return False
     lhs, rhs, made = held or (*record.operands, *record.results)
-    if lhs is None or rhs is None or made is None:
+    if record.name != DotGeneralOp.name or lhs is None or rhs is None or made is None:
         return False
     numbers = DotDimensions.of(record.attributes)
-    is_turned = is_rewritten and not is_canonical(rhs.rank, numbers.batching[1], numbers.contracting[1])
+    is_plain = is_canonical(lhs.rank, numbers.batching[0], numbers.contracting[0])
+    is_turned = not is_canonical(rhs.rank, numbers.batching[1], numbers.contracting[1])
+    if is_plain and not is_turned and not step.reads_in_order:  # else XLA rewrites it, of operands in order
+        return False
+    is_turned = is_turned and is_rewritten
     stays_bf16 = Behaviour.PRODUCTS_STAY_NARROW.holds
     return _is_product(lhs, rhs, made, numbers, stays_bf16=stays_bf16, is_turned=is_turned)
 

@@ -34,6 +34,28 @@ def test_a_product_that_is_rewritten_stays_narrow_since_jax_0_11(release: releas
     assert temporaries(text, release) == (27_262_976 if release is OLD else 4_194_304)
 
 
+@pytest.mark.parametrize(
+    ("x", "order", "made", "size"),
+    [
+        ("4x512x16x8", (2, 0, 3, 1), "16x4x8x512", 524_288),
+        ("32x512x16", (2, 0, 1), "16x32x512", 3_276_800),
+    ],
+)
+def test_a_transposed_operand_is_in_order_once_it_is_reshaped(
+    x: str, order: tuple[int, ...], made: str, size: int
+) -> None:
+    """With two free dimensions XLA reshapes it for the product; with one the product is of f32."""
+    whole = f"{made.rpartition('x')[0]}x64"
+    text = f"""
+    func.func @main(%x: tensor<{x}xbf16>, %y: tensor<16x512x64xbf16>) -> tensor<{whole}xbf16> {{
+      %0 = stablehlo.transpose %x, dims = {[*order]} : (tensor<{x}xbf16>) -> tensor<{made}xbf16>
+      %1 = stablehlo.dot_general %0, %y, batching_dims = [0] x [0], contracting_dims = [{len(order) - 1}] x [1]
+        : (tensor<{made}xbf16>, tensor<16x512x64xbf16>) -> tensor<{whole}xbf16>
+      return %1 : tensor<{whole}xbf16>
+    }}"""
+    assert temporaries(text, releases.JAX_0_12) == size
+
+
 @EACH
 def test_layers_that_a_loop_slices_stay_narrow_since_jax_0_11(release: releases.Release) -> None:
     text = """
