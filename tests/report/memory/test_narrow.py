@@ -45,11 +45,11 @@ def test_a_transposed_operand_is_in_order_once_it_is_reshaped(
     x: str, order: tuple[int, ...], made: str, size: int
 ) -> None:
     """With two free dimensions XLA reshapes it for the product; with one the product is of f32."""
-    whole = f"{made.rpartition('x')[0]}x64"
+    whole, last = f"{made.rpartition('x')[0]}x64", len(order) - 1
     text = f"""
     func.func @main(%x: tensor<{x}xbf16>, %y: tensor<16x512x64xbf16>) -> tensor<{whole}xbf16> {{
       %0 = stablehlo.transpose %x, dims = {[*order]} : (tensor<{x}xbf16>) -> tensor<{made}xbf16>
-      %1 = stablehlo.dot_general %0, %y, batching_dims = [0] x [0], contracting_dims = [{len(order) - 1}] x [1]
+      %1 = stablehlo.dot_general %0, %y, batching_dims = [0] x [0], contracting_dims = [{last}] x [1]
         : (tensor<{made}xbf16>, tensor<16x512x64xbf16>) -> tensor<{whole}xbf16>
       return %1 : tensor<{whole}xbf16>
     }}"""
