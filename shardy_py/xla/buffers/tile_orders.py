@@ -2,9 +2,9 @@
 
 A value is stored in the order with the least padding, unless an op needs another. What is made of such a
 value keeps its order, and slices have that of what they are of. An argument needed in another order is
-copied; elementwise ops read that copy, but for what the program returns. The results of products, which may
-have any order, have that in which they are read. Source: the HLO of XLA:TPU for about 400 programs;
-openxla/xla, xla/service/layout_assignment.cc.
+copied; elementwise ops read that copy. The results of products, which may have any order, have that in
+which they are read. Source: the HLO of XLA:TPU for about 400 programs; openxla/xla,
+xla/service/layout_assignment.cc.
 
 Not here: which orders ops need (`needed_orders.py`), tiles (`indexing/layout`), which values are stored
 (`stored.py`).
@@ -54,14 +54,7 @@ def note_orders(block: StoredBlock) -> Copies:
     given = [value.name for value in block.block.arguments]
     entry = given if block.is_entry else ()
     sent = {name for step in block.steps if block.sent_for(step) for name in step.operands}
-    found = _TileOrders(
-        block.types,
-        block.stored_name,
-        block.setting.sends_apart,
-        entry,
-        sent,
-        block.results if block.is_entry else (),
-    )
+    found = _TileOrders(block.types, block.stored_name, block.setting.sends_apart, entry, sent)
     found.note(block.steps, given)
     fixed, sizes = {*given}, block.sizes
     if not block.is_entry:
@@ -102,8 +95,8 @@ class _TileOrders:
 
     types: on a device. stored_name: the value that a name stands for. keeps_pieces: whether slices
     have the order of what they are of. copied_for_selection: the values that a selection of the largest
-    elements reads in its order; others it reads as they are. sent: what collectives read. returned: by the
-    program. orders: those that are not the least padded; copies: see `Copies`; copied: the bytes of each.
+    elements reads in its order; others it reads as they are. sent: what collectives read. orders: those that
+    are not the least padded; copies: see `Copies`; copied: the bytes of each.
     """
 
     types: Mapping[Name, TensorType]
@@ -111,7 +104,6 @@ class _TileOrders:
     keeps_pieces: bool = False
     copied_for_selection: Collection[Name] = ()
     sent: Collection[Name] = ()
-    returned: Collection[Name] = ()
     orders: dict[Name, TileOrder] = field(default_factory=dict[Name, TileOrder], init=False)
     copies: dict[int, dict[Name, Name]] = field(default_factory=dict[int, dict[Name, Name]], init=False)
     copied: dict[Name, int] = field(default_factory=dict[Name, int], init=False)
@@ -223,8 +215,7 @@ class _TileOrders:
             is_of_image = any(known.get(name) is not None for _, name in read if name in self.images)
             if is_of_image:
                 self.images.add(step.results[0])
-            is_needed = all((self.stored_name(step.operands[i]), order) in self.needed for i in others)
-            if is_of_image or (is_needed and step.results[0] not in self.returned):
+            if is_of_image or all((self.stored_name(step.operands[i]), order) in self.needed for i in others):
                 if others:
                     self.wanted[id(step)] = dict.fromkeys(others, order)
                     self.exact.update(self.stored_name(step.operands[i]) for i in others)

@@ -197,32 +197,3 @@ def test_a_table_is_put_into_rows_for_a_scatter_unless_that_pads_much(
       return %0 : {table}
     }}"""
     assert round(_temporaries(text) / 2**20) == size
-
-
-_TABLE, _PLACES, _TAKEN = "tensor<26x25000x64xf32>", "tensor<26x4096x2xi32>", "tensor<26x4096x64xf32>"
-_TABLE_CHANGED = f"""
-func.func @main(%t: {_TABLE} {{tf.aliasing_output = 0 : i32}}, %i: {_PLACES}, %g: {_TAKEN}) -> {_TABLE} {{
-  %none = stablehlo.constant dense<0.0> : tensor<f32>
-  %rows = "stablehlo.gather"(%t, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [2],
-    collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>,
-    indices_are_sorted = false, slice_sizes = array<i64: 1, 1, 64>}}> : ({_TABLE}, {_PLACES}) -> {_TAKEN}
-  %0 = stablehlo.multiply %g, %rows : {_TAKEN}
-  %zeros = stablehlo.broadcast_in_dim %none, dims = [] : (tensor<f32>) -> {_TABLE}
-  %sums = "stablehlo.scatter"(%zeros, %i, %0) <{{indices_are_sorted = false,
-    scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0, 1],
-    scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 2>, unique_indices = false}}> ({{
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %1 = stablehlo.add %a, %b : tensor<f32>
-      stablehlo.return %1 : tensor<f32>
-    }}) : ({_TABLE}, {_PLACES}, {_TAKEN}) -> {_TABLE}
-  %new = stablehlo.subtract %t, %sums : {_TABLE}
-  return %new : {_TABLE}
-}}"""
-
-
-def test_what_is_returned_is_not_made_of_a_copy_in_another_order() -> None:
-    """The table of 159 MiB has 317 where its rows are taken; what it becomes is in its own order.
-
-    The copy for the gather is not needed beside the sums: XLA:TPU allocates 582 MiB for such a program.
-    """
-    assert _temporaries(_TABLE_CHANGED) < 600 << 20
