@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from math import prod
 from operator import index
-from typing import SupportsIndex
+from typing import SupportsIndex, cast
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
@@ -28,6 +28,14 @@ class MeshAxis:
 
     def __str__(self) -> str:
         return f"{string_literal(self.name)}={self.size}"
+
+
+def _lacking(size: object) -> str:
+    """What the size of an axis is expected to be; "" if it is that."""
+    try:
+        return "at least 1 device" if index(cast("SupportsIndex", size)) < 1 else ""
+    except TypeError:  # arrays and classes have the method, too
+        return "a number of devices"
 
 
 def _not_by_name(given: object) -> ShardyError:
@@ -53,6 +61,10 @@ class Mesh:
     def __post_init__(self) -> None:
         if type(self.axes) is not tuple or (self.axes and type(self.axes[0]) is not MeshAxis):
             raise _not_by_name(self.axes)
+        if type(self.device_ids) is not tuple:
+            remedy = "Mesh.of(data=2, device_ids=[1, 0]) takes any numbers"
+            got, expected = repr(self.device_ids), "a tuple of numbers"
+            raise ShardyError.unexpected("device_ids", expected=expected, got=got, remedy=remedy)
 
     @staticmethod
     def of(
@@ -69,10 +81,9 @@ class Mesh:
             raise _not_by_name((sizes, *others) if others else sizes)
         named = {**(sizes or {}), **axes}
         for name, size in named.items():
-            expected = "a number of devices"
-            if isinstance(size, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
-                expected = "at least 1 device" if index(size) < 1 else ""
-            if expected:
+            if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ShardyError.unexpected("name of an axis", expected="text", got=repr(name))
+            if expected := _lacking(size):
                 raise ShardyError.unexpected(f'axis "{name}" of a mesh', expected=expected, got=repr(size))
         try:
             ids = tuple(map(index, device_ids))
