@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
@@ -225,7 +225,7 @@ class _Written:
         return "unknown", id(value)
 
 
-def signature_without_channel(op: Operation, number: Callable[[Attribute], Any] = number_of) -> Hashable:
+def signature_without_channel(op: Operation, number: Callable[[Attribute], Hashable] = number_of) -> Hashable:
     """Returns the key of what an op computes; channels have other numbers in every program.
 
     number: represents a type or an attribute.
