@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from math import prod
 from operator import index
-from typing import SupportsIndex, cast
+from typing import SupportsIndex
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
@@ -31,11 +31,14 @@ class MeshAxis:
 
 
 def _lacking(size: object) -> str:
-    """What the size of an axis is expected to be; "" if it is that."""
+    """Returns what is expected instead of the size of an axis; "" for a valid one."""
+    expected = "a number of devices"
     try:
-        return "at least 1 device" if index(cast("SupportsIndex", size)) < 1 else ""
+        if isinstance(size, SupportsIndex):
+            expected = "at least 1 device" if index(size) < 1 else ""
     except TypeError:  # arrays and classes have the method, too
-        return "a number of devices"
+        pass
+    return expected
 
 
 def _not_by_name(given: object) -> ShardyError:

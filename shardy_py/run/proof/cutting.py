@@ -189,13 +189,9 @@ def _references(op: Operation) -> Iterator[str]:
 
 def _mesh_names(attribute: Attribute) -> Iterator[str]:
     """The names of meshes in the shardings of an attribute."""
-    if isinstance(attribute, DictionaryAttr):
-        for each in attribute.data.values():
-            yield from _mesh_names(each)
-    elif isinstance(attribute, ArrayAttr):
-        for each in cast("ArrayAttr[Attribute]", attribute).data:
-            yield from _mesh_names(each)
-    elif isinstance(attribute, TensorShardingAttr | TensorShardingPerValueAttr):
+    for each in attribute.data.values() if isinstance(attribute, DictionaryAttr) else _listed(attribute):
+        yield from _mesh_names(each)
+    if isinstance(attribute, TensorShardingAttr | TensorShardingPerValueAttr):
         data = (attribute.data,) if isinstance(attribute, TensorShardingAttr) else attribute.data
         yield from (sharding.mesh for sharding in data if isinstance(sharding.mesh, str))
 
@@ -203,6 +199,10 @@ def _mesh_names(attribute: Attribute) -> Iterator[str]:
 def _symbols_in(attribute: Attribute) -> Iterator[str]:
     if isinstance(attribute, SymbolRefAttr):
         yield attribute.root_reference.data
-    elif isinstance(attribute, ArrayAttr):
-        for inner in cast("ArrayAttr[Attribute]", attribute).data:
-            yield from _symbols_in(inner)
+    for inner in _listed(attribute):
+        yield from _symbols_in(inner)
+
+
+def _listed(attribute: Attribute) -> Sequence[Attribute]:
+    """The elements of an array; () for other attributes."""
+    return cast("ArrayAttr[Attribute]", attribute).data if isinstance(attribute, ArrayAttr) else ()

@@ -29,7 +29,7 @@ from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.xla.prepare.explicit_axes import typed
 
 _LONGEST = 60
-"""Of longer expressions the two ends are shown."""
+"""The most characters of an expression; of longer ones the two ends are shown."""
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*\Z")
 
 
