@@ -33,7 +33,7 @@ FACTOR = 4
 NOISE = 0.1
 """Seconds below which an exponent says nothing."""
 LONGEST = 60
-"""Seconds after which a step is stopped."""
+"""CPU seconds after which a step is stopped."""
 ALL: dict[str, tuple[Callable[[int], str], int]] = {**FAMILIES, **SHARDED_FAMILIES}
 BEFORE = ("read", "propagate")
 """Steps that all others need."""
@@ -60,8 +60,8 @@ def _measured(name: str, step: Callable[[], object], profiled: bool) -> float | 
     def stop(*_: object) -> None:
         raise Slow
 
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(LONGEST)
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, LONGEST)
     profile = cProfile.Profile()
     start = process_time()
     try:
@@ -74,7 +74,7 @@ def _measured(name: str, step: Callable[[], object], profiled: bool) -> float | 
         return f"{type(error).__name__}: {error}"
     finally:
         took = process_time() - start
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         if profiled:
             print(f"--- {name}", file=sys.stderr)
             pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime").print_stats(25)

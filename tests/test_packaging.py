@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import shardy_py
+from tools import release_check
 
 PROGRAM = """\
 module @step {
@@ -112,3 +113,22 @@ def test_the_installed_wheel_works_elsewhere(built: Path, tmp_path: Path) -> Non
     script = environment / "bin" / "sdy-opt"
     output = run(python, script, "program.mlir", "--sdy-propagation-pipeline")
     assert output.count('sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>') == 2
+
+
+def test_the_release_check_unpacks_where_python_has_no_filters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Python 3.11.0 to 3.11.3, which Debian 12 has."""
+    (tmp_path / "made" / "shardy_py").mkdir(parents=True)
+    (tmp_path / "made" / "tests").mkdir()
+    sdist = tmp_path / "made.tar.gz"
+    with tarfile.open(sdist, "w:gz") as archive:
+        archive.add(tmp_path / "made", "made")
+    extract = tarfile.TarFile.extractall
+
+    def without_filter(archive: tarfile.TarFile, path: Path) -> None:
+        extract(archive, path)
+
+    monkeypatch.setattr(tarfile.TarFile, "extractall", without_filter)
+    monkeypatch.setattr(release_check, "OUT", tmp_path)
+    assert [each.name for each in release_check.tests_of(sdist).iterdir()] == ["tests"]

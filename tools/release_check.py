@@ -72,7 +72,9 @@ def tests_of(sdist: Path) -> Path:
     folder = OUT / "tests"
     shutil.rmtree(folder, ignore_errors=True)
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+        # Python before 3.11.4 has no filters, and no argument for one.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)
     (top,) = folder.iterdir()
     shutil.rmtree(top / "shardy_py")
     return top

@@ -62,6 +62,12 @@ def expect_flag(what: str, value: object) -> None:
         raise ShardyError.unexpected(what, expected="True or False", got=shown(value))
 
 
+def expect_flags(**flags: object) -> None:
+    """Raises `ShardyError` unless the values of these arguments are True or False."""
+    for what, value in flags.items():
+        expect_flag(what, value)
+
+
 def expect_each(what: str, values: object, kind: type[Element], expected: str) -> tuple[Element, ...]:
     """Returns the elements of an argument. Raises `ShardyError` unless it has some of that type only.
 
@@ -81,7 +87,7 @@ def _has_elements(value: object) -> TypeGuard[Iterable[object]]:
 def expect_one_of(kind: str, value: object, choices: Iterable[str]) -> None:
     """Raises `ShardyError` unless the value of an argument is one of the choices."""
     listed = tuple(choices)
-    if value not in listed:
+    if not isinstance(value, str) or value not in listed:
         raise ShardyError.unknown(kind, value if isinstance(value, str) else shown(value), listed)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
 
-from shardy_py.api.arguments import expect_one_of
+from shardy_py.api.arguments import expect_flags, expect_one_of
 from shardy_py.base.errors import ShardyError
 from shardy_py.indexing.layout import TARGETS
 from shardy_py.propagation.graph.from_module import op_graph
@@ -35,6 +35,7 @@ def graph_of_program(
 ) -> OpGraph:
     """Returns the op graph of a program; local: the work of ops on each device, as far as it is known."""
     expect_one_of("target", target, TARGETS)
+    expect_flags(plain=is_plain)
 
     def work_of(op: Operation) -> dict[str, float]:
         whole = work_of_op(op)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Final, cast
 
-from shardy_py.api.arguments import expect, expect_one_of, shown
+from shardy_py.api.arguments import expect, expect_flags, expect_one_of, shown
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.records import dataclass
 from shardy_py.ops import REDUCTIONS
@@ -46,6 +46,7 @@ def dim(*axes: str | AxisRef, open: bool = False, priority: int | None = None) -
     """
     if priority is not None and (not isinstance(priority, int) or priority < 0):  # pyright: ignore
         raise ShardyError.unexpected("", expected="a priority of at least 0", got=repr(priority))
+    expect_flags(open=open)
     return DimensionSharding(tuple(map(axis, axes)), not open, priority)
 
 

@@ -95,6 +95,7 @@ class Program(VerifiedModule):
         trip_count: int | Mapping[str, int] | None,
         jax: str | None,
     ) -> Program:
+        expect(file, (str, PathLike), "the name of the text", what="file")
         counts, release = None if trip_count is None else TripCounts.of(trip_count), _release(jax)
         asked: Any = {"as_compiled": as_compiled, "imported": imported, "release": release}
         read = read_module(text, file, trip_counts=counts, **asked)
@@ -227,7 +228,6 @@ class Program(VerifiedModule):
         Raises:
             ShardyError: no loop is at a place, or a number is not one.
         """
-        expect(trip_count, (int, Mapping), "a number, or numbers by place")
         program = self.copy()
         set_trip_counts(program.module, TripCounts.of(trip_count))
         return program

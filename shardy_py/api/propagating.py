@@ -18,7 +18,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shardy_py.api.arguments import expect, program_remedy
+from shardy_py.api.arguments import expect, expect_flags, program_remedy
 from shardy_py.api.program import Program
 from shardy_py.api.result import Result
 from shardy_py.api.values import Value
@@ -134,6 +134,7 @@ def propagate(
         )
     expect(program, Program, "a Program", program_remedy)
     expect(options, Options, "Options such as Options(conservative_propagation=True)")
+    expect_flags(record=record, progress=progress)
     require_understood(program.module)
     with releases.of(program.release):
         return _propagated(program, options, has_record=record, shows_progress=progress)

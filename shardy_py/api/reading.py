@@ -9,7 +9,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.api import remarks
-from shardy_py.api.arguments import expect, program_remedy
+from shardy_py.api.arguments import expect, expect_flags, program_remedy
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.inputs.files import SUFFIXES, ProgramSource, source_of
@@ -74,6 +74,7 @@ def taken_module(
     module: ModuleOp, *, as_compiled: bool | None = None, imported: bool = True, has_steps: bool = True
 ) -> Read:
     """Returns a module that is verified, changed in place, as `read_module` does."""
+    expect_flags(imported=imported, as_compiled=as_compiled is None or as_compiled)
     taken = how_taken(module, as_compiled)  # before the import, which leaves fewer traces
     said = understand(module) if imported else ()
     if has_steps:

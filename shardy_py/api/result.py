@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shardy_py.api.arguments import expect, expect_each, expect_integer, expect_one_of
+from shardy_py.api.arguments import expect, expect_each, expect_flags, expect_integer, expect_one_of
 from shardy_py.api.comparison import ComparedResults, Comparison
 from shardy_py.api.foreign import MeshLike
 from shardy_py.api.program import Edits, Program
@@ -309,6 +309,7 @@ class Result(TimedResult):
         """
         if other is not None:
             expect(other, Result, "a result to compare with")
+        expect_flags(has_sources=has_sources)
         results = (self,) if other is None else (self, other)
         make = extension("explorer").explorer_of_results
         more = {"partitioner": partitioner, "has_sources": has_sources, "compiled": compiled}

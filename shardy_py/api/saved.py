@@ -21,7 +21,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from shardy_py.api.arguments import expect
+from shardy_py.api.arguments import expect, expect_flags
 from shardy_py.api.program import Program, restored_program
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError
@@ -61,6 +61,7 @@ def write_text(path: str | PathLike[str], content: str | bytes) -> None:
 
 def write_program(path: str | PathLike[str], program: Program, *, bytecode: bool) -> None:
     """Writes a program as text or bytecode. Raises `ShardyError` if the file cannot be written."""
+    expect_flags(bytecode=bytecode)
     if bytecode:
         from shardy_py.mlir.bytecode import write_bytecode
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from shardy_py.api.arguments import expect
+from shardy_py.api.arguments import expect, expect_flags
 from shardy_py.api.values import Value, Values
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError, suggestion
@@ -115,6 +115,7 @@ class VerifiedModule:
 
     def text(self, *, generic: bool = False, debuginfo: bool = False) -> str:
         """Returns the program as MLIR prints it; optionally in generic form, or with locations."""
+        expect_flags(generic=generic, debuginfo=debuginfo)
         return print_module(self.module, generic=generic, debuginfo=debuginfo)
 
     def __str__(self) -> str:

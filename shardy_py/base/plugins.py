@@ -49,6 +49,8 @@ def load_plugins(*names: str) -> None:
         ShardyError: unknown module, file or function, or loading it raises an exception.
     """
     for name in names:
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ShardyError.unexpected("", expected="a module or a file name.py", got=repr(name))
         _load(name, name)
 
 

@@ -14,6 +14,7 @@ from shardy_py.base.errors import located
 from shardy_py.base.releases import NEWEST, RELEASES, named
 from shardy_py.cli.arguments import source_roots
 from shardy_py.cli.shell import argument, log
+from shardy_py.cli.torch_plans import NO_PLAN, TorchPlan, planned_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,26 +64,38 @@ def add_trip_counts(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def program_of(source: InputFile, options: argparse.Namespace, *, has_steps: bool = True) -> Program:
+def program_of(
+    source: InputFile,
+    options: argparse.Namespace,
+    *,
+    has_steps: bool = True,
+    torch_plan: TorchPlan = NO_PLAN,
+) -> Program:
     """Returns a program that was read; remarks on standard error say what was done to it, and why.
 
     options: those of `add_flags`, `add_release`, and of `add_source_roots` where a command has them.
     has_steps: whether XLA's steps run where they are to; not if it has been propagated.
+    torch_plan: of an archive of torch.
 
     Raises:
-        ShardyError: the program is invalid.
+        ShardyError: the program is invalid, or the plan does not fit it.
     """
     from shardy_py.api import Program
-    from shardy_py.api.reading import read_module
+    from shardy_py.api.reading import read_module, taken_module
     from shardy_py.base.inputs.files import ProgramSource
     from shardy_py.cli.understood import write_remarks
-    from shardy_py.mlir.trip_counts import TripCounts
+    from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
 
     with argument("--trip-count"):
         counts = TripCounts.parse(getattr(options, "trip_counts", ()))
     asked: Any = {"as_compiled": options.as_compiled, "has_steps": has_steps}
     with located(source.start), releases.of(options.release or source.release or releases.current()):
-        read = read_module(ProgramSource(source.content), source.file, trip_counts=counts, **asked)
+        planned = planned_program(source.content, source.file, torch_plan)
+        if planned is None:
+            read = read_module(ProgramSource(source.content), source.file, trip_counts=counts, **asked)
+        else:
+            set_trip_counts(planned.module, counts)
+            read = taken_module(planned.module, **asked)
     write_remarks(read.remarks, source.file, log)
     remark_on(read.taken, source.file, log)
     roots = source_roots(getattr(options, "source_roots", None), source.file)

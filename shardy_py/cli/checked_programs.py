@@ -23,7 +23,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.base.terminal import without_controls
 from shardy_py.cli.as_compiled import program_of
 from shardy_py.cli.shell import COMMAND_LINE, STANDARD, WHOLE_FILE, Files, argument, log, rendered
-from shardy_py.cli.torch_plans import NO_PLAN, TorchPlan, planned_program
+from shardy_py.cli.torch_plans import NO_PLAN, TorchPlan
 
 if TYPE_CHECKING:
     from shardy_py.api import Program, Result
@@ -74,8 +74,7 @@ def checked_program(job: CheckJob, files: Files) -> CheckedProgram:
         trip_counts=settings.trip_counts,
         source_roots=settings.source_roots,
     )
-    program = planned_program(source, job.torch_plan)
-    program = program or program_of(source, options, has_steps=settings.propagate)
+    program = program_of(source, options, has_steps=settings.propagate, torch_plan=job.torch_plan)
     result = _result(program, job)
     limits, choice = settings.limits(), settings.choice(job.name)
     with _flag(job, "model", settings.model), _flag(job, "target", settings.target):

@@ -35,6 +35,7 @@ from shardy_py.cli.shell import (
     run_command,
     usage_error,
 )
+from shardy_py.cli.torch_plans import add_torch_plan, torch_plan_of
 
 if TYPE_CHECKING:
     from shardy_py.report.compiled import CompiledReport, VersionsReport
@@ -68,6 +69,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add_flags(parser, default=None)
     add_release(parser)
     add_trip_counts(parser)
+    add_torch_plan(parser)
     add("--model", type=checked_cost_model, help="cost model of links (default: those of the target)")
     add_target(parser)
     partitioners = "whose collectives are the forecast (default: xla, if they can be planned)"
@@ -122,7 +124,9 @@ def _joined(source: InputFile, path: str, options: argparse.Namespace, files: Fi
     def again(changed: Program) -> Result:
         return propagate(changed, Options())
 
-    program = program_of(source, options, has_steps=not options.no_propagate)
+    program = program_of(
+        source, options, has_steps=not options.no_propagate, torch_plan=torch_plan_of(options)
+    )
     compiled = compiled_input(path, files, module_name(program.module))
     if options.no_propagate:
         result = Result(program, program, (), again)

@@ -29,6 +29,7 @@ from shardy_py.cli.shell import (
     run_command,
     usage_error,
 )
+from shardy_py.cli.torch_plans import add_torch_plan, torch_plan_of
 from shardy_py.cli.understood import write_remarks
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add_flags(parser, default=None)
     add_release(parser)
     add_trip_counts(parser)
+    add_torch_plan(parser)
     add("--model", type=checked_cost_model, help=links)
     partitioners = "whose collectives are compared (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
@@ -144,7 +146,7 @@ def _program(
     from shardy_py.xla.targets.stage import model_of, stage_of
 
     begin(f"reading {source.file}")
-    program = program_of(source, options, has_steps=options.propagate)
+    program = program_of(source, options, has_steps=options.propagate, torch_plan=torch_plan_of(options))
     module, given = program.module, program.copy().module if options.propagate else None
     write_remarks(remarks_on_missing(module), source.file, log)
     begin(f"propagating {source.file}")

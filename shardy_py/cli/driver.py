@@ -30,6 +30,7 @@ from shardy_py.cli.flag_values import texts_of
 from shardy_py.cli.flags import Command
 from shardy_py.cli.propagated import BeforePasses
 from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
+from shardy_py.cli.torch_plans import planned_program
 from shardy_py.cli.understood import say_unread, understood, write_remarks
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects import print_module
@@ -173,10 +174,7 @@ class _Driver:
     def _result(self, chunk: Chunk, begin: Callable[[str], None]) -> _Result:
         begin("reading")
         with self.time("Parser"):
-            lenient, line = self.command.allow_unregistered, chunk.first_line
-            module = parse_program(
-                chunk.content, self.file, allow_unregistered=lenient, first_line=line, verified=True
-            )
+            module = self.parsed(chunk)
             set_trip_counts(module, TripCounts.parse(self.command.trip_counts))
         reported, taken = self.prepare(module)
         evidence = self.transform(module, taken, begin)
@@ -194,6 +192,16 @@ class _Driver:
                 return _Result(report=report)
         with self.time("Output"):
             return _Result(self.written(module), report)
+
+    def parsed(self, chunk: Chunk) -> ModuleOp:
+        command = self.command
+        planned = planned_program(chunk.content, self.file, command.torch_plan)
+        if planned is not None:
+            return planned.module
+        lenient, line = command.allow_unregistered, chunk.first_line
+        return parse_program(
+            chunk.content, self.file, allow_unregistered=lenient, first_line=line, verified=True
+        )
 
     def prepare(self, module: ModuleOp) -> tuple[ModuleOp, Taken]:
         """Makes the module as compiled if a flag says so; returns the one for reports, and how it is taken.

@@ -25,6 +25,7 @@ from shardy_py.cli.arguments import (
 from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.compiled_input import compiled_input
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
+from shardy_py.cli.torch_plans import add_torch_plan, torch_plan_of
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -58,6 +59,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add_flags(parser, default=None)
     add_release(parser)
     add_trip_counts(parser)
+    add_torch_plan(parser)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     options = parser.parse_args(arguments)
     if [options.program, options.other, options.compiled].count(STANDARD) > 1:
@@ -104,7 +106,9 @@ def _result(name: str, options: argparse.Namespace, files: Files) -> Result:
         return propagate(changed, Options())
 
     source = files.read(name, options.input_format)
-    program = program_of(source, options, has_steps=not options.no_propagate)
+    program = program_of(
+        source, options, has_steps=not options.no_propagate, torch_plan=torch_plan_of(options)
+    )
     if options.no_propagate:
         return Result(program, program, (), again)
     return propagate(program, record=True, progress=not options.no_progress)

@@ -12,21 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from shardy_py.base.errors import ShardyError, closest, suggestion
 from shardy_py.base.inputs.formats import FORMATS
 from shardy_py.base.plugins import load_plugins
 from shardy_py.base.records import dataclass
 from shardy_py.base.releases import Release, named
-from shardy_py.cli.arguments import INPUT_FORMAT, LOAD, TARGET, checked_target
+from shardy_py.cli.arguments import INPUT_FORMAT, LOAD, TARGET, checked_target, mesh_of_sizes
 from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN, JAX, JAX_RELEASES, TRIP_COUNTS
 from shardy_py.cli.chunks import SPLIT_MARKER
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
 from shardy_py.cli.shell import argument, usage_error
+from shardy_py.cli.torch_plans import MESH, PLAN, SHARDINGS, TorchPlan
 from shardy_py.passes import PassCall, known_passes, pass_by_name
 from shardy_py.passes.pipelines import PIPELINES
+
+if TYPE_CHECKING:
+    from shardy_py.sharding import Mesh
 
 _PROOF = "prove"
 """The report that proves the local program."""
@@ -48,6 +52,7 @@ class Command:
     partitioner: whose collectives are reported; None: XLA's for programs of JAX, else Shardy's. target: the
         device whose compiler's program is reported; None: it is as partitioned.
     input_format: the name of the format of the input; "": by its content.
+    mesh, plan, shardings: those of an archive of torch; see `TorchPlan`.
     as_compiled: whether the program is taken as JAX compiles it; None: for reports on programs of JAX.
     plugins: the plugins that were loaded before the rest of the command line was read.
     release: whose Shardy and XLA are followed; None: that of the file, or the newest.
@@ -56,6 +61,9 @@ class Command:
 
     input: str = "-"
     input_format: str = ""
+    mesh: Mesh | None = None
+    plan: str | None = None
+    shardings: str | None = None
     output: str | None = None
     steps: tuple[PipelineElement, ...] = ()
     split_marker: str | None = None
@@ -89,6 +97,11 @@ class Command:
         return tuple(call for step in self.steps for call in step.calls)
 
     @property
+    def torch_plan(self) -> TorchPlan:
+        """The plan of an archive of torch."""
+        return TorchPlan(self.mesh, self.plan, self.shardings)
+
+    @property
     def reports_on_propagation(self) -> bool:
         """True if there are reports, and a pass that propagates."""
         return bool(self.reports) and any(call.row.propagates for call in self.calls)
@@ -108,7 +121,9 @@ class Flag:
     field: str
     summary: str
     value: Any = True
-    reads: Literal["nothing", "boolean", "text", "names", "counts", "release", "plugin", "target"] = "boolean"
+    reads: Literal["nothing", "boolean", "text", "names", "counts", "release", "plugin", "target", "mesh"] = (
+        "boolean"
+    )
     placeholder: str = ""
 
     @property
@@ -148,6 +163,9 @@ GROUPS: tuple[tuple[str, tuple[Flag, ...]], ...] = (
                 *("output-split-marker", "output_split_marker", "marker"),
                 "Marker line between the programs in the output",
             ),
+            Flag("mesh", "mesh", MESH, None, "mesh", "axis=size,..."),
+            _text("plan", "plan", "file:name", PLAN),
+            _text("shardings", "shardings", "file:name", SHARDINGS),
             Flag("load", "plugins", LOAD[0].upper() + LOAD[1:], None, "plugin", "module"),
             Flag("allow-unregistered-dialect", "allow_unregistered", "Allow ops of unregistered dialects"),
             Flag("mlir-print-op-generic", "is_generic", "Print the generic form"),
@@ -233,6 +251,7 @@ GROUPS: tuple[tuple[str, tuple[Flag, ...]], ...] = (
 """The flags with the headings of the help above them."""
 FLAGS: tuple[Flag, ...] = tuple(flag for _, flags in GROUPS for flag in flags)
 
+_READERS = {"release": named, "target": checked_target, "mesh": mesh_of_sizes}
 _BY_NAME = {flag.name: flag for flag in FLAGS}
 _REPORT_BY_FLAG = {row.flag: row for row in REPORTS}
 
@@ -333,14 +352,11 @@ def _read(flag: Flag, text: str) -> object:
             with argument(dashed(flag.name)):
                 TripCounts.parse([text])
             return text
-        case "release":
-            with argument(dashed(flag.name)):
-                return named(text)
         case "plugin":
             return text
-        case "target":
+        case "release" | "target" | "mesh":
             with argument(dashed(flag.name)):
-                return checked_target(text)
+                return _READERS[flag.reads](text)
         case "text":
             if flag.choices and text not in flag.choices:
                 raise _unknown_value(flag, text, flag.choices)

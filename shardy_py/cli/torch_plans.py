@@ -27,7 +27,6 @@ from shardy_py.cli.shell import argument, usage_error
 
 if TYPE_CHECKING:
     from shardy_py.api import Program
-    from shardy_py.cli.shell import InputFile
     from shardy_py.sharding import Mesh
 
 
@@ -42,16 +41,17 @@ class TorchPlan:
 
 NO_PLAN = TorchPlan()
 
+MESH = "Mesh of a .pt2 archive: dp=2,tp=4"
+PLAN = "Plan of parallelize_module and fully_shard for a .pt2 archive: an object in a file of Python"
+SHARDINGS = "Shardings or placements of its inputs and parameters, by name: an object in a file of Python"
+
 
 def add_torch_plan(parser: argparse.ArgumentParser) -> None:
     """Adds the flags."""
     add = parser.add_argument
-    sizes = "mesh of a .pt2 archive: dp=2,tp=4"
-    add("--mesh", type=mesh_of_sizes, metavar="AXIS=SIZE,...", help=sizes)
-    plan = "plan of parallelize_module and fully_shard for a .pt2 archive: an object in a file of Python"
-    add("--plan", metavar="FILE:NAME", help=plan)
-    shardings = "shardings or placements of its inputs and parameters, by name: an object in a file of Python"
-    add("--shardings", metavar="FILE:NAME", help=shardings)
+    add("--mesh", type=mesh_of_sizes, metavar="AXIS=SIZE,...", help=_lower(MESH))
+    add("--plan", metavar="FILE:NAME", help=_lower(PLAN))
+    add("--shardings", metavar="FILE:NAME", help=_lower(SHARDINGS))
 
 
 def torch_plan_of(options: argparse.Namespace) -> TorchPlan:
@@ -59,7 +59,7 @@ def torch_plan_of(options: argparse.Namespace) -> TorchPlan:
     return TorchPlan(options.mesh, options.plan, options.shardings)
 
 
-def planned_program(source: InputFile, wanted: TorchPlan) -> Program | None:
+def planned_program(content: str | bytes, file: str, wanted: TorchPlan) -> Program | None:
     """Returns the program of an archive under the plan of the command line; None without these flags.
 
     Raises:
@@ -69,7 +69,7 @@ def planned_program(source: InputFile, wanted: TorchPlan) -> Program | None:
     if all(value is None for value in given.values()):
         return None
     flag = next(flag for flag, value in given.items() if value is not None)
-    if not isinstance(source.content, bytes) or format_of(source.content) != TORCH_EXPORT:
+    if not isinstance(content, bytes) or format_of(content) != TORCH_EXPORT:
         raise usage_error(
             f"{flag} is for programs that torch.export.save wrote; others have their own meshes"
         )
@@ -77,7 +77,11 @@ def planned_program(source: InputFile, wanted: TorchPlan) -> Program | None:
         raise usage_error(f"{flag} needs a mesh: --mesh dp=2,tp=4")
     plan, shardings = _object("--plan", wanted.plan), _object("--shardings", wanted.shardings)
     archives = extension("torch.archives")
-    return archives.archived_program(source.content, source.file, wanted.mesh, shardings, plan)
+    return archives.archived_program(content, file, wanted.mesh, shardings, plan)
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:]
 
 
 def _object(flag: str, text: str | None) -> object:

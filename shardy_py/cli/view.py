@@ -38,7 +38,10 @@ Value = TypeVar("Value")
 
 _MESH_HEAD = re.compile(r"\s*(?:sdy\.mesh\s+@[\w$.-]+\s*=\s*|#sdy\.mesh|mesh)?")
 _SHARDING_HEAD = re.compile(r"\s*(?:#sdy\.sharding)?")
-_SHAPE = re.compile(r"(?:tensor<)?((?:[0-9]+x)*)([0-9]+|[a-zA-Z][\w<>]*)\Z", re.ASCII)
+_ELEMENT = r"[a-zA-Z]+[0-9]\w*"
+_SHAPE = re.compile(
+    rf"(?:tensor<)?((?:[0-9]+x)*)([0-9]+|(?:scalar|index|{_ELEMENT}|complex<{_ELEMENT}>)>?)\Z", re.ASCII
+)
 _SIZES = re.compile(r"[A-Za-z_]\w*\s*=\s*[0-9]+(?:\s*,\s*[A-Za-z_]\w*\s*=\s*[0-9]+)*", re.ASCII)
 _MOST = 2**63 - 1
 

@@ -67,7 +67,7 @@ def row_of_op(op: Operation) -> OpSpec:
     return row_of(record_of(op)) if op.name == CALL else TABLE[op.name]
 
 
-def signature_of(op: Operation, number: Callable[[Attribute], int] = id) -> tuple[Hashable, ...]:
+def signature_of(op: Operation, number: Callable[[Attribute], Hashable] = id) -> tuple[Hashable, ...]:
     """A key that is equal only for ops with equal records.
 
     number: represents a type or an attribute; its identity by default.

@@ -52,9 +52,12 @@ class TripCounts:
     @staticmethod
     def of(given: int | Mapping[str, int]) -> TripCounts:
         """The counts of an argument: one for all loops, or by place. Raises ShardyError for other values."""
+        if not isinstance(given, int | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            expected = "a number, or numbers by place"
+            raise ShardyError.unexpected("trip count", expected=expected, got=repr(given))
         numbers = [given] if isinstance(given, int) else [*given.values()]
         for number in numbers:
-            if isinstance(number, bool) or not 0 <= number < 1 << 62:
+            if type(number) is not int or not 0 <= number < 1 << 62:
                 raise ShardyError.unexpected("trip count", expected=_EXPECTED, got=repr(number))
         return TripCounts(given) if isinstance(given, int) else TripCounts(None, tuple(given.items()))
 

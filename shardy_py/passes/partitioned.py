@@ -62,10 +62,14 @@ class Partitioned:
     @cached_property
     def grid(self) -> Grid:
         """The devices: replicas if the program asks for the replica only, else partitions."""
-        counts = (max(mesh.device_ids, default=-1) + 1 or mesh.device_count for mesh in self.meshes.values())
-        count = max(counts, default=1)
+        count = max(map(devices_for, self.meshes.values()), default=1)
         ids = {op.name for op in find_ops(self.local, _REPLICA, _PARTITION)}
         return Grid(count, 1) if ids == {_REPLICA} else Grid(1, count)
+
+
+def devices_for(mesh: Mesh) -> int:
+    """Returns the number of devices, counted from 0, that those of a mesh are among."""
+    return max(mesh.device_ids, default=-1) + 1 or mesh.device_count
 
 
 _REPLICA, _PARTITION = op_class("replica_id").name, op_class("partition_id").name

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from math import inf
+from types import NoneType
 from typing import TYPE_CHECKING
 
-from shardy_py.api.arguments import expect
+from shardy_py.api.arguments import expect, expect_flag, expect_number
 from shardy_py.api.program import Edits, Program
 from shardy_py.api.propagating import Options, propagate
 from shardy_py.base import releases
@@ -102,7 +103,7 @@ class Study:
             ShardyError: edits that `Program.annotate` rejects, or XLA's collectives cannot be planned.
         """
         edits = {} if edits is None else edits
-        expect(edits, Mapping, 'shardings by value, as {"%arg0": P("x")}')
+        _expect_edits(edits)
         with SESSION.program():
             try:
                 prepared = self._incremental
@@ -117,7 +118,7 @@ class Study:
     @without_collection()
     def is_incremental(self, edits: Edits) -> bool:
         """Returns whether these edits are scored without propagating the program from scratch."""
-        expect(edits, Mapping, 'shardings by value, as {"%arg0": P("x")}')
+        _expect_edits(edits)
         with SESSION.program():
             try:
                 prepared = self._incremental
@@ -148,6 +149,10 @@ class Study:
             ShardyError: as `score`; unknown hardware, or an axis that does not fit on it.
         """
         edits = {} if edits is None else edits
+        _expect_edits(edits)
+        expect_number("at_most", at_most)
+        expect_flag("exact", exact)
+        expect(stage, (CompileStage, NoneType), "the stage of a target", what="stage")
         placement = as_placement(hardware)
         if exact and self._constraints_as_shardings:
             annotated = Study(self.program.annotate(edits), self._options, model=self._model)
@@ -182,7 +187,7 @@ class Study:
         placement = as_placement(hardware) if stage is None else stage.placement
         listed = [*candidates]
         for edits in listed:
-            expect(edits, Mapping, 'shardings by value, as {"%arg0": P("x")}')
+            _expect_edits(edits)
         return _costs(self, placement, stage, listed, workers_of(executor, workers))
 
     @without_collection()
@@ -195,6 +200,7 @@ class Study:
             ShardyError: edits that `Program.annotate` rejects, or other than of arguments and results of a
                 program without calls, loops and manual computations.
         """
+        _expect_edits(edits)
         with SESSION.program():
             try:
                 prepared = self._incremental
@@ -223,6 +229,10 @@ class Study:
             )
         except Unsupported as reason:
             return reason
+
+
+def _expect_edits(edits: object) -> None:
+    expect(edits, Mapping, 'shardings by value, as {"%arg0": P("x")}')
 
 
 def step_cost(result: Result, placement: AxisPlacement, stage: CompileStage | None = None) -> StepCost:

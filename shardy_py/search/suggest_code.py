@@ -15,12 +15,14 @@ from shardy_py.api.program import Program
 from shardy_py.api.values import Value
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.sdy import ManualComputationOp, ShardingConstraintOp
+from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.source import position_of, stretch_of
 from shardy_py.report.tables import type_text
 from shardy_py.search.advice import is_backward
 from shardy_py.search.suggest import Code, Constraint, Row, Spec
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import total_size
+from shardy_py.xla.buffers.collect import donated_arguments
 from shardy_py.xla.prepare.explicit_axes import given_by
 
 NUMBER = re.compile(r"(?<=[\[_./])\d+|(?<=[a-z])\d+(?=[\].'/])")
@@ -155,13 +157,15 @@ def _is_open(value: Value) -> bool:
 def own_code(program: Program, mesh: Mesh) -> Code:
     """Returns the annotations of a program."""
     values = [v for v in program.values if v.function == "main" and v.shape is not None]
+    donors = donated_arguments(Symbols(program.module).main())
+
+    def row(v: Value) -> Row:
+        type_ = type_text(v.shape or (), v.element_type or "")
+        is_donated = v.role == "argument" and donors[v.entry.index]
+        return Row(v.name, path_of(v), v.label, type_, own_spec(v), is_donated)
 
     def rows(role: str) -> tuple[Row, ...]:
-        given = (v for v in values if v.role == role)
-        return tuple(
-            Row(v.name, path_of(v), v.label, type_text(v.shape or (), v.element_type or ""), own_spec(v))
-            for v in given
-        )
+        return tuple(row(v) for v in values if v.role == role)
 
     kept, explicit = own_constraints(program), program.has_explicit_axes
     return Code(mesh, rows("argument"), rows("result"), kept=kept, has_explicit_axes=explicit)

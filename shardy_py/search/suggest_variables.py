@@ -33,6 +33,7 @@ from shardy_py.search.suggest import (
     with_results,
 )
 from shardy_py.search.suggest_code import OwnConstraint, path_of, place_of
+from shardy_py.xla.buffers.collect import donated_arguments
 from shardy_py.xla.prepare.written_by_jax import is_written_by_jax
 
 _DONATED = "tf.aliasing_output"
@@ -60,7 +61,12 @@ def variables_of(
         return flat.slots.get(copy.origin[value.entry.value])
 
     values = [value for value in program.values if value.function == "main" and _shape(value) is not None]
-    arguments = [_tensor(value, slot_of(value)) for value in values if value.role == "argument"]
+    donors = donated_arguments(main)
+    arguments = [
+        replace(_tensor(value, slot_of(value)), is_donated=donors[value.entry.index])
+        for value in values
+        if value.role == "argument"
+    ]
     results = [_tensor(value, slot_of(value)) for value in values if value.role == "result"]
     inner = {slot_of(value): value for value in values if value.role == "intermediate"}
     is_jax = is_written_by_jax(program.module)

@@ -30,6 +30,17 @@ class MeshAxis:
         return f"{string_literal(self.name)}={self.size}"
 
 
+def _lacking(size: object) -> str:
+    """Returns what is expected instead of the size of an axis; "" for a valid one."""
+    expected = "a number of devices"
+    try:
+        if isinstance(size, SupportsIndex):
+            expected = "at least 1 device" if index(size) < 1 else ""
+    except TypeError:  # arrays and classes have the method, too
+        pass
+    return expected
+
+
 def _not_by_name(given: object) -> ShardyError:
     """The error for a mesh that is not made of sizes by the names of axes."""
     got = " ".join(repr(given).split())[:200]
@@ -53,6 +64,10 @@ class Mesh:
     def __post_init__(self) -> None:
         if type(self.axes) is not tuple or (self.axes and type(self.axes[0]) is not MeshAxis):
             raise _not_by_name(self.axes)
+        if type(self.device_ids) is not tuple:
+            remedy = "Mesh.of(data=2, device_ids=[1, 0]) takes any numbers"
+            got, expected = repr(self.device_ids), "a tuple of numbers"
+            raise ShardyError.unexpected("device_ids", expected=expected, got=got, remedy=remedy)
 
     @staticmethod
     def of(
@@ -69,10 +84,9 @@ class Mesh:
             raise _not_by_name((sizes, *others) if others else sizes)
         named = {**(sizes or {}), **axes}
         for name, size in named.items():
-            expected = "a number of devices"
-            if isinstance(size, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
-                expected = "at least 1 device" if index(size) < 1 else ""
-            if expected:
+            if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ShardyError.unexpected("name of an axis", expected="text", got=repr(name))
+            if expected := _lacking(size):
                 raise ShardyError.unexpected(f'axis "{name}" of a mesh', expected=expected, got=repr(size))
         try:
             ids = tuple(map(index, device_ids))

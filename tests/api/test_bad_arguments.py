@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from shardy_py import Program, ShardyError, propagate
+from shardy_py import Mesh, P, Program, Sharding, ShardyError, Study, dim, load_plugins, propagate
 
 TEXT = """
 sdy.mesh @mesh = <["x"=2]>
@@ -18,11 +20,34 @@ func.func @main(%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
   return %0 : tensor<4x4xf32>
 }
 """
-BAD = (-1, 1.5, "x", object(), True, [], {}, 2**70, float("nan"), b"x", [object()])
+BAD = (
+    *(-1, 1.5, "x", object(), True, [], {}, 2**70, float("nan"), b"x", [object()]),
+    *(int, {1: 2}, (1, 2), np.zeros(3), Path("none")),
+)
 INDEXED = {"key", "value", "keep"}
 """The arguments that are the number of a value: `IndexError` for one that is too large, as of sequences."""
-SLOW = {"from_torch", "kept"}
+SLOW = {"from_torch", "from_torch_training", "kept"}
 """Methods that are left out: torch is imported; a function of our own is called."""
+
+MESH, SHARDED = Mesh.of(x=2), {"%arg0": P("x")}
+FUNCTIONS: tuple[tuple[str, Callable[..., object], dict[str, object]], ...] = (
+    ("Program.parse", Program.parse, {"text": TEXT}),
+    ("Program.load", Program.load, {"path": "a.mlir"}),
+    ("Program.from_module", Program.from_module, {"module": Program.parse(TEXT).module}),
+    ("propagate", propagate, {"program": Program.parse(TEXT)}),
+    ("Mesh.of", Mesh.of, {"sizes": {"x": 2}}),
+    ("Mesh", Mesh, {}),
+    ("dim", dim, {}),
+    ("Sharding", Sharding, {"mesh": MESH, "spec": P("x")}),
+    ("Sharding.parse", Sharding.parse, {"text": '<@mesh, [{"x"}]>', "mesh": MESH}),
+    ("Result.why_not", propagate(Program.parse(TEXT)).why_not, {"key": 0, "dimension": 0, "axis": "x"}),
+    ("Study.score", Study(Program.parse(TEXT)).score, {}),
+    ("Study.step", Study(Program.parse(TEXT)).step, {"edits": SHARDED}),
+    ("Study.changes", Study(Program.parse(TEXT)).changes, {"edits": SHARDED}),
+    ("Sharding.local_shape", Sharding(MESH, P("x")).local_shape, {"shape": (4,)}),
+    ("Sharding.device_slices", Sharding(MESH, P("x")).device_slices, {"shape": (4,)}),
+)
+"""Functions with plausible arguments, of which each is replaced."""
 
 
 def calls() -> Iterator[tuple[str, Callable[..., object], str]]:
@@ -41,6 +66,48 @@ def calls() -> Iterator[tuple[str, Callable[..., object], str]]:
 
 
 CALLS = list(calls())
+
+
+@pytest.mark.parametrize(("name", "function", "given"), FUNCTIONS, ids=[each[0] for each in FUNCTIONS])
+def test_bad_values_beside_good_ones(
+    name: str,
+    function: Callable[..., object],
+    given: dict[str, object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.mlir").write_text(TEXT)
+    function(**given)
+    for argument, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            continue
+        for value in BAD:
+            try:
+                function(**{**given, argument: value})
+            except ShardyError:
+                continue
+            except IndexError:
+                assert argument in INDEXED, (name, argument, value)
+
+
+@pytest.mark.parametrize("value", BAD, ids=lambda value: type(value).__name__)
+def test_bad_values_in_a_row(value: object) -> None:
+    """Arguments of any number, and values in a mapping."""
+    program = Program.parse(TEXT)
+    result = propagate(program)
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: load_plugins(value),  # type: ignore[arg-type]
+        lambda: Mesh.of(x=value),  # type: ignore[arg-type]
+        lambda: P(value),  # type: ignore[arg-type]
+        lambda: dim(value),  # type: ignore[arg-type]
+        lambda: program.annotate({"%arg0": value}),  # type: ignore[dict-item]
+        lambda: result.what_if({"%arg0": value}),  # type: ignore[dict-item]
+        lambda: Study(program).score({"%arg0": value}),  # type: ignore[dict-item]
+    )
+    for call in calls:
+        with suppress(ShardyError):
+            call()
 
 
 def test_many_arguments_are_tried() -> None:

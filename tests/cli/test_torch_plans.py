@@ -1,9 +1,10 @@
-"""`sdy-check` on archives of torch.export under plans of DTensor."""
+"""Commands on archives of torch.export under plans of DTensor."""
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # ruff: noqa: E402
-from shardy_py.cli import check
+from shardy_py.cli import check, compare, diff, explorer, opt
 from shardy_py.cli.shell import FAILURE, SUCCESS, TROUBLE
+from tests.viewer.explorer.test_page import explorer_data
 
 pytestmark = pytest.mark.torch
 
@@ -32,7 +34,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model and its plan."""
     nn, folder = torch.nn, tmp_path_factory.mktemp("plans")
     model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 16))
-    torch.export.save(torch.export.export(model, (torch.randn(8, 16),)), folder / "m.pt2")
+    for name, batch in (("m.pt2", 8), ("twice.pt2", 16)):
+        torch.export.save(torch.export.export(model, (torch.randn(batch, 16),)), folder / name)
     (folder / "plan.py").write_text(PLAN)
     (folder / "m.mlir").write_text("func.func @main() {\n  return\n}\n")
     return folder
@@ -103,3 +106,43 @@ def test_verdicts_on_plans_of_archives(
     assert "all_reduce along tp" in capsys.readouterr().out
     assert check.main([str(folder / "m.pt2"), *flags[:2], "--no-verdict"]) == FAILURE
     assert "pass --mesh dp=2,tp=4 and --plan plan.py:PLAN" in caplog.text
+
+
+@pytest.fixture
+def plan(folder: Path) -> tuple[str, ...]:
+    """The flags of a mesh, a plan and the shardings of inputs."""
+    file = folder / "plan.py"
+    return ("--mesh", "dp=2,tp=4", "--plan", f"{file}:PLAN", "--shardings", f"{file}:INPUTS")
+
+
+def test_every_command_takes_plans_of_archives(
+    folder: Path, plan: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, page = str(folder / "m.pt2"), str(folder / "page.html")
+    assert opt.main([model, *plan, "--sdy-propagation-pipeline", "--communication-report"]) == SUCCESS
+    assert "all_reduce  tp=4" in capsys.readouterr().out
+    assert diff.main([model, str(folder / "twice.pt2"), *plan, "--propagate"]) == SUCCESS
+    assert re.search(r"bytes moved +[1-9]", capsys.readouterr().out)
+    assert explorer.main([model, *plan, "-o", page]) == SUCCESS
+    assert "all_reduce" in str(explorer_data(Path(page).read_text()))
+    # What was compiled is read first, so that a wrong one is an error behind the plan.
+    assert compare.main([model, str(folder / "m.mlir"), *plan]) == TROUBLE
+    assert "m.mlir" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("main", "code"), [(opt.main, FAILURE), (explorer.main, FAILURE), (diff.main, TROUBLE)]
+)
+def test_every_command_asks_for_an_archive(
+    folder: Path, main: Callable[[list[str]], int], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others = [str(folder / "m.mlir")] * (1 + (main is diff.main))
+    assert main([*others, "--mesh", "dp=2"]) == code
+    assert "--mesh is for programs that torch.export.save wrote" in capsys.readouterr().err
+
+
+def test_flags_of_sdy_opt_are_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.main([str(folder / "m.pt2"), "--mesh=dp=0"]) == FAILURE
+    assert "argument --mesh: expected a number from 1 to" in capsys.readouterr().err
+    assert opt.main([str(folder / "m.pt2"), "--mesh", "dp=2,dp=4"]) == FAILURE
+    assert "argument --mesh: axis 'dp' is given twice" in capsys.readouterr().err

@@ -179,6 +179,7 @@ def test_one_value_of_a_program(program: str, capsys: pytest.CaptureFixture[str]
             "argument --shape: expected sizes like 8x16, or scalar, got '8x?'",
         ),
         (['[{"x"}]', *X, "--shape", "9" * 25], "expected sizes like 8x16, or scalar"),
+        (['[{"x"}]', *X, "--shape", "foo"], "expected sizes like 8x16, or scalar, got 'foo'"),
         (
             ['[{"x"}]', *X, "--shape", "8", "--device", "2"],
             'mesh <["x"=2]>: expected a device from 0 to 1, got 2',

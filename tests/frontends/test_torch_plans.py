@@ -403,3 +403,25 @@ def test_the_style_of_the_model_may_be_listed_last() -> None:
         for styles in ({**whole, **MEGATRON}, {**MEGATRON, **whole})
     ]
     assert texts[0] == texts[1]
+
+
+def test_gathers_of_fully_shard_are_not_redistributed() -> None:
+    """It gathers a parameter whole, or is not applied to it: no other layout can be asked of it."""
+
+    class Words(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed, self.head = torch.nn.Embedding(32000, 512), torch.nn.Linear(512, 32000, bias=False)
+            self.head.weight = self.embed.weight
+
+        def forward(self, tokens: Any) -> Any:
+            return self.head(self.embed(tokens))
+
+    with torch.device("meta"):
+        model = Words()
+    tokens = torch.zeros((16, 256), dtype=torch.int64)
+    mesh, inputs = Mesh.of(dp=4, tp=2), {"tokens": [Shard(0), Replicate()]}
+    program = Program.from_torch(model, mesh, inputs, plan=FullyShard("dp", ("",)), args=(tokens,))
+    words = [change.words for change in propagate(program, progress=False).verdict().changes]
+    assert words
+    assert not any("result of fully_shard" in each for each in words), words

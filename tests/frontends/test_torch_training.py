@@ -139,6 +139,14 @@ def test_gradients_on_the_device_meta_are_those_on_a_cpu() -> None:
     assert texts[0] == texts[1]
 
 
+def test_targets_on_another_device_than_the_model_are_named() -> None:
+    with torch.device("meta"):
+        model, x = torch.nn.Linear(8, 16), torch.zeros(4, 8)
+    target = torch.zeros(4, dtype=torch.int64)
+    with pytest.raises(ShardyError, match=r"the model is on the device meta: make .* targets .* x\.to"):
+        Program.from_torch_training(model, F.cross_entropy, None, (x,), targets=(target,))
+
+
 def test_autocast_computes_in_bfloat16() -> None:
     torch.manual_seed(0)
     found = compare(SOURCES["torch"]()["autocast"](), with_momentum)

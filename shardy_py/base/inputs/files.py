@@ -84,8 +84,9 @@ def source_of(data: bytes, file: str, input_format: str = "") -> ProgramSource:
     """
     if data.startswith(GZIP):
         data = decompressed(data, file)
-    if input_format and input_format not in formats.FORMATS:
-        raise ShardyError.unknown("input format", input_format, formats.FORMATS)
+    is_text = isinstance(input_format, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not is_text or input_format not in ("", *formats.FORMATS):
+        raise ShardyError.unknown("input format", str(input_format), formats.FORMATS)
     found = input_format or formats.format_of(data)
     match found:
         case formats.MLIR | formats.HLO | formats.RESULT:

@@ -127,13 +127,17 @@ def _recorded(function: Callable[..., object], inputs: Sequence[TorchTensor], pl
         if reason is not None:
             raise ShardyError(Diagnostic(reason, places.last)) from None
         what = f"the step cannot be traced: {short_text(error)}"
-        if _FORWARD_MODE.search(what) and not any(each.device.type == "meta" for each in inputs):
-            what += _OF_GRADIENTS
+        is_on_meta = any(each.device.type == "meta" for each in inputs)
+        if (_MIXED_DEVICES if is_on_meta else _FORWARD_MODE).search(what):
+            what += _OF_DEVICES if is_on_meta else _OF_GRADIENTS
         raise ShardyError(Diagnostic(what, place_of(error))) from error
 
 
+_MIXED_DEVICES = re.compile("FakeTensorDeviceMismatchError.* meta")
 _FORWARD_MODE = re.compile("FakeTensorDeviceMismatchError.* meta and cpu|must implement the jvp function")
 """torch's errors for derivatives in forward mode: it finds sizes on the device meta, or has no formula."""
+_OF_DEVICES = """; the model is on the device meta: make example inputs, targets and what it creates there, \
+too: x.to("meta"), torch.arange(n, device=x.device)"""
 _OF_GRADIENTS = (
     "; torch cannot trace forward mode here: use gradients of gradients (jacrev(jacrev(f)), grad(grad(f)), "
     "vjp) for torch.func.hessian, jacfwd, jvp and linearize"

@@ -58,7 +58,8 @@ def headline(report: MemoryReport) -> tuple[str, ...]:
     parts = f"{bytes_text(found.arguments)} of arguments, {bytes_text(found.results)} of results{shared}"
     parts += f", {bytes_text(found.temporaries)} of temporaries"
     parts += f", of which {bytes_text(found.in_vmem)} may be in VMEM" if found.in_vmem else ""
-    return f"{bytes_text(report.memory_bytes)} is what XLA allocates, as estimated: {parts}", alive
+    room = "" if report.chip is None else f", and {answer(report)} in the {_room(report.chip)}"
+    return f"{bytes_text(report.memory_bytes)} is what XLA allocates, as estimated{room}: {parts}", alive
 
 
 def answer(report: MemoryReport) -> str:
@@ -74,7 +75,7 @@ def estimate_text(report: MemoryReport, chip: Chip) -> str:
     names = ("arguments", "results", "aliased", "temporaries", "host", "total_bytes")
     header = ("estimate", "each device")
     rows = ((name.removesuffix("_bytes"), bytes_text(getattr(estimate, name))) for name in names)
-    memory = f"The estimate {answer(report)} in the {bytes_text(chip.memory_bytes)} of {chip.name}"
+    memory = f"The estimate {answer(report)} in the {_room(chip)}"
     memory += "; XLA computes values again to need less." if report.is_recomputed else "."
     assumed = " Arrays are assumed in layouts with the least padding." if chip.target == "tpu" else ""
     live = [("live at the peak", "each device", "location")]
@@ -106,8 +107,11 @@ def _estimate(report: MemoryReport) -> str:
         total = report.estimate.total_bytes
     except ShardyError as error:
         return error.first.message
-    room = f"{bytes_text(report.chip.memory_bytes)} of {report.chip.name}"
-    return f"XLA allocates about {bytes_text(total)}: it {answer(report)} in the {room}"
+    return f"XLA allocates about {bytes_text(total)}: it {answer(report)} in the {_room(report.chip)}"
+
+
+def _room(chip: Chip) -> str:
+    return f"{bytes_text(chip.memory_bytes)} of {chip.name}"
 
 
 def _cells(row: TensorRow, colours: Colours) -> tuple[Cell, ...]:

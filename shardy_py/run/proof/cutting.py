@@ -12,12 +12,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from shardy_py.mlir.cloning import clone
-from shardy_py.mlir.dialects.sdy import ManualComputationOp, MeshOp
+from shardy_py.mlir.dialects.sdy import (
+    ManualComputationOp,
+    MeshOp,
+    TensorShardingAttr,
+    TensorShardingPerValueAttr,
+)
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.holders import Holder, Place, write_all
 from shardy_py.mlir.ir import append_arguments, operands_of, place_at_end, type_of, walk_pre_order
@@ -25,6 +30,7 @@ from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import MAIN, Symbols
 from shardy_py.mlir.value_shardings import holder_of, sharding_of
 from shardy_py.ops import TABLE
+from shardy_py.passes.partitioned import devices_for
 from shardy_py.run.proof.case import Case
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import meshes_with_axes
@@ -36,6 +42,8 @@ class Cutting:
     def __init__(self, case: Case) -> None:
         self._meshes = case.partitioned.meshes
         self._mesh = next(iter(meshes_with_axes(self._meshes)), None)
+        largest = max(self._meshes, key=lambda name: devices_for(self._meshes[name]), default=None)
+        self._kept = {name for name in (self._mesh, largest) if name is not None}
         self._symbols = Symbols(case.whole)
         self._found: dict[SSAValue, TensorSharding | None] = {}
         self._known: dict[SSAValue, TensorSharding | None] = {}
@@ -84,11 +92,18 @@ class Cutting:
         function = FuncOp(MAIN, FunctionType.from_lists(*types), Region(block), "public")
         for op in (function, end):
             op.location = ops[0].location
-        meshes = [MeshOp(name, mesh) for name, mesh in self._meshes.items()]
-        module = ModuleOp([*meshes, *(clone(callee, {}) for callee in self._callees(ops)), function])
-        module.location = ops[0].location
         self._annotate(function, arguments, results, mapping)
+        functions = [*(clone(callee, {}) for callee in self._callees(ops)), function]
+        module = ModuleOp([*self._meshes_of(functions), *functions])
+        module.location = ops[0].location
         return module
+
+    def _meshes_of(self, functions: Sequence[Operation]) -> list[Operation]:
+        """The meshes that functions name, the default one, and one of as many devices as the program has."""
+        ops = (op for function in functions for op in walk_pre_order(function))
+        attributes = (each for op in ops for each in (*op.properties.values(), *op.attributes.values()))
+        names = {name for attribute in attributes for name in _mesh_names(attribute)} | self._kept
+        return [MeshOp(name, self._meshes[name]) for name in self._meshes if name in names]
 
     def _annotate(
         self,
@@ -172,9 +187,22 @@ def _references(op: Operation) -> Iterator[str]:
             yield from _symbols_in(attribute)
 
 
+def _mesh_names(attribute: Attribute) -> Iterator[str]:
+    """The names of meshes in the shardings of an attribute."""
+    for each in attribute.data.values() if isinstance(attribute, DictionaryAttr) else _listed(attribute):
+        yield from _mesh_names(each)
+    if isinstance(attribute, TensorShardingAttr | TensorShardingPerValueAttr):
+        data = (attribute.data,) if isinstance(attribute, TensorShardingAttr) else attribute.data
+        yield from (sharding.mesh for sharding in data if isinstance(sharding.mesh, str))
+
+
 def _symbols_in(attribute: Attribute) -> Iterator[str]:
     if isinstance(attribute, SymbolRefAttr):
         yield attribute.root_reference.data
-    elif isinstance(attribute, ArrayAttr):
-        for inner in cast("ArrayAttr[Attribute]", attribute).data:
-            yield from _symbols_in(inner)
+    for inner in _listed(attribute):
+        yield from _symbols_in(inner)
+
+
+def _listed(attribute: Attribute) -> Sequence[Attribute]:
+    """The elements of an array; () for other attributes."""
+    return cast("ArrayAttr[Attribute]", attribute).data if isinstance(attribute, ArrayAttr) else ()

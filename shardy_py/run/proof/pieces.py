@@ -9,11 +9,11 @@ each. Not here: what follows from pieces that are proven (`composition.py`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import cast
 
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.ir import operands_of, walk_pre_order
@@ -225,11 +225,14 @@ class _Written:
         return "unknown", id(value)
 
 
-def signature_without_channel(op: Operation) -> Hashable:
-    """Returns the key of what an op computes; channels have other numbers in every program."""
+def signature_without_channel(op: Operation, number: Callable[[Attribute], Hashable] = number_of) -> Hashable:
+    """Returns the key of what an op computes; channels have other numbers in every program.
+
+    number: represents a type or an attribute.
+    """
     channel = op.properties.pop(_CHANNEL, None)
     try:
-        return signature_of(op, number_of), channel is None
+        return signature_of(op, number), channel is None
     finally:
         if channel is not None:
             op.properties[_CHANNEL] = channel

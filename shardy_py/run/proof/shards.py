@@ -77,8 +77,11 @@ class Shards:
                 (holder,) = mesh.device_ids
         else:
             if mesh.device_count != devices:
-                got = f"{devices} devices"
-                raise ShardyError.unexpected("", expected=f"{mesh.device_count} devices of the mesh", got=got)
+                what, expected, got = f"mesh {mesh}", f"{devices} devices", str(mesh.device_count)
+                remedy = (
+                    "programs are run and proven on the devices of their largest mesh, as others must have"
+                )
+                raise ShardyError.unexpected(what, expected=expected, got=got, remedy=remedy)
             holder = None
             axes = [dimension.axes for dimension in sharding.dimensions] or [()] * rank
             counts = tuple(total_size(by, mesh) for by in axes)

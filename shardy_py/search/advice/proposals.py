@@ -24,6 +24,7 @@ from shardy_py.search.advice.kinds.rewriting import rewrites
 from shardy_py.search.advice.program import AdvisedProgram, shape_of
 from shardy_py.search.advice.question import Question
 from shardy_py.search.advice.remedy import Edit, Proposal, is_expressible
+from shardy_py.search.advice.torch_held import is_of_gather
 from shardy_py.search.advice.turns import in_turn
 from shardy_py.search.advice.variants import variants
 from shardy_py.sharding import TensorSharding
@@ -97,14 +98,19 @@ def _annotated(program: AdvisedProgram, entry: ValueEntry, sharding: TensorShard
 
 
 def _distinct(found: Iterable[Proposal]) -> Iterator[Proposal]:
-    """The proposals that a `PartitionSpec` can express, each once."""
+    """The proposals that a `PartitionSpec` and plans of torch can express, each once."""
     seen: set[tuple[object, ...]] = set()
     for proposal in found:
         key = key_of(proposal)
         fit = all(edit.sharding is None or is_expressible(edit.sharding) for edit in proposal)
-        if proposal and fit and key not in seen:
+        if proposal and fit and key not in seen and not any(map(_changes_a_gather, proposal)):
             seen.add(key)
             yield proposal
+
+
+def _changes_a_gather(edit: Edit) -> bool:
+    """True if it constrains what `fully_shard` gathers: leaving a parameter out is an edit of that."""
+    return edit.kind == "constraint" and not edit.is_implied and is_of_gather(edit.values[0].op)
 
 
 def key_of(proposal: Proposal) -> tuple[object, ...]:

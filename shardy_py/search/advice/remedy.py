@@ -123,8 +123,7 @@ class Edit:
             return f"{function} at {at}: {spec}"
         if self.site.name:
             return f"{self.site.name} = {function}({self.site.name}, {spec}) after {at}"
-        what = self.site.text or f"result of {self.site.op}"
-        return f"{function}({what}, {spec}) at {at}"
+        return f"{function}({self.site.words}, {spec}) at {at}"
 
     def _words_of_mlir(self) -> str:
         first = self.values[0]

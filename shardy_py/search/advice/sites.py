@@ -29,7 +29,7 @@ from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.xla.prepare.explicit_axes import typed
 
 _LONGEST = 60
-"""Longer expressions are not shown."""
+"""The most characters of an expression; of longer ones the two ends are shown."""
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*\Z")
 
 
@@ -46,6 +46,14 @@ class ExpressionSite:
     name: str
     op: str
     values: tuple[ValueEntry, ...]
+
+    @property
+    def words(self) -> str:
+        """The expression, of a long one both ends, or the op if it cannot be read."""
+        if len(self.text) <= _LONGEST:
+            return self.text or f"result of {self.op}"
+        end = (_LONGEST - 5) // 2
+        return f"{self.text[:end].rstrip()} ... {self.text[-end:].lstrip()}"
 
 
 def is_backward(location: Attribute) -> bool:
@@ -205,4 +213,4 @@ def _named_expression(before: bytes, text: bytes, after: bytes) -> tuple[str, st
     named = _NAMED.match(before.decode(errors="replace"))
     is_whole = not after.strip() or after.strip().startswith(b"#")
     name = named[1] if named is not None and is_whole else ""
-    return (shown if len(shown) <= _LONGEST else ""), name
+    return shown, name

@@ -63,9 +63,12 @@ def gathered_axes(parameter: SSAValue) -> list[str]:
 
 def is_gather(use: Use) -> bool:
     """Returns whether a use of a parameter is its gather by `fully_shard`."""
-    name = outer_name(use.operation).removesuffix(BACKWARD)
-    is_placed = isinstance(use.operation, ShardingConstraintOp | ReshardOp)
-    return is_placed and name.rpartition("/")[2] == GATHERS
+    return isinstance(use.operation, ShardingConstraintOp | ReshardOp) and is_of_gather(use.operation)
+
+
+def is_of_gather(op: Operation) -> bool:
+    """Returns whether an op has the name that gathers by `fully_shard` have."""
+    return outer_name(op).removesuffix(BACKWARD).rpartition("/")[2] == GATHERS
 
 
 def _dimension_along(sharding: TensorSharding | None, axis: str) -> int | None:

@@ -59,13 +59,17 @@ _JAX_PATH = re.compile(r"[A-Za-z_]\w*(\[[^\]]*\]|\.[A-Za-z_]\w*)*")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An argument or result. label: its name in JAX, "" if it has none; path: with numbers replaced by *."""
+    """An argument or result. label: its name in JAX, "" if it has none; path: with numbers replaced by *.
+
+    is_donated: whether its memory may be reused.
+    """
 
     name: str
     path: str
     label: str
     type: str
     spec: Spec | None
+    is_donated: bool = False
 
     @property
     def key(self) -> object:
@@ -163,6 +167,13 @@ class Code:
                 else "# out_shardings = in_order(out_specs, jax.eval_shape(function, *arguments))"
             )
         more = ", out_shardings=out_shardings" if has_results else ""
+        donated = [row for row in self.arguments if row.is_donated]
+        if by_path[0] and donated:
+            more += (
+                f", donate_argnames={tuple(dict.fromkeys(_NAME.findall(row.label)[0] for row in donated))}"
+            )
+        elif donated:
+            yield "# The program donates arguments: with its own donate_argnums."
         yield f"# jitted = jax.jit(function, in_shardings=in_shardings{more})"
         yield "# jitted(*jax.device_put(arguments, in_shardings))"
 

@@ -36,6 +36,7 @@ class AnnotatedTensor:
     replaced by *. slot: of the first value. bytes: of one value. values: the names and locations of results
     or values inside; () for an argument. is_result: whether they are results of @main. own: what the program
     itself constrains them to, None: it does not; written: the names and locations of these constraints.
+    is_donated: whether the memory of an argument may be reused.
     """
 
     name: str
@@ -49,6 +50,7 @@ class AnnotatedTensor:
     is_result: bool = False
     own: tuple[tuple[str, ...], ...] | None = None
     written: tuple[tuple[str, str], ...] = ()
+    is_donated: bool = False
 
     @property
     def is_point(self) -> bool:

@@ -126,7 +126,10 @@ class Plan:
         ]
         return Code(
             self.mesh,
-            tuple(Row(t.name, t.path, t.label, type_text(t.shape, t.element), own) for t, own in first),
+            tuple(
+                Row(t.name, t.path, t.label, type_text(t.shape, t.element), own, t.is_donated)
+                for t, own in first
+            ),
             tuple(
                 Row(r.name, r.path, r.label, type_text(r.shape, r.element), own)
                 for r in roles.returned

@@ -15,9 +15,11 @@ from shardy_py.localize.localizer import Localizer, Site
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder
-from shardy_py.run.proof.case import Case
+from shardy_py.mlir.symbols import meshes_of
+from shardy_py.run.proof.case import Case, main_of
 from shardy_py.run.proof.composition import Composition
 from shardy_py.run.proof.cutting import Cutting
+from shardy_py.run.proof.options import Shapes
 from shardy_py.run.proof.pieces import Numbers, Piece, Pieces
 from shardy_py.run.proof.signatures import first_of_each
 from tests.run.proof.mutations.broken import KINDS, Subject, chosen
@@ -239,3 +241,29 @@ func.func @main(%a: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}
         return max(len(repr(piece)) for _, piece in Pieces(Case.of(partitioned(text).partitioned), {}).all())
 
     assert size(90) < 2 * size(10)
+
+
+MESHES = """
+sdy.mesh @other = <["z"=4]>
+sdy.mesh @mesh = <["x"=4]>
+sdy.mesh @third = <["y"=2, "z"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  %0 = stablehlo.tanh %a : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
+
+
+def test_parts_have_the_meshes_that_they_name() -> None:
+    """And the default one, so that a proof of n parts does not copy n meshes each time."""
+    case = Case.of(propagate(Program.parse(MESHES)).partition().partitioned)
+    (op,) = (op for op in main_of(case.whole).walk() if op.name == "stablehlo.tanh")
+    assert [*meshes_of(Cutting(case).program([op]))] == ["other", "mesh"]
+
+
+@pytest.mark.parametrize("shapes", ["own", "ops"])
+def test_meshes_of_other_numbers_of_devices_are_an_error_that_names_them(shapes: Shapes) -> None:
+    text = MESHES.replace('"z"=4', '"z"=8')
+    local = propagate(Program.parse(text)).partition()
+    with pytest.raises(ShardyError, match=r'mesh <\["x"=4\]>: expected 8 devices, got 4; programs are run'):
+        local.prove(shapes=shapes)

@@ -289,3 +289,15 @@ def test_a_local_program_is_what_its_passes_make() -> None:
     made = Subject("large", LARGE).partitioned()
     check_as_made(made)
     assert prove(made).is_equal
+
+
+def test_types_of_many_arguments_are_those_that_passes_make() -> None:
+    """The type of @main has more data than attributes that share a number."""
+    count, row = 400, "tensor<262144x8xf32>"
+    arguments = ", ".join(f"%a{i}: {row} {ROWS}" for i in range(count))
+    body = "\n".join(f"%{i} = stablehlo.tanh %a{i} : {row}" for i in range(count))
+    results, types = (", ".join(each) for each in ([f"%{i}" for i in range(count)], [row] * count))
+    text = f"{MESH}func.func @main({arguments}) -> ({types}) {{\n{body}\nreturn {results} : {types}\n}}"
+    made = Subject("many", text).partitioned()
+    check_as_made(made)
+    assert prove(made, ProofOptions(shapes="small")).is_equal

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from shardy_py import Program, ShardyError, propagate
+from shardy_py.base.errors import Position
+from shardy_py.search.advice import ExpressionSite, Sites
 
 MLP = """
 sdy.mesh @mesh = <["model"=8]>
@@ -98,3 +102,25 @@ def test_why_not_of_jax_has_tried_remedies() -> None:
 def test_placements_of_programs_without_mesh() -> None:
     text = "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }"
     assert propagate(Program.parse(text)).placements("%arg0", "model").lines == ()
+
+
+def test_long_expressions_are_named_by_their_ends() -> None:
+    def words(text: str) -> str:
+        return ExpressionSite(Position("model.py", 3, 8), text, "", "stablehlo.multiply", ()).words
+
+    assert words("x @ w") == "x @ w"
+    assert words("") == "result of stablehlo.multiply"
+    text = "(x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6)).astype(x.dtype) * scale"
+    assert words(text) == "(x * jax.lax.rsqrt(jnp.mean ... 6)).astype(x.dtype) * scale"
+    assert len(words(text)) == 59
+
+
+def test_the_remedy_quotes_an_expression_of_any_length(tmp_path: Path) -> None:
+    long = f"x @ ({'w' * 40} * one_scale_of_the_weights)"
+    (tmp_path / "model.py").write_text(f"# a model\ndef f(x):\n    h = {long}.T\n")
+    line = tmp_path / "model.py"
+    text = JAX.replace('"model.py":3:8 to :13', f'"{line}":3:8 to :{8 + len(long)}')
+    result = propagate(Program.parse(text).with_source_roots(tmp_path))
+    sites = Sites(result.program.values.table, result.program.sources)
+    (site,) = (site for site in sites.products() if site.place.line == 3)
+    assert (site.text, site.words) == (long, f"x @ ({'w' * 22} ... * one_scale_of_the_weights)")

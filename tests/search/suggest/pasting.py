@@ -249,7 +249,11 @@ def _followed(code: str, names: dict[str, Any], file: Path) -> str:
         return jax.jit(function).lower(*placed, **trees).as_text()
     if others and own[count:]:
         shardings += given["sharded"](given["in_specs"], **{others[0]: tuple(own[count:])})[0]
-    options: dict[str, Any] = {"static_argnums": static, "donate_argnums": edited.get("donated", ())}
+    options: dict[str, Any] = {"static_argnums": static}
+    if match := re.search(r"donate_argnames=(\(.*?\))", code):
+        options["donate_argnames"] = ast.literal_eval(match[1])
+    names_donated = [p.name for n, p in enumerate(parameters) if n in edited.get("donated", ())]
+    assert [*options.get("donate_argnames", ())] == names_donated
     if "out_specs" in given:
         made = jax.eval_shape(lambda *a: function(*_with_static(a, arguments, static)), *own)
         (options["out_shardings"],) = given["sharded"](given["out_specs"], result=made)

@@ -340,6 +340,23 @@ def test_a_donated_argument_is_replaced_by_the_result_in_its_memory() -> None:
     assert [each.of for each in variables_of(Program.parse(text)).roles.returned][:3] == [2, 1, 0]
 
 
+def test_code_keeps_the_donation_of_arguments() -> None:
+    """Without it the promised memory is that of another program."""
+    text = STEP.replace("%m: tensor<256x512xf32>", "%m: tensor<256x512xf32> {jax.buffer_donor = true}")
+    suggestion = Program.parse(text).suggest(tries=2, progress=False)
+    donating = "# The program donates arguments: with its own donate_argnums."
+    assert donating in suggestion.best.code().splitlines()
+    assert donating not in Program.parse(STEP).suggest(tries=2, progress=False).best.code()
+    rows = [
+        Row("%a", "p[*]", "p[0]", "4xf32", ((),)),
+        Row("%b", "m[*]", "m[0]", "4xf32", ((),), is_donated=True),
+        Row("%c", "m[*]", "m[1]", "4xf32", ((),), is_donated=True),
+        Row("%d", "v", "v", "4xf32", ((),), is_donated=True),
+    ]
+    made = "# jitted = jax.jit(function, in_shardings=in_shardings, donate_argnames=('m', 'v'))"
+    assert made in [*Code(Mesh.of(d=2), tuple(rows), ()).lines()]
+
+
 def test_the_programs_own_constraints_may_stay() -> None:
     annotated = Program.parse(LAYERS).annotate({"%arg0": P("data"), "%2": P("data")})
     suggestion = annotated.suggest(tries=80, progress=False)

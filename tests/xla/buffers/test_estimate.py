@@ -52,6 +52,10 @@ def test_a_program_fits_a_chip() -> None:
     assert result.memory("tpu-v5p").fits
     assert not result.memory("tpu-v5e").fits
     assert "The estimate does not fit in the 17.18 GB of tpu-v5e." in str(result.memory("tpu-v5e"))
+    assert (
+        "is what XLA allocates, as estimated, and does not fit in the 17.18 GB of tpu-v5e: "
+        in (result.memory("tpu-v5e").headline[0])
+    )
     with pytest.raises(ShardyError, match="linear"):
         _ = result.memory().fits
 
