@@ -11,20 +11,24 @@ from __future__ import annotations
 from collections.abc import Hashable
 from functools import cached_property
 from math import prod
+from typing import cast
 
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ScatterOp
 from shardy_py.ops.reads import integers
 from shardy_py.xla.targets.gpu.costs import H100, GpuDescription
 from shardy_py.xla.targets.gpu.diamonds import reduces_rows
 from shardy_py.xla.targets.gpu.expanded import BLOCK
-from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph
+from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph, Shape
 from shardy_py.xla.targets.gpu.kernel_rates import KernelRates
+from shardy_py.xla.targets.gpu.reductions import WARP, is_in_blocks
 from shardy_py.xla.targets.parts import bytes_of
 
 _LARGE_REDUCTION = 16
 """The elements of which one is made, from which on a reduction is not computed with another."""
 _READS_ONCE = (REDUCE, ConcatenateOp.name, PadOp.name, ScatterOp.name)
-_GRIDS = (REDUCE, ScatterOp.name)
+_CYCLES_OF_WARPS = 400
+"""The operations of an element of a concatenation of operands that are no whole warps."""
+_GRIDS = (REDUCE, ConcatenateOp.name, ScatterOp.name)
 """The kinds whose kernels have blocks for what they read."""
 
 
@@ -46,11 +50,19 @@ class KernelOps:
         self.fused = [
             row.is_fused and (graph.types[n] is not None or n in several) for n, row in enumerate(self.rows)
         ]
+        self.warped = {
+            number: self._warped(number)
+            for number, kind in enumerate(graph.kinds)
+            if kind == ConcatenateOp.name
+        }
+        """By concatenation how often warps compute elements of each operand, as they also do others'."""
         self.operations = [self._operations(number) for number in range(count)]
         self.large = [self._is_large_reduction(number) for number in range(count)]
+        self.in_blocks = [self._is_in_blocks(number) for number in range(count)]
+        """Whether blocks of threads make an op: reductions of enough elements."""
         self.reading = [self._reading(number) for number in range(count)]
         """How often ops read each element of an operand; None: one for each element that they make."""
-        self.rates = KernelRates(graph, self.elements, gpu)
+        self.rates = KernelRates(graph, self.elements, self.in_blocks, gpu)
         self._facts: dict[Hashable, int] = {}
 
     @cached_property
@@ -65,7 +77,7 @@ class KernelOps:
             *(kind, self.elements[number], self.sizes[number], self.graph.sizes[number]),
             *(self.elementwise[number], self.operations[number], self.reading[number], self.fused[number]),
             self.rates[number] if kind in _GRIDS else None,
-            self.large[number],
+            *(self.large[number], self.in_blocks[number], self.warped.get(number)),
             kind == REDUCE and self.is_of_rows(number),
         )
         return self._facts.setdefault(key, len(self._facts))
@@ -84,9 +96,36 @@ class KernelOps:
         if self.graph.kinds[number] == REDUCE:
             given = self.elements[self.graph.reads[number][0]]
             return cycles * max(given - self.elements[number], 0)
+        if any(often > 1.0 for often in self.warped.get(number, ())):
+            cycles = _CYCLES_OF_WARPS
         if self.graph.kinds[number] == WINDOW:
             cycles *= self._window(number) - 1
         return cycles * self.elements[number]
+
+    def often(self, number: int, position: int) -> float:
+        """How often an op reads each element of an operand."""
+        often = self.reading[number]
+        if number in self.warped:
+            return self.warped[number][position]
+        made, size = self.elements[number], self.elements[self.graph.reads[number][position]]
+        return made / max(size, 1) if often is None else often
+
+    def _warped(self, number: int) -> tuple[float, ...]:
+        """The factors of operands, whose elements are whole warps, but along the first dimension.
+
+        Source: openxla/xla, `HandleConcatenate` in xla/service/gpu/model/gpu_hlo_cost_analysis.cc.
+        """
+        graph, made = self.graph, self.graph.types[number]
+        reads = graph.reads[number]
+        types = [graph.types[each] for each in reads]
+        given = [type_.shape for type_ in types if type_ is not None and made is not None]
+        if made is None or any(len(shape) != made.rank for shape in given) or len(given) < len(reads):
+            return (1.0,) * len(reads)
+        grown = [d for d in range(made.rank) if made.shape[d] != given[0][d]]
+        if grown != grown[:1] or not grown or not grown[0]:
+            return (1.0,) * len(reads)
+        sizes = [shape[grown[0]] or 1 for shape in given]
+        return tuple([-(-size // WARP) * WARP / size for size in sizes])
 
     def _window(self, number: int) -> int:
         """The elements of a window; of the sums up to each element in blocks: those of a block."""
@@ -104,3 +143,15 @@ class KernelOps:
             return False
         given = self.elements[self.graph.reads[number][0]]
         return given >= _LARGE_REDUCTION * max(self.elements[number], 1)
+
+    def _is_in_blocks(self, number: int) -> bool:
+        graph, step = self.graph, self.graph.step(number)
+        if graph.kinds[number] != REDUCE:
+            return False
+        source = graph.reads[number][0]
+        type_, given = graph.types[source], None if step is None else step.record.operands[0]
+        own = () if type_ is None else type_.shape
+        shape = cast("Shape", graph.forms.get((number, source), own))  # that of a product only is no shape
+        if step is None or given is None or len(shape) != given.rank:
+            return self.large[number]
+        return is_in_blocks([size or 0 for size in shape], integers(step.record.attributes, "dimensions"))
