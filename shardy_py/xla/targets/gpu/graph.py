@@ -63,6 +63,8 @@ class GpuGraph:
     results: tuple[int, ...] = ()
     arguments: tuple[int, ...] = ()
     outer: dict[int, int] = field(default_factory=dict[int, int])
+    copied_around: dict[int, int] = field(default_factory=dict[int, int])
+    """By number the node of a computation around of which a value is a copy, in another order."""
     index: dict[int, int] = field(default_factory=dict[int, int])
     """By number the position of an element, among the results of its op."""
     known: dict[Hashable, int] = field(default_factory=dict[Hashable, int])

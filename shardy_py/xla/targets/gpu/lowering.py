@@ -49,6 +49,7 @@ from shardy_py.xla.targets.gpu.graph import (
     TRANSPOSE,
     WINDOW,
     GpuGraph,
+    is_loop,
     node_kind,
 )
 from shardy_py.xla.targets.gpu.moved import inwards, is_turned, outwards
@@ -65,8 +66,11 @@ _RENAMED = (NodeForm.RESHAPE, NodeForm.COPY, NodeForm.BARRIER)
 
 
 def lowered(body: DeviceBody, around: Mapping[int, TensorType | None]) -> GpuGraph:
-    """Returns the ops of a computation. around: the types of nodes of computations around."""
-    return _Lowering(body, around).graph
+    """Returns the ops of a computation, the same for all that ask. around: the types of nodes around it."""
+    known = body.kept.get(GpuGraph)
+    if not isinstance(known, GpuGraph):
+        known = body.kept[GpuGraph] = _Lowering(body, around).graph
+    return known
 
 
 class _Lowering:
@@ -111,6 +115,8 @@ class _Lowering:
             return self._sent(node, node.transfer, reads[0])
         if node.role is NodeRole.ELEMENT:
             return self._element(node, reads)
+        if is_loop(node):
+            reads = self._read_by_loop(node, reads)
         kind, form = node_kind(node), self.body.form(number)
         if kind == ConcatenateOp.name and node.step is None and node.type is None:
             return self._together(reads)
@@ -256,10 +262,35 @@ class _Lowering:
 
     def _copied(self, number: int) -> int:
         """A copy of a value with its dimensions in another order, the same one for all that read it."""
-        key = "copy", number
-        if key not in self.graph.known:
-            self.graph.known[key] = self.graph.add(TRANSPOSE, (number,), self.graph.types[number])
-        return self.graph.known[key]
+        key, graph = ("copy", number), self.graph
+        if key not in graph.known:
+            source, *others = graph.reads[number] or (number,)
+            if graph.kinds[number] == OUTER:
+                graph.known[key] = graph.add(OUTER, (), graph.types[number])
+                graph.copied_around[graph.known[key]] = graph.outer[number]
+            elif graph.kinds[number] == SLICE and graph.kinds[source] == OUTER:
+                reads = self._copied(source), *others
+                graph.known[key] = graph.add(SLICE, reads, graph.types[number], graph.nodes[number])
+            else:
+                graph.known[key] = graph.add(TRANSPOSE, (number,), graph.types[number])
+        return graph.known[key]
+
+    def _read_by_loop(self, node: DeviceNode, reads: Sequence[int]) -> list[int]:
+        """What a loop reads: copies instead of values that its convolutions want in another order.
+
+        XLA lays out what a loop only reads as its body wants it, so that it is copied once, before the loop.
+        Source: openxla/xla, xla/service/layout_assignment.cc.
+        """
+        types = {**self.around, **{number: each.type for number, each in self.body.nodes.items()}}
+        copied, plain = dict[int, None](), set[int]()
+        for inner in node.bodies:
+            graph = lowered(inner, types)
+            copied |= dict.fromkeys(map(self._value, graph.copied_around.values()))
+            used = {value for read in graph.reads for value in read} | {*graph.results}
+            plain |= {self._value(outer) for value, outer in graph.outer.items() if value in used}
+        carried = len(node.bodies[-1].results)
+        kept = [each for each in reads[carried:] if each not in copied or each in plain]
+        return [*reads[:carried], *kept, *map(self._copied, copied)]
 
     def _is_renamed(self, node: DeviceNode, form: NodeForm, source: int) -> bool:
         """True if the value is its operand in another form."""
