@@ -117,11 +117,10 @@ def test_halves_of_shared_time_are_rounded_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dimension", "sizes", "warped"),
-    [(1, (1, 511), (32.0, 512 / 511)), (1, (256, 256), (1.0, 1.0)), (0, (1, 511), (1.0, 1.0))],
+    ("dimension", "sizes", "cycles"), [(1, (1, 511), 400), (1, (256, 256), 6), (0, (1, 511), 6)]
 )
 def test_warps_compute_parts_of_all_operands_of_a_concatenation(
-    dimension: int, sizes: tuple[int, int], warped: tuple[float, float]
+    dimension: int, sizes: tuple[int, int], cycles: int
 ) -> None:
     graph, whole = GpuGraph(), [2, 2, 256]
     given: list[int] = []
@@ -131,9 +130,15 @@ def test_warps_compute_parts_of_all_operands_of_a_concatenation(
     whole[dimension] = sum(sizes)
     number = graph.add(ConcatenateOp.name, given, TensorType(tuple(whole), "f32"))
     ops = KernelOps(graph)
-    assert ops.warped[number] == warped
-    cycles = 6 if warped == (1.0, 1.0) else 400
     assert ops.operations[number] == cycles * ops.elements[number]
+
+
+def test_what_a_concatenation_reads_is_computed_once() -> None:
+    graph = GpuGraph()
+    given = [graph.add(ARGUMENT, (), TensorType((2, 1, 256), "f32")) for _ in range(3)]
+    inner = graph.add(ADD, given[:2], TensorType((2, 1, 256), "f32"))
+    graph.results = (graph.add(ConcatenateOp.name, (inner, given[2]), TensorType((2, 2, 256), "f32")),)
+    assert KernelFusion(graph)._priority(inner) == 4057
 
 
 @pytest.mark.parametrize(("size", "gain"), [(2, 4634), (32, 4255), (256, 5846), (512, 7690)])

@@ -52,9 +52,6 @@ class KernelMeasures:
         for number in members:
             self._begin_with(kernel, number, names)
         self._measure(kernel)
-        if len(kernel.ops) == 1 and kernel.root in self._ops.warped:  # which it takes into account in fusions
-            kernel.uses = dict.fromkeys(kernel.uses, 1.0)
-            self._time(kernel)
         self._shapes[key] = kernel.note(len(self._shapes))
 
     def _begin_with(self, kernel: Kernel, number: int, names: dict[int, int]) -> None:

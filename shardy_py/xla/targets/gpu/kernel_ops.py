@@ -26,7 +26,7 @@ from shardy_py.xla.targets.parts import bytes_of
 _LARGE_REDUCTION = 16
 """The elements of which one is made, from which on a reduction is not computed with another."""
 _READS_ONCE = (REDUCE, ConcatenateOp.name, PadOp.name, ScatterOp.name)
-_CYCLES_OF_WARPS = 400
+_CYCLES_OF_MIXED = 400
 """The operations of an element of a concatenation of operands that are no whole warps."""
 _GRIDS = (REDUCE, ConcatenateOp.name, ScatterOp.name)
 """The kinds whose kernels have blocks for what they read."""
@@ -50,12 +50,6 @@ class KernelOps:
         self.fused = [
             row.is_fused and (graph.types[n] is not None or n in several) for n, row in enumerate(self.rows)
         ]
-        self.warped = {
-            number: self._warped(number)
-            for number, kind in enumerate(graph.kinds)
-            if kind == ConcatenateOp.name
-        }
-        """By concatenation how often warps compute elements of each operand, as they also do others'."""
         self.operations = [self._operations(number) for number in range(count)]
         self.large = [self._is_large_reduction(number) for number in range(count)]
         self.in_blocks = [self._is_in_blocks(number) for number in range(count)]
@@ -77,7 +71,7 @@ class KernelOps:
             *(kind, self.elements[number], self.sizes[number], self.graph.sizes[number]),
             *(self.elementwise[number], self.operations[number], self.reading[number], self.fused[number]),
             self.rates[number] if kind in _GRIDS else None,
-            *(self.large[number], self.in_blocks[number], self.warped.get(number)),
+            *(self.large[number], self.in_blocks[number]),
             kind == REDUCE and self.is_of_rows(number),
         )
         return self._facts.setdefault(key, len(self._facts))
@@ -96,8 +90,8 @@ class KernelOps:
         if self.graph.kinds[number] == REDUCE:
             given = self.elements[self.graph.reads[number][0]]
             return cycles * max(given - self.elements[number], 0)
-        if any(often > 1.0 for often in self.warped.get(number, ())):
-            cycles = _CYCLES_OF_WARPS
+        if self.graph.kinds[number] == ConcatenateOp.name and self._is_mixed(number):
+            cycles = _CYCLES_OF_MIXED
         if self.graph.kinds[number] == WINDOW:
             cycles *= self._window(number) - 1
         return cycles * self.elements[number]
@@ -105,27 +99,22 @@ class KernelOps:
     def often(self, number: int, position: int) -> float:
         """How often an op reads each element of an operand."""
         often = self.reading[number]
-        if number in self.warped:
-            return self.warped[number][position]
         made, size = self.elements[number], self.elements[self.graph.reads[number][position]]
         return made / max(size, 1) if often is None else often
 
-    def _warped(self, number: int) -> tuple[float, ...]:
-        """The factors of operands, whose elements are whole warps, but along the first dimension.
+    def _is_mixed(self, number: int) -> bool:
+        """True for a concatenation whose warps compute elements of several operands.
 
-        Source: openxla/xla, `HandleConcatenate` in xla/service/gpu/model/gpu_hlo_cost_analysis.cc.
+        Along the first dimension few do. Source: openxla/xla, `HandleConcatenate` in
+        xla/service/gpu/model/gpu_hlo_cost_analysis.cc.
         """
         graph, made = self.graph, self.graph.types[number]
-        reads = graph.reads[number]
-        types = [graph.types[each] for each in reads]
+        types = [graph.types[each] for each in graph.reads[number]]
         given = [type_.shape for type_ in types if type_ is not None and made is not None]
-        if made is None or any(len(shape) != made.rank for shape in given) or len(given) < len(reads):
-            return (1.0,) * len(reads)
+        if made is None or len(given) < len(types) or any(len(shape) != made.rank for shape in given):
+            return False
         grown = [d for d in range(made.rank) if made.shape[d] != given[0][d]]
-        if grown != grown[:1] or not grown or not grown[0]:
-            return (1.0,) * len(reads)
-        sizes = [shape[grown[0]] or 1 for shape in given]
-        return tuple([-(-size // WARP) * WARP / size for size in sizes])
+        return grown > [0] and any((shape[grown[0]] or 0) % WARP for shape in given)
 
     def _window(self, number: int) -> int:
         """The elements of a window; of the sums up to each element in blocks: those of a block."""
