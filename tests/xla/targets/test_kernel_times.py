@@ -214,6 +214,25 @@ def test_products_make_matrices(graph_of: GraphOf) -> None:
     assert graph.kinds.index("stablehlo.subtract") in readers
 
 
+def test_products_that_are_multiplications_read_equal_broadcasts_once(graph_of: GraphOf) -> None:
+    graph = graph_of(
+        """func.func @main(%x: tensor<32x64x256xf32>, %w: tensor<256x1xf32>, %y: tensor<32x64x1xf32>)
+        -> (tensor<32x64x1xf32>, tensor<32x64x256xf32>) {
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0]
+        : (tensor<32x64x256xf32>, tensor<256x1xf32>) -> tensor<32x64x1xf32>
+      %1 = stablehlo.dot_general %y, %w, contracting_dims = [2] x [1]
+        : (tensor<32x64x1xf32>, tensor<256x1xf32>) -> tensor<32x64x256xf32>
+      return %0, %1 : tensor<32x64x1xf32>, tensor<32x64x256xf32>
+    }"""
+    )
+    repeated = [graph.reads[n][0] for n, kind in enumerate(graph.kinds) if kind == BROADCAST]
+    products = [n for n, kind in enumerate(graph.kinds) if kind == MULTIPLY]
+    assert sorted(repeated) == [1, 2]
+    assert len(products) == 2
+    assert all(map(graph.is_elementwise, products))
+    assert graph.reads[products[0]][1] == graph.reads[products[1]][1]
+
+
 def test_padding_with_negative_edges_is_a_slice(graph_of: GraphOf) -> None:
     graph = graph_of(
         """func.func @main(%x: tensor<8x128xf32>) -> (tensor<8x127xf32>, tensor<8x255xf32>) {

@@ -56,6 +56,7 @@ from shardy_py.xla.targets.gpu.moved import inwards, is_turned, outwards
 from shardy_py.xla.targets.gpu.padding import add_cut
 from shardy_py.xla.targets.gpu.read_forms import ReadForms
 from shardy_py.xla.targets.gpu.reductions import in_steps
+from shardy_py.xla.targets.gpu.repeated import add_outer, add_scaled
 from shardy_py.xla.targets.merging import is_vector_product
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 from shardy_py.xla.targets.parts import elements_of, shape_of
@@ -320,14 +321,14 @@ class _Lowering:
         graph, step = self.graph, node.step
         left = graph.types[reads[0]]
         numbers = None if step is None else DotDimensions.of(step.record.attributes)
-        if left is None or numbers is None:
+        if left is None or step is None or numbers is None:
             return graph.add(DOT, reads, type_, node)
         batching = len(numbers.batching[0])
         batch = prod(size or 0 for size in type_.shape[:batching])
         made = elements_of(type_)
         given = [graph.elements(each) for each in reads[:2]]
         if given[0] * given[1] == made * batch:
-            return graph.add(MULTIPLY, reads, type_)
+            return add_outer(graph, reads, step.record, type_)
         if is_vector_product(batch, made, given[0], given[1]):
             side = given.index(max(given))
             matrix, vector, contracted = reads[side], reads[1 - side], [*numbers.contracting[side]]
@@ -339,7 +340,8 @@ class _Lowering:
             if len(order) == 2:  # XLA reads what is transposed
                 (matrix,), contracted = graph.reads[matrix], [order[d] for d in contracted]
             whole = self.forms.type_read(node, side) if matrix == reads[side] else graph.types[matrix]
-            number = graph.add(MULTIPLY, (matrix, vector), whole)
+            batches = numbers.batching[side] if matrix == reads[side] else ()
+            number = add_scaled(graph, matrix, vector, whole or type_, (*batches, *contracted))
             stepwise = self._stepwise(number, (), contracted, type_)
             number = graph.add(REDUCE, (number,), type_) if stepwise is None else stepwise
             if stepwise is None and whole is not None and whole.rank - 1 not in contracted:
