@@ -13,6 +13,7 @@ from typing import Literal, TypeGuard
 
 from shardy_py.base.records import dataclass
 from shardy_py.hardware import Hardware
+from shardy_py.mlir.dialects.stablehlo import ScatterOp
 from shardy_py.ops import TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 from shardy_py.report.time.blocks import clock, kernel_blocks, requested_lines
@@ -155,7 +156,9 @@ class KernelCosts:
     def updated(self, graph: GpuGraph, number: int) -> float:
         """The bytes that an op in place writes; additions read what they add to."""
         reads = graph.reads[number]
-        is_added = graph.step(number) is not None and len(reads) == 3 and graph.row(number).branches is False
+        is_added = (
+            graph.kinds[number] == ScatterOp.name and graph.step(number) is not None and len(reads) == 3
+        )
         return 2.0 * graph.sizes[reads[2]] if is_added else float(graph.sizes[reads[1]])
 
 

@@ -168,3 +168,15 @@ def test_sorts_exchange_pairs_in_stages_or_move_digits() -> None:
     long = 1 << 24
     assert report(1, long).serial == pytest.approx(4 * LAUNCH + long * (4 * 16 + 4) / READ)
     assert report(long, 1, 0).serial > report(1, long).serial  # not along the last dimension
+
+
+def test_an_update_of_a_line_writes_what_it_puts_there() -> None:
+    report = time_of(
+        "%0 = stablehlo.dynamic_update_slice %x, %y, %i\n"
+        "  : (tensor<1048576xf32>, tensor<4096xf32>, tensor<i32>) -> tensor<1048576xf32>\n"
+        "return %0 : tensor<1048576xf32>",
+        "%x: tensor<1048576xf32>, %y: tensor<4096xf32>, %i: tensor<i32>",
+        "tensor<1048576xf32>",
+    )
+    copied, written = 2 * 4 * 1048576, 2 * 4 * 4096
+    assert sum(moved(report)) == copied + written + 4

@@ -23,8 +23,10 @@ def test_an_extended_kernel_is_measured_as_a_new_one(monkeypatch: pytest.MonkeyP
     def checked(self: KernelMeasures, kernel: Kernel, producer: Kernel) -> None:
         extend(self, kernel, producer)
         kernel.fill()
-        new = Kernel(kernel.root, {*kernel.members}, rows=kernel.rows)
-        self.measure(new)
+        kept = kernel.rows, kernel.in_blocks, kernel.rates
+        new = Kernel(kernel.root, {*kernel.members}, [*kernel.ops], outside={**kernel.outside})
+        new.rows, new.in_blocks, new.rates = kept
+        self._measure(new)
         assert facts(new) == facts(kernel)
         extended.append(len(kernel.members))
 
@@ -43,7 +45,7 @@ def facts(kernel: Kernel) -> list[Any]:
     """All that is measured, in order where that matters."""
     plain = [getattr(kernel, name) for name in MEASURES]
     ordered = [[*getattr(kernel, name).items()] for name in ORDERED]
-    return [*plain, *ordered, kernel.places, kernel.codes, kernel.first]
+    return [*plain, *ordered, kernel.places, kernel.codes]
 
 
 def layers(count: int) -> str:
@@ -70,10 +72,10 @@ def layers(count: int) -> str:
 def test_kernels_of_equal_layers_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
     add, extend, added, extended = KernelMeasures._add, KernelMeasures.extend, 0, 0
 
-    def counted(self: KernelMeasures, kernel: Kernel, members: set[int]) -> None:
+    def counted(self: KernelMeasures, kernel: Kernel, *others: Any) -> None:
         nonlocal added
         added += 1
-        add(self, kernel, members)
+        add(self, kernel, *others)
 
     def noted(self: KernelMeasures, kernel: Kernel, producer: Kernel) -> None:
         nonlocal extended
@@ -95,7 +97,7 @@ def test_a_long_kernel_grows_without_being_compared(monkeypatch: pytest.MonkeyPa
     note, noted = Kernel.note, list[int]()
 
     def counted(self: Kernel, number: int) -> KernelShape:
-        noted.append(len(self.own))
+        noted.append(self.count)
         return note(self, number)
 
     monkeypatch.setattr(Kernel, "note", counted)

@@ -53,7 +53,7 @@ def test_blocks_reduce_several_short_rows(rows: int, row: int, blocks: int) -> N
     total = graph.add(REDUCE, (value,), TensorType((rows,), "f32"))
     graph.results = (total,)
     fusion = KernelFusion(graph)
-    grid, *_ = fusion.rates[total]
+    grid, *_ = fusion.ops.rates[total]
     assert grid[0] == blocks
 
 

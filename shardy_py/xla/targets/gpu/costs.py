@@ -16,6 +16,7 @@ LAUNCH = 1.0
 """Microseconds to launch a kernel."""
 TICKS = 4000
 """In a microsecond."""
+_SECOND = TICKS * 1e6
 _SHARED = 0.95
 """The part of the shorter of arithmetic and movement that is hidden behind the longer one."""
 _L2_SPEEDUP, _L1_SPEEDUP = 2.5, 8.0
@@ -27,6 +28,10 @@ _RESIDENT = 2048
 """The threads that a core holds."""
 Grid = tuple[int, int]
 """The blocks of a kernel, and the threads of each."""
+Rates = tuple[Grid, float, float, float]
+"""The blocks and threads of a kernel; the bytes a second that it reads from memory, and that it requests at
+most; operations in a microsecond."""
+NO_RATES: Rates = (0, 0), 0.0, 0.0, 0.0
 
 THREADS_OF_ROWS = 256
 """The threads of a block that reduces rows, unless a single one needs more."""
@@ -77,20 +82,21 @@ class GpuDescription:
         return self.bandwidth * (_L2_SPEEDUP * (_L1_SPEEDUP if size < self.l1 * self.cores else 1))
 
 
-H100 = GpuDescription(3.35232e12, 1.98, 132, 128, 50 << 20, 228 << 10)
+H100 = GpuDescription(3.35232e12, 1.98, 132, 128, 50 << 20, 2 << 10)
+"""Of the L1 caches XLA counts 2 KiB of each core: xla/stream_executor/device_description.h."""
 
 
 def ticks(time: float) -> int:
     """Microseconds in the quarters of a nanosecond in which XLA counts time (`absl::Duration`).
 
-    These are integers, so that equal times are equal however they were added.
+    These are integers, so that equal times are equal however they were added; halves are rounded up.
     """
-    return round(time * TICKS)
+    return int(time * TICKS + 0.5)
 
 
 def combined(arithmetic: int, movement: int) -> int:
-    """The ticks of both, which overlap."""
-    return arithmetic + movement - round(min(arithmetic, movement) * _SHARED)
+    """The ticks of both, which overlap; what they share is a part of a second first, as XLA rounds it."""
+    return arithmetic + movement - int(min(arithmetic, movement) * _SHARED / _SECOND * _SECOND + 0.5)
 
 
 def blocks_of_rows(rows: int, row: int) -> int:

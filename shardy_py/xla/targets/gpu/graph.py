@@ -42,6 +42,8 @@ CONVERT, TRANSPOSE, REDUCE = ConvertOp.name, TransposeOp.name, ReduceOp.name
 SLICE, BROADCAST, CONSTANT = DynamicSliceOp.name, BroadcastInDimOp.name, ConstantOp.name
 _CONSTANTS = (CONSTANT, SdyConstantOp.name)
 Shape = tuple[int | None, ...]
+_ELEMENTWISE = (CONVERT, ADD, MULTIPLY)
+"""The kinds of elementwise ops that are added without a step."""
 OUTER, ARGUMENT, ELEMENT = "outer", "argument", "element"
 """Kinds of values of the computation around, of arguments, of the results of an op with several."""
 
@@ -63,6 +65,8 @@ class GpuGraph:
     results: tuple[int, ...] = ()
     arguments: tuple[int, ...] = ()
     outer: dict[int, int] = field(default_factory=dict[int, int])
+    copied_around: dict[int, int] = field(default_factory=dict[int, int])
+    """By number the node of a computation around of which a value is a copy, in another order."""
     index: dict[int, int] = field(default_factory=dict[int, int])
     """By number the position of an element, among the results of its op."""
     known: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
@@ -119,7 +123,7 @@ class GpuGraph:
         if row is None:
             return False
         record = None if node is None or node.step is None else node.step.record
-        return kind in (CONVERT, ADD) or (record is not None and row.elementwise(record))
+        return kind in _ELEMENTWISE or (record is not None and row.elementwise(record))
 
     def order_of(self, number: int) -> tuple[int, ...]:
         """The permutation of a transpose; () if it is not known."""

@@ -1,7 +1,7 @@
 """A kernel of XLA:GPU: ops that are computed together, and what that takes.
 
 Kernels of equal layers are equal but for the numbers of their values. What a kernel takes is found once for
-all of them: it is kept in numbers of its own (`KernelShape`). Not here: which ops are in a kernel
+all of them: it is kept in names of its own (`KernelShape`). Not here: which ops are in a kernel
 (`kernels.py`), times (`costs.py`).
 """
 
@@ -10,18 +10,28 @@ from __future__ import annotations
 from dataclasses import field
 
 from shardy_py.base.records import dataclass
-from shardy_py.xla.targets.gpu.costs import Grid
+from shardy_py.xla.targets.gpu.costs import NO_RATES, Grid, Rates
+
+ROOT = 0
+"""The name of the last op of a kernel in it."""
+KernelOp = tuple[int, float, bool, bool, tuple[tuple[int, float, int], ...]]
+"""An op of a kernel: its name there, its operations of arithmetic, whether it is a large reduction, whether
+it is elementwise, and what it reads: the name, how often it reads each element, and how many there are.
+
+A kernel has an op twice that is computed in it on two ways, as XLA copies it each time. Names are numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelShape:
-    """The costs of a kernel, where values are those of `Kernel.own`; the fields are those of `Kernel`.
+    """The costs of a kernel in its own names; the fields are those of `Kernel`.
 
-    number: of the shape. reads: each value with its places.
+    number: of the shape. reads: the places of each value that it reads, in the order of `Kernel.outside`.
     """
 
     number: int
-    reads: tuple[tuple[int, tuple[int, ...]], ...]
+    ops: tuple[KernelOp, ...]
+    count: int
+    reads: tuple[frozenset[int], ...]
     uses: tuple[float, ...]
     costs: tuple[int, ...]
     places: tuple[tuple[int, float], ...]
@@ -30,6 +40,8 @@ class KernelShape:
     code: int
     reduces: bool
     rows: bool
+    in_blocks: bool
+    rates: Rates
     time: int
     written: int
     read: int
@@ -40,23 +52,24 @@ class KernelShape:
 class Kernel:
     """Ops that are computed together.
 
-    root: the last. members: their numbers. first: the least of them. reads: by value that is read how often
-    each element is, and for which of the places at which values are used. uses, costs: how often in all, and
-    the ticks that takes; inside: those of all reads, by how often other kernels compute this one, and by
-    their blocks and threads, where that is known.
+    root: the last. members: their numbers. ops: each after those that read it. reads: by value that is read
+    for which of the places at which values are used, by the names of these. uses, costs: how often each
+    element is read in all, and the ticks that takes; inside: those of all reads, by how often other kernels
+    compute this one, and by their blocks and threads, where that is known.
     places: how often each of these is computed; codes: how often code for it is there. operations: of
-    arithmetic. code: of the kernel. reduces: whether it has a large reduction. rows: whether it
-    has whole rows, so that nothing is computed repeatedly. time: the ticks that it takes; written, read: of
-    which to write and to read; computed: those without writing. operands: what it reads, in XLA's order.
-    own: by value that it computes or reads, a number that is that of the same one in equal kernels.
-    outside: by value that it reads, this number. shape: what it takes, in these numbers; None of a large one,
-    which shares nothing. is_filled: whether the fields that follow from the shape are set, too.
+    arithmetic. code: of the kernel. reduces: whether it has a large reduction. rows: whether it has whole
+    rows, so that nothing is computed repeatedly. in_blocks: whether it ends with a reduction by blocks of
+    threads, before elementwise ops. rates: those of its last op, or of this reduction. time: the ticks that
+    it takes; written, read: of which to write and to read; computed: those without writing. operands: what
+    it reads, in XLA's order.
+    outside: by value that it reads, its name. count: of names. shape: what it takes, in these; None of a
+    large one, which shares nothing. is_filled: whether the fields that follow from the shape are set, too.
     """
 
     root: int
     members: set[int]
-    first: int = 0
-    reads: dict[int, set[int]] = field(default_factory=dict[int, "set[int]"])
+    ops: list[KernelOp] = field(default_factory=list[KernelOp])
+    reads: dict[int, frozenset[int]] = field(default_factory=dict[int, "frozenset[int]"])
     uses: dict[int, float] = field(default_factory=dict[int, float])
     costs: dict[int, int] = field(default_factory=dict[int, int])
     inside: dict[tuple[float, Grid], int] = field(default_factory=dict["tuple[float, Grid]", int])
@@ -66,55 +79,65 @@ class Kernel:
     code: int = 1
     reduces: bool = False
     rows: bool = False
+    in_blocks: bool = False
+    rates: Rates = NO_RATES
     time: int = 0
     written: int = 0
     read: int = 0
     computed: int = 0
     operands: list[int] = field(default_factory=list[int])
-    own: dict[int, int] = field(default_factory=dict[int, int])
     outside: dict[int, int] = field(default_factory=dict[int, int])
+    count: int = 0
     shape: KernelShape | None = None
     is_filled: bool = True
 
     def take(self, shape: KernelShape) -> None:
         """Makes the kernel one of a shape, whose fields are filled when they are needed."""
-        values = [*self.own]
-        self.shape, self.is_filled = shape, False
-        self.outside = {values[own]: own for own, _ in shape.reads}
+        self.shape, self.is_filled, self.count = shape, False, shape.count
         self.rows, self.time, self.computed = shape.rows, shape.time, shape.computed
+        self.in_blocks, self.rates = shape.in_blocks, shape.rates
 
     def note(self, number: int) -> KernelShape:
         """Returns the shape of a kernel that was measured, which becomes its own. number: of the shape."""
-        own = self.own
         self.shape = KernelShape(
             number,
-            tuple([(own[value], tuple([own[each] for each in at])) for value, at in self.reads.items()]),
+            tuple(self.ops),
+            self.count,
+            (*self.reads.values(),),
             (*self.uses.values(),),
             (*self.costs.values(),),
-            tuple([(own[value], often) for value, often in self.places.items()]),
-            tuple([(own[value], count) for value, count in self.codes.items()]),
-            *(self.operations, self.code, self.reduces, self.rows),
+            (*self.places.items(),),
+            (*self.codes.items(),),
+            *(self.operations, self.code, self.reduces, self.rows, self.in_blocks, self.rates),
             *(self.time, self.written, self.read, self.computed),
         )
-        self.outside, self.is_filled = {value: own[value] for value in self.reads}, True
+        self.is_filled = True
         return self.shape
 
     def leave(self) -> None:
         """Makes a kernel that was measured one without a shape."""
-        self.shape, self.is_filled, self.own = None, True, {}
-        self.outside = dict.fromkeys(self.reads, -1)
+        self.shape, self.is_filled = None, True
+
+    def use_of(self, value: int) -> float:
+        """Returns how often each element of a value is computed, if it is computed in the kernel."""
+        return sum([self.places[each] for each in self.reads[value]])
 
     def fill(self) -> None:
         """Sets the fields that follow from the shape."""
-        shape, values = self.shape, [*self.own]
+        shape = self.shape
         if self.is_filled or shape is None:
             return
-        self.reads = {values[own]: {values[each] for each in at} for own, at in shape.reads}
-        self.uses = dict(zip(self.reads, shape.uses, strict=True))
-        self.costs = dict(zip(self.reads, shape.costs, strict=True))
-        self.places = {values[own]: often for own, often in shape.places}
-        self.codes = {values[own]: count for own, count in shape.codes}
+        self.ops = [*shape.ops]
+        self.reads = dict(zip(self.outside, shape.reads, strict=True))
+        self.uses = dict(zip(self.outside, shape.uses, strict=True))
+        self.costs = dict(zip(self.outside, shape.costs, strict=True))
+        self.places, self.codes = dict(shape.places), dict(shape.codes)
         self.operations, self.code = shape.operations, shape.code
         self.reduces, self.written, self.read = shape.reduces, shape.written, shape.read
         self.inside = {}
         self.is_filled = True
+
+
+def rates_together(producer: Kernel, consumer: Kernel) -> Rates:
+    """Returns the rates of both as one kernel: those of the reduction that the producer ends with, if any."""
+    return producer.rates if producer.in_blocks and not consumer.in_blocks else consumer.rates

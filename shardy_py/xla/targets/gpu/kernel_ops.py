@@ -11,20 +11,24 @@ from __future__ import annotations
 from collections.abc import Hashable
 from functools import cached_property
 from math import prod
+from typing import cast
 
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ScatterOp
 from shardy_py.ops.reads import integers
 from shardy_py.xla.targets.gpu.costs import H100, GpuDescription
 from shardy_py.xla.targets.gpu.diamonds import reduces_rows
 from shardy_py.xla.targets.gpu.expanded import BLOCK
-from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph
+from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph, Shape
 from shardy_py.xla.targets.gpu.kernel_rates import KernelRates
+from shardy_py.xla.targets.gpu.reductions import WARP, is_in_blocks
 from shardy_py.xla.targets.parts import bytes_of
 
 _LARGE_REDUCTION = 16
 """The elements of which one is made, from which on a reduction is not computed with another."""
 _READS_ONCE = (REDUCE, ConcatenateOp.name, PadOp.name, ScatterOp.name)
-_GRIDS = (REDUCE, ScatterOp.name)
+_CYCLES_OF_MIXED = 400
+"""The operations of an element of a concatenation of operands that are no whole warps."""
+_GRIDS = (REDUCE, ConcatenateOp.name, ScatterOp.name)
 """The kinds whose kernels have blocks for what they read."""
 
 
@@ -48,9 +52,11 @@ class KernelOps:
         ]
         self.operations = [self._operations(number) for number in range(count)]
         self.large = [self._is_large_reduction(number) for number in range(count)]
+        self.in_blocks = [self._is_in_blocks(number) for number in range(count)]
+        """Whether blocks of threads make an op: reductions of enough elements."""
         self.reading = [self._reading(number) for number in range(count)]
         """How often ops read each element of an operand; None: one for each element that they make."""
-        self.rates = KernelRates(graph, self.elements, gpu)
+        self.rates = KernelRates(graph, self.elements, self.in_blocks, gpu)
         self._facts: dict[Hashable, int] = {}
 
     @cached_property
@@ -65,7 +71,7 @@ class KernelOps:
             *(kind, self.elements[number], self.sizes[number], self.graph.sizes[number]),
             *(self.elementwise[number], self.operations[number], self.reading[number], self.fused[number]),
             self.rates[number] if kind in _GRIDS else None,
-            self.large[number],
+            *(self.large[number], self.in_blocks[number]),
             kind == REDUCE and self.is_of_rows(number),
         )
         return self._facts.setdefault(key, len(self._facts))
@@ -84,9 +90,31 @@ class KernelOps:
         if self.graph.kinds[number] == REDUCE:
             given = self.elements[self.graph.reads[number][0]]
             return cycles * max(given - self.elements[number], 0)
+        if self.graph.kinds[number] == ConcatenateOp.name and self._is_mixed(number):
+            cycles = _CYCLES_OF_MIXED
         if self.graph.kinds[number] == WINDOW:
             cycles *= self._window(number) - 1
         return cycles * self.elements[number]
+
+    def often(self, number: int, position: int) -> float:
+        """How often an op reads each element of an operand."""
+        often = self.reading[number]
+        made, size = self.elements[number], self.elements[self.graph.reads[number][position]]
+        return made / max(size, 1) if often is None else often
+
+    def _is_mixed(self, number: int) -> bool:
+        """True for a concatenation whose warps compute elements of several operands.
+
+        Along the first dimension few do. Source: openxla/xla, `HandleConcatenate` in
+        xla/service/gpu/model/gpu_hlo_cost_analysis.cc.
+        """
+        graph, made = self.graph, self.graph.types[number]
+        types = [graph.types[each] for each in graph.reads[number]]
+        given = [type_.shape for type_ in types if type_ is not None and made is not None]
+        if made is None or len(given) < len(types) or any(len(shape) != made.rank for shape in given):
+            return False
+        grown = [d for d in range(made.rank) if made.shape[d] != given[0][d]]
+        return grown > [0] and any((shape[grown[0]] or 0) % WARP for shape in given)
 
     def _window(self, number: int) -> int:
         """The elements of a window; of the sums up to each element in blocks: those of a block."""
@@ -104,3 +132,15 @@ class KernelOps:
             return False
         given = self.elements[self.graph.reads[number][0]]
         return given >= _LARGE_REDUCTION * max(self.elements[number], 1)
+
+    def _is_in_blocks(self, number: int) -> bool:
+        graph, step = self.graph, self.graph.step(number)
+        if graph.kinds[number] != REDUCE:
+            return False
+        source = graph.reads[number][0]
+        type_, given = graph.types[source], None if step is None else step.record.operands[0]
+        own = () if type_ is None else type_.shape
+        shape = cast("Shape", graph.forms.get((number, source), own))  # that of a product only is no shape
+        if step is None or given is None or len(shape) != given.rank:
+            return self.large[number]
+        return is_in_blocks([size or 0 for size in shape], integers(step.record.attributes, "dimensions"))

@@ -7,24 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shardy_py.mlir.dialects.stablehlo import ScatterOp
-from shardy_py.xla.targets.gpu.costs import THREADS_OF_ROWS, GpuDescription, Grid, blocks_of_rows
+from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, ScatterOp
+from shardy_py.xla.targets.gpu.costs import THREADS_OF_ROWS, GpuDescription, Grid, Rates, blocks_of_rows
 from shardy_py.xla.targets.gpu.diamonds import reduces_columns
-from shardy_py.xla.targets.gpu.graph import REDUCE, GpuGraph
+from shardy_py.xla.targets.gpu.graph import GpuGraph
 
 _COLUMNS = 32
 """The columns of a block that reduces these."""
-Rates = tuple[Grid, float, float, float]
-"""The blocks and threads of a kernel; the bytes a second that it reads from memory, and that it requests at
-most; operations in a microsecond."""
+_MOST_PARTS = 4
+"""The operands of a concatenation of which each thread writes elements of all. Source: openxla/xla,
+xla/service/gpu/hlo_fusion_analysis.cc."""
 
 
 class KernelRates(dict[int, Rates]):
-    """The rates of kernels by root, each found when it is asked for. elements: of the ops of the graph."""
+    """The rates of kernels by root, each found when it is asked for.
 
-    def __init__(self, graph: GpuGraph, elements: Sequence[int], gpu: GpuDescription) -> None:
+    elements: of the ops of the graph. in_blocks: whether blocks of threads make them.
+    """
+
+    def __init__(
+        self, graph: GpuGraph, elements: Sequence[int], in_blocks: Sequence[bool], gpu: GpuDescription
+    ) -> None:
         super().__init__()
-        self.graph, self.elements, self.gpu = graph, elements, gpu
+        self.graph, self.elements, self.in_blocks, self.gpu = graph, elements, in_blocks, gpu
         self._of_grid: dict[Grid, Rates] = {}
 
     def __missing__(self, root: int) -> Rates:
@@ -40,7 +45,10 @@ class KernelRates(dict[int, Rates]):
     def _grid(self, root: int) -> Grid:
         if self.graph.kinds[root] == ScatterOp.name:  # a thread for each of what it writes
             return self.gpu.grid(self.elements[self.graph.reads[root][-1]])
-        if self.graph.kinds[root] != REDUCE:
+        reads = self.graph.reads[root]
+        if self.graph.kinds[root] == ConcatenateOp.name and len(reads) <= _MOST_PARTS:
+            return self.gpu.grid(max([self.elements[each] for each in reads]))  # a thread writes some of each
+        if not self.in_blocks[root]:
             return self.gpu.grid(self.elements[root])
         rows = max(self.elements[root], 1)
         row = self.elements[self.graph.reads[root][0]] // rows

@@ -17,16 +17,16 @@ from shardy_py.xla.targets.gpu.costs import (
     LAUNCH,
     TICKS,
     GpuDescription,
+    Rates,
     combined,
     read_time,
     ticks,
 )
 from shardy_py.xla.targets.gpu.diamonds import diamonds
 from shardy_py.xla.targets.gpu.graph import GpuGraph
-from shardy_py.xla.targets.gpu.kernel import Kernel
+from shardy_py.xla.targets.gpu.kernel import ROOT, Kernel, rates_together
 from shardy_py.xla.targets.gpu.kernel_measures import KernelMeasures
 from shardy_py.xla.targets.gpu.kernel_ops import KernelOps
-from shardy_py.xla.targets.gpu.kernel_rates import Rates
 
 _MOST_OPERANDS = 96
 _MOST_CODE = 10_000
@@ -44,7 +44,7 @@ class KernelFusion:
         self.ops = ops = KernelOps(graph, gpu)
         self.elements, self.elementwise, self.sizes = ops.elements, ops.elementwise, ops.sizes
         self.again = ops.again
-        self.rows, self.rates = ops.rows, ops.rates
+        self.rows = ops.rows
         self.measures = KernelMeasures(ops, gpu)
         self._gains: dict[Hashable, tuple[int, int]] = {}
         """By two kernels whether they can be one, and the ticks that it saves."""
@@ -77,29 +77,43 @@ class KernelFusion:
                 if kernel is not None:
                     self.unknown[value].add(number)
         self.read_again = [self._times_read(number) for number in range(count)]
+        self.ids = [*range(count)]
+        """By op a number that grows as XLA makes instructions: of equal gains, the last one is first."""
+        self._next_id = count
+        for number in sorted({number for number, _ in graph.forms}, reverse=True):
+            self._renew(number)
 
     def groups(self) -> list[Kernel]:
         """The kernels of ops that are computed in kernels, in the order of their roots."""
         kernels, read_again = self.kernels, self.read_again
-        queue = [(-self._priority(n), -n, n) for n in range(len(self.kernels)) if self.kernels[n] is not None]
-        current = {number: priority for priority, _, number in queue}
+        numbers = [n for n in range(len(self.kernels)) if self.kernels[n] is not None]
+        queue = [(-self._priority(n), -self.ids[n], n) for n in numbers]
+        current = {entry[-1]: entry for entry in queue}
         heapify(queue)
         while queue:
-            priority, _, number = heappop(queue)
-            if current.get(number) != priority or priority > 0 or self.kernels[number] is None:
+            entry = heappop(queue)
+            priority, _, number = entry
+            if current.get(number) != entry or priority > 0 or self.kernels[number] is None:
                 continue
             changed = self._fuse(number)
             del current[number]
             for each in changed:  # in any order: none depends on another
                 if kernels[each] is not None and read_again[each] >= 0:
-                    new = -self._priority(each)
+                    new = -self._priority(each), -self.ids[each], each
                     if current.get(each) != new:
                         current[each] = new
-                        heappush(queue, (new, -each, each))
+                        heappush(queue, new)
         found = [kernel for kernel in self.kernels if kernel is not None]
         for kernel in found:
             kernel.fill()
         return found
+
+    def _renew(self, number: int) -> None:
+        """Notes that an op becomes a kernel with others, which is a new instruction unless it was one."""
+        kernel = self.kernels[number]
+        if kernel is not None and len(kernel.members) == 1 and self.ids[number] < len(self.ids):
+            self.ids[number] = self._next_id
+            self._next_id += 1
 
     def _operands(self, kernel: Kernel) -> list[int]:
         """The values that a kernel reads, in XLA's order: of ops that are fused, the last one comes first."""
@@ -124,9 +138,10 @@ class KernelFusion:
         consumers = self.users[number] - kept
         changed = set(consumers)
         operands = producer.operands if len(producer.members) == 1 else self._operands(producer)
-        for each in consumers:
+        for each in sorted(consumers):
             kernel = self.kernels[each]
             assert kernel is not None
+            self._renew(each)
             self.measures.extend(kernel, producer)
             known = dict.fromkeys([*kernel.operands, *operands])
             kernel.operands = [value for value in known if value in kernel.outside]
@@ -210,7 +225,8 @@ class KernelFusion:
         consumer.fill()
         if not self._can(producer, consumer):
             return _NEVER, 0
-        way = _ALONE if producer.reduces and not producer.rows and not consumer.rows else _ALWAYS
+        is_end = producer.in_blocks and not consumer.in_blocks
+        way = _ALONE if is_end and not producer.rows and not consumer.rows else _ALWAYS
         return way, consumer.time - self._together(producer, consumer)
 
     def _can(self, producer: Kernel, consumer: Kernel) -> bool:
@@ -220,7 +236,9 @@ class KernelFusion:
             return len(producer.reads) + len(consumer.reads) <= _MOST_OPERANDS and all(
                 map(self.ops.is_of_rows, members)
             )
-        if producer.reduces and (consumer.reduces or not self._is_epilogue(producer, consumer)):
+        if producer.reduces and consumer.reduces:
+            return False
+        if producer.in_blocks and not consumer.in_blocks and not self._is_epilogue(producer, consumer):
             return False
         last, made = self.rows[consumer.root], producer.root
         if self.rows[made].is_in_place and self.graph.kinds[made] == ScatterOp.name:
@@ -230,7 +248,7 @@ class KernelFusion:
         if len(producer.reads) + len(consumer.reads) > _MOST_OPERANDS:
             return False
         codes = consumer.codes
-        count = sum([codes.get(each, 1) for each in consumer.reads[made]])
+        count = sum([codes[each] for each in consumer.reads[made]])
         return producer.code * count + consumer.code <= _MOST_CODE
 
     def _is_epilogue(self, producer: Kernel, consumer: Kernel) -> bool:
@@ -243,7 +261,7 @@ class KernelFusion:
         if producer.rows or consumer.rows:
             return self._together_in_rows(producer, consumer)
         made, uses, own = producer.root, producer.uses, consumer.uses
-        use, rates = own[made], self.rates[consumer.root]
+        use, rates = consumer.use_of(made), rates_together(producer, consumer)
         grid, once, most, computed = rates
         read = producer.inside.get((use, grid))
         if read is None:
@@ -253,11 +271,11 @@ class KernelFusion:
         for value in uses.keys() & own.keys():
             times = uses[value] * use
             both = times + own[value]
-            if producer.reads[value] == {made}:
+            if ROOT in producer.reads[value]:
                 both -= sum([consumer.places[each] for each in consumer.reads[made] & consumer.reads[value]])
             read += read_time(sizes[value], both, once, again[value], most) - consumer.costs[value]
             read -= read_time(sizes[value], times, once, again[value], most)
-        return combined(round((producer.operations * use + consumer.operations) / computed * TICKS), read)
+        return combined(ticks((producer.operations * use + consumer.operations) / computed), read)
 
     def _inside(self, uses: Mapping[int, float], use: float, rates: Rates) -> int:
         """The ticks to read values, each so often as `uses` says, `use` times."""
@@ -266,14 +284,14 @@ class KernelFusion:
         for value, times in uses.items():
             often = times * use
             if often <= 1.0:  # as of `read_time`, for most
-                total += round(sizes[value] * often / once * 1e6 * TICKS)
+                total += int(sizes[value] * often / once * 1e6 * TICKS + 0.5)
             else:
                 total += read_time(sizes[value], often, once, again[value], most)
         return total
 
     def _together_in_rows(self, producer: Kernel, consumer: Kernel) -> int:
         """`_together` of kernels that have whole rows, and so read each value once."""
-        _, once, _, computed = self.rates[consumer.root]
+        _, once, _, computed = consumer.rates
         read = consumer.written
         for value in {*producer.reads, *consumer.reads} - {producer.root}:
             times = producer.uses.get(value, 0.0) + consumer.uses.get(value, 0.0)

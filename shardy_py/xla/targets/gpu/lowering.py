@@ -12,7 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, IotaOp, SelectAndScatterOp, SortOp
+from shardy_py.mlir.dialects.stablehlo import (
+    ConcatenateOp,
+    IotaOp,
+    PadOp,
+    SelectAndScatterOp,
+    SortOp,
+)
 from shardy_py.ops import TABLE, Family, TensorType
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.ops.reads import integers
@@ -43,11 +49,14 @@ from shardy_py.xla.targets.gpu.graph import (
     TRANSPOSE,
     WINDOW,
     GpuGraph,
-    Shape,
+    is_loop,
     node_kind,
 )
 from shardy_py.xla.targets.gpu.moved import inwards, is_turned, outwards
+from shardy_py.xla.targets.gpu.padding import add_cut
+from shardy_py.xla.targets.gpu.read_forms import ReadForms
 from shardy_py.xla.targets.gpu.reductions import in_steps
+from shardy_py.xla.targets.gpu.repeated import add_outer, add_scaled
 from shardy_py.xla.targets.merging import is_vector_product
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 from shardy_py.xla.targets.parts import elements_of, shape_of
@@ -58,8 +67,11 @@ _RENAMED = (NodeForm.RESHAPE, NodeForm.COPY, NodeForm.BARRIER)
 
 
 def lowered(body: DeviceBody, around: Mapping[int, TensorType | None]) -> GpuGraph:
-    """Returns the ops of a computation. around: the types of nodes of computations around."""
-    return _Lowering(body, around).graph
+    """Returns the ops of a computation, the same for all that ask. around: the types of nodes around it."""
+    known = body.kept.get(GpuGraph)
+    if not isinstance(known, GpuGraph):
+        known = body.kept[GpuGraph] = _Lowering(body, around).graph
+    return known
 
 
 class _Lowering:
@@ -70,6 +82,7 @@ class _Lowering:
         self.graph = GpuGraph()
         self.values: dict[int, int] = {}
         self.convolutions = Convolutions(self.graph, self._copied)
+        self.forms = ReadForms(body, around, self.graph, self._value)
         arguments = [self._argument(number) for number in body.arguments]
         for number in body.order:
             if number not in self.values:
@@ -77,7 +90,7 @@ class _Lowering:
         self.graph.arguments = tuple(arguments)
         returned = [each for each in body.results if each >= 0]
         self.graph.results = tuple(map(self._returned, returned))
-        same = {self.values[each] for each in returned if not self._is_reshaped(each)}
+        same = {self.values[each] for each in returned if not self.forms.is_reshaped(each)}
         self.graph.returned_forms = set(self.graph.results) - same
 
     def _argument(self, number: int) -> int:
@@ -103,7 +116,9 @@ class _Lowering:
             return self._sent(node, node.transfer, reads[0])
         if node.role is NodeRole.ELEMENT:
             return self._element(node, reads)
-        kind, form = node_kind(node), COMPILED.of(node.name).form
+        if is_loop(node):
+            reads = self._read_by_loop(node, reads)
+        kind, form = node_kind(node), self.body.form(number)
         if kind == ConcatenateOp.name and node.step is None and node.type is None:
             return self._together(reads)
         if kind == ConcatenateOp.name and node.step is None and self._is_total(node, reads):
@@ -135,6 +150,8 @@ class _Lowering:
             return expanded
         if kind == REDUCE and node.type is not None and (stepwise := self._reduced(node, node.type, reads)):
             return stepwise
+        if kind == PadOp.name and node.type is not None and (cut := add_cut(graph, node, node.type, reads)):
+            return cut
         if kind == BROADCAST and reads and graph.kinds[reads[0]] == IotaOp.name:
             kind, reads = IotaOp.name, []  # XLA counts along a dimension of the whole
         if kind == DIVIDE and is_constant_float(graph, reads[-1]):
@@ -143,10 +160,14 @@ class _Lowering:
         if product is not None:
             return product
         is_numbered = kind == SortOp.name and len(reads) > 1 and graph.kinds[reads[-1]] == IotaOp.name
-        made = graph.add(kind, reads[:-1] if is_numbered else reads, node.type, node)
+        type_ = self.forms.type_before(node, reads, once) or node.type
+        made = graph.add(kind, reads[:-1] if is_numbered else reads, type_, node)
         if is_numbered:
             graph.numbered.add(made)
-        self.graph.forms |= self._forms_read(made, node.inputs)
+        if kind == BROADCAST:
+            graph.forms |= self.forms.of_repeated(made, node)
+        elif type_ is node.type:
+            graph.forms |= self.forms.of(made, node.inputs)
         last = self.convolutions.features_last
         if (graph.is_elementwise(made) or kind == WINDOW) and not last.isdisjoint(reads):
             last.add(made)
@@ -165,28 +186,6 @@ class _Lowering:
         whole = TensorType((sum(map(elements_of, types)),), types[0].element) if types else None
         graph.together.add(number := graph.add(ConcatenateOp.name, flat, whole))
         return number
-
-    def _is_reshaped(self, number: int) -> bool:
-        """True if a node is a value in another form."""
-        node, type_ = self.body.nodes.get(number), self.graph.types[self._value(number)]
-        known = None if node is None else node.type
-        return known is not None and type_ is not None and known.shape != type_.shape
-
-    def _forms_read(self, made: int, inputs: Sequence[int]) -> dict[tuple[int, int], Shape]:
-        """The shapes of operands that an op reads in another form, by the op and these."""
-        own = [each for each in inputs if each >= 0]
-        plain = {self._value(each) for each in own if not self._is_reshaped(each)}
-        found: dict[tuple[int, int], Shape] = {}
-        for each in own:
-            value, type_ = self._value(each), self.body.nodes[each].type if each in self.body.nodes else None
-            if value not in plain and type_ is not None:
-                found[made, value] = type_.shape
-        return found
-
-    def _type_read(self, node: DeviceNode, position: int) -> TensorType | None:
-        """The type of an operand, which may have another shape than the value that a reshape was made of."""
-        each = [each for each in node.inputs if each >= 0][position]
-        return self.body.nodes[each].type if each in self.body.nodes else self.around.get(each)
 
     def _expanded(self, node: DeviceNode, kind: str, made: TensorType, reads: Sequence[int]) -> int | None:
         """The number of an op that XLA computes by others; None for all else."""
@@ -264,10 +263,35 @@ class _Lowering:
 
     def _copied(self, number: int) -> int:
         """A copy of a value with its dimensions in another order, the same one for all that read it."""
-        key = "copy", number
-        if key not in self.graph.known:
-            self.graph.known[key] = self.graph.add(TRANSPOSE, (number,), self.graph.types[number])
-        return self.graph.known[key]
+        key, graph = ("copy", number), self.graph
+        if key not in graph.known:
+            source, *others = graph.reads[number] or (number,)
+            if graph.kinds[number] == OUTER:
+                graph.known[key] = graph.add(OUTER, (), graph.types[number])
+                graph.copied_around[graph.known[key]] = graph.outer[number]
+            elif graph.kinds[number] == SLICE and graph.kinds[source] == OUTER:
+                reads = self._copied(source), *others
+                graph.known[key] = graph.add(SLICE, reads, graph.types[number], graph.nodes[number])
+            else:
+                graph.known[key] = graph.add(TRANSPOSE, (number,), graph.types[number])
+        return graph.known[key]
+
+    def _read_by_loop(self, node: DeviceNode, reads: Sequence[int]) -> list[int]:
+        """What a loop reads: copies instead of values that its convolutions want in another order.
+
+        XLA lays out what a loop only reads as its body wants it, so that it is copied once, before the loop.
+        Source: openxla/xla, xla/service/layout_assignment.cc.
+        """
+        types = {**self.around, **{number: each.type for number, each in self.body.nodes.items()}}
+        copied, plain = dict[int, None](), set[int]()
+        for inner in node.bodies:
+            graph = lowered(inner, types)
+            copied |= dict.fromkeys(map(self._value, graph.copied_around.values()))
+            used = {value for read in graph.reads for value in read} | {*graph.results}
+            plain |= {self._value(outer) for value, outer in graph.outer.items() if value in used}
+        carried = len(node.bodies[-1].results)
+        kept = [each for each in reads[carried:] if each not in copied or each in plain]
+        return [*reads[:carried], *kept, *map(self._copied, copied)]
 
     def _is_renamed(self, node: DeviceNode, form: NodeForm, source: int) -> bool:
         """True if the value is its operand in another form."""
@@ -297,14 +321,14 @@ class _Lowering:
         graph, step = self.graph, node.step
         left = graph.types[reads[0]]
         numbers = None if step is None else DotDimensions.of(step.record.attributes)
-        if left is None or numbers is None:
+        if left is None or step is None or numbers is None:
             return graph.add(DOT, reads, type_, node)
         batching = len(numbers.batching[0])
         batch = prod(size or 0 for size in type_.shape[:batching])
         made = elements_of(type_)
         given = [graph.elements(each) for each in reads[:2]]
         if given[0] * given[1] == made * batch:
-            return graph.add(MULTIPLY, reads, type_)
+            return add_outer(graph, reads, step.record, type_)
         if is_vector_product(batch, made, given[0], given[1]):
             side = given.index(max(given))
             matrix, vector, contracted = reads[side], reads[1 - side], [*numbers.contracting[side]]
@@ -315,8 +339,9 @@ class _Lowering:
             order = graph.order_of(matrix) if graph.kinds[matrix] == TRANSPOSE and not batching else ()
             if len(order) == 2:  # XLA reads what is transposed
                 (matrix,), contracted = graph.reads[matrix], [order[d] for d in contracted]
-            whole = self._type_read(node, side) if matrix == reads[side] else graph.types[matrix]
-            number = graph.add(MULTIPLY, (matrix, vector), whole)
+            whole = self.forms.type_read(node, side) if matrix == reads[side] else graph.types[matrix]
+            batches = numbers.batching[side] if matrix == reads[side] else ()
+            number = add_scaled(graph, matrix, vector, whole or type_, (*batches, *contracted))
             stepwise = self._stepwise(number, (), contracted, type_)
             number = graph.add(REDUCE, (number,), type_) if stepwise is None else stepwise
             if stepwise is None and whole is not None and whole.rank - 1 not in contracted:
@@ -325,7 +350,7 @@ class _Lowering:
                 graph.turned.add(number)
             return number
         number = graph.add(DOT, reads, type_, node)
-        self.graph.shapes |= self._forms_read(number, node.inputs)
+        self.graph.shapes |= self.forms.of(number, node.inputs)
         return number
 
     def _converted(self, source: int, type_: TensorType, node: DeviceNode | None = None) -> int:
@@ -348,7 +373,7 @@ class _Lowering:
         graph, collective = self.graph, transfer.collective
         given = graph.types[source]
         if given is not None and given.element != collective.element_type:
-            source = self._converted(source, TensorType(given.shape, collective.element_type))
+            source = self._converted(source, TensorType(given.shape, collective.element_type), node)
             given = graph.types[source]
         before, after = transposed_around(transfer)
         if before and given is not None:

@@ -27,6 +27,7 @@ from shardy_py.xla.targets.gpu.graph import (
     DOT,
     OUTER,
     REDUCE,
+    SLICE,
     TRANSPOSE,
     GpuGraph,
 )
@@ -34,6 +35,7 @@ from shardy_py.xla.targets.gpu.operands import TOLERANCE, Operands
 from shardy_py.xla.targets.gpu.splits import sizes_of
 from shardy_py.xla.targets.parts import bits, elements_of
 
+_MATRIX = 2
 _PADDED_BITS = 16
 """The bits of elements of products whose dimensions cuBLAS wants to be multiples."""
 
@@ -126,6 +128,7 @@ class _Products:
         made = GpuGraph()
         old = self.graph
         values: dict[int, int] = {}
+        flat = set[int]()  # what is a matrix in memory, and read as a bitcast of it
         for number, kind in enumerate(old.kinds):
             product = self.ends.get(number)
             if product is None:
@@ -136,11 +139,18 @@ class _Products:
                 if number in old.outer:
                     made.outer[values[number]] = old.outer[number]
                 made.sizes[values[number]] = old.sizes[number]
+                is_part = kind == SLICE and not flat.isdisjoint(reads)
                 for each in old.reads[number]:
                     if (number, each) in old.forms:
                         made.forms[values[number], values[each]] = old.forms[number, each]
+                    elif values[each] in flat and not is_part:
+                        made.forms[values[number], values[each]] = _shape(old.types[each])
+                if is_part and len(_shape(old.types[number])) > _MATRIX:
+                    flat.add(values[number])
             else:
                 values[number] = self._product(made, product, number, values)
+                if self._is_flat(product, number):
+                    flat.add(values[number])
         made.arguments = tuple(values[each] for each in old.arguments)
         made.results = tuple(values[each] for each in old.results)
         made.columns = {values[each] for each in old.columns}
@@ -149,6 +159,21 @@ class _Products:
         made.returned_forms = {values[each] for each in old.returned_forms}
         made.orders = {values[each]: order for each, order in old.orders.items()}
         return made
+
+    def _is_flat(self, product: int, end: int) -> bool:
+        """True for a product that is made as a matrix, or one for each of a batch, and read in another form.
+
+        Source: openxla/xla, xla/hlo/transforms/expanders/dot_decomposer.cc.
+        """
+        step, type_ = self.graph.step(product), self.graph.types[end]
+        if type_ is None:
+            return False
+        if step is None:
+            return type_.rank != _MATRIX
+        numbers = DotDimensions.of(step.record.attributes)
+        sides = zip(numbers.batching, numbers.contracting, step.record.operands, strict=False)
+        free = [(0 if given is None else given.rank) - len(b) - len(c) for b, c, given in sides]
+        return type_.rank != min(len(numbers.batching[0]), 1) + sum(min(rank, 1) for rank in free)
 
     def _product(self, made: GpuGraph, product: int, end: int, values: dict[int, int]) -> int:
         graph = self.graph
@@ -232,6 +257,10 @@ class _Products:
 def _in_form(fragments: Fragments | None, type_: TensorType) -> Fragments | None:
     """The fragments of a value in the form of its type."""
     return None if fragments is None else regrouped(fragments, type_.shape)
+
+
+def _shape(type_: TensorType | None) -> tuple[int | None, ...]:
+    return () if type_ is None else type_.shape
 
 
 def _is_of_16_bits(type_: TensorType | None) -> bool:

@@ -21,6 +21,10 @@ from typing import NamedTuple
 _MOST_OF_ROW = 1024 * 16
 """The elements of a row that a block reduces: of its threads each that many."""
 _MOST_OF_COLUMN = 32 * 128
+WARP = 32
+"""The threads that run together."""
+_LEAST_COLUMNS = (8, 3), (4, 8), (2, WARP)
+"""The warps of elements of a column that blocks reduce at least, where fewer elements than these are last."""
 _MOST_OUTER = 8
 """The outer elements that a block reduces beside those of a row."""
 
@@ -51,6 +55,23 @@ def in_steps(shape: Sequence[int], dimensions: Collection[int]) -> Steps | None:
         outer, inner = _parts(sizes[-2], _MOST_OF_COLUMN, is_row=False)
         return Steps(outer * inner, (*kept[:-1], outer, kept[-1]), (True, True))
     return None
+
+
+def is_in_blocks(shape: Sequence[int], dimensions: Collection[int]) -> bool:
+    """Returns whether blocks of threads reduce dimensions, not each thread all elements of one result.
+
+    >>> is_in_blocks((64, 2, 64), (1,)), is_in_blocks((64, 64), (1,)), is_in_blocks((64, 8), (1,))
+    (False, True, True)
+    """
+    groups = _groups(shape, dimensions)
+    reduced = [is_reduced for _, is_reduced in groups]
+    if reduced in ([True], [False, True], [True, False, True]):
+        row = groups[-1][0]
+        return row >= WARP or WARP % row == 0
+    if reduced not in ([True, False], [False, True, False]):
+        return False
+    column, last = groups[-2][0], groups[-1][0]
+    return column >= next((factor * WARP for factor, least in _LEAST_COLUMNS if last < least), WARP)
 
 
 def _groups(shape: Sequence[int], dimensions: Collection[int]) -> list[tuple[int, bool]]:

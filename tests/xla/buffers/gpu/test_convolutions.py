@@ -111,3 +111,52 @@ _GRADIENTS = """
 def test_gradients_share_what_is_padded(sizes: dict[str, object], allocated: float) -> None:
     """One padded image for the result and the gradient of the kernel; that of the image is cut."""
     assert _temporaries(_GRADIENTS.format(**sizes)) == pytest.approx(allocated, abs=0.02)
+
+
+def _loop(inner: str, count: int) -> str:
+    """A loop of so many steps, which carries an image %x, as a function of it and of a kernel %w."""
+    return f"""
+        %first = stablehlo.constant dense<0> : tensor<i32>
+        %made:2 = stablehlo.while(%i = %first, %c = %x) : tensor<i32>, tensor<2x32x32x256xf32>
+        cond {{
+          %last = stablehlo.constant dense<{count}> : tensor<i32>
+          %less = stablehlo.compare LT, %i, %last : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %less : tensor<i1>
+        }} do {{
+          {inner}
+          %one = stablehlo.constant dense<1> : tensor<i32>
+          %next = stablehlo.add %i, %one : tensor<i32>
+          stablehlo.return %next, %t : tensor<i32>, tensor<2x32x32x256xf32>
+        }}
+        return %made#1 : tensor<2x32x32x256xf32>"""
+
+
+_STEP = f"""%d = stablehlo.convolution(%c, %k) dim_numbers = {_LAST},
+            window = {{stride = [1, 1], pad = [[1, 1], [1, 1]]}}
+            {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+            : (tensor<2x32x32x256xf32>, tensor<3x3x256x256xf32>) -> tensor<2x32x32x256xf32>
+          %t = stablehlo.tanh %d : tensor<2x32x32x256xf32>"""
+_SLICED = """%zero = stablehlo.constant dense<0> : tensor<i32>
+          %s = stablehlo.dynamic_slice %w, %i, %zero, %zero, %zero, %zero, sizes = [1, 3, 3, 256, 256]
+            : (tensor<4x3x3x256x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>)
+            -> tensor<1x3x3x256x256xf32>
+          %k = stablehlo.reshape %s : (tensor<1x3x3x256x256xf32>) -> tensor<3x3x256x256xf32>
+          """
+_WHOLE = """%k = stablehlo.reshape %w : (tensor<3x3x256x256xf32>) -> tensor<3x3x256x256xf32>
+          """
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+@pytest.mark.parametrize(
+    ("kernel", "step", "allocated"),
+    [("3x3x256x256", _WHOLE + _STEP, 4456964), ("4x3x3x256x256", _SLICED + _STEP, 13894148)],
+)
+def test_what_a_loop_only_reads_is_copied_before_it(
+    kernel: str, step: str, allocated: int, *, is_nested: bool
+) -> None:
+    types = f"(%x: tensor<2x32x32x256xf32>, %w: tensor<{kernel}xf32>) -> tensor<2x32x32x256xf32>"
+    text = f"func.func @main{types} {{ {_loop(step, 4)} }}"
+    if is_nested:
+        called = f"%t = func.call @steps(%c, %w) : {types.replace('%x: ', '').replace('%w: ', '')}"
+        text = f"{text.replace('@main', 'private @steps')}\nfunc.func @main{types} {{ {_loop(called, 8)} }}"
+    assert _temporaries(text) * 2**20 == pytest.approx(allocated, abs=1024)
