@@ -17,7 +17,7 @@ from itertools import chain, repeat
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import AddOp, ConcatenateOp, DynamicSliceOp, ReshapeOp
-from shardy_py.ops import CALL, TABLE, Control, OpRecord, TensorType
+from shardy_py.ops import TABLE, Control, OpRecord, TensorType
 from shardy_py.ops.reads import integer
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.tpu.attention import read_by_kernels, with_attention
@@ -31,6 +31,7 @@ from shardy_py.xla.buffers.tpu.node_facts import (
     elements_by_position,
     equal_along,
     grown_dimension,
+    is_computed_whole,
 )
 from shardy_py.xla.buffers.tpu.offsets import Offsets
 from shardy_py.xla.buffers.tpu.packed_bits import with_packed_bits
@@ -80,15 +81,13 @@ def local_block(body: DeviceBody, *, sparse_cores: bool = False) -> LocalBlock:
     block = builder.block(body)
     exact = builder.exact
     by_step = {id(builder.loops[number]): frozenset(names - exact) for number, names in captured.items()}
-    return LocalBlock(block, sends.sent, RoundedValues(frozenset(narrow - exact), by_step))
+    rounded = frozenset(narrow - exact) | builder.rounded
+    return LocalBlock(block, sends.sent, RoundedValues(rounded, by_step))
 
 
 @dataclass
 class _Builder:
-    """Builds the block of a body and of those inside. loops: the steps of nodes with bodies.
-
-    devices: their number.
-    """
+    """Builds the block of a body and of those inside. loops: the steps of nodes with bodies."""
 
     records: Records
     sends: Sends
@@ -102,6 +101,8 @@ class _Builder:
     """The nodes of the computations around the one whose block is made."""
     exact: set[Name] = field(default_factory=set[Name])
     """The values that are not rounded, though nothing in the program reads them exactly."""
+    rounded: set[Name] = field(default_factory=set[Name])
+    """The values that only steps of this block make, and that are rounded."""
 
     def block(self, body: DeviceBody) -> Block:
         """The block of a computation."""
@@ -145,14 +146,6 @@ class _Builder:
         return tuple([of_rank(self.types.get(number), given) for number, given in pairs])
 
 
-def _is_computed_whole(own: PlannedOp, step: PlannedOp) -> bool:
-    """True for a call of whole operands of whose results devices keep parts. own: on a device."""
-    if step.record.name != CALL or own.blocks or not own.operands:
-        return False
-    pairs = zip(own.record.operands, step.record.operands, strict=False)
-    return all(one == other for one, other in pairs) and own.record.results != step.record.results
-
-
 @dataclass
 class _Computation:
     """One computation. elements: see `elements_by_position`."""
@@ -188,7 +181,7 @@ class _Computation:
             yield from self._starts(number, node)
             own = self._op(number, node, node.step)
             builder.first.note(key, own)
-            if _is_computed_whole(own, node.step):
+            if is_computed_whole(own, node.step):
                 yield from self._parts_of_whole(own, node.step)
                 return
             if slices := with_slices(own, node.step.record, builder.records):
@@ -322,6 +315,8 @@ class _Computation:
             source = self.body.nodes[node.inputs[position]]
             if source.step is not None:
                 yield self.builder.made(source, source.step, name)
+                if self._is_carried_rounded(node, position):
+                    self.builder.rounded.add(name)
 
     def _parts_of_whole(self, own: PlannedOp, step: PlannedOp) -> Iterator[PlannedOp]:
         """A call that each device computes as a whole, with the parts of its results that a device keeps."""
@@ -342,9 +337,12 @@ class _Computation:
 
     def _unused(self, node: DeviceNode, index: int, type_: TensorType | None) -> TensorType | None:
         """The type of a result that nothing reads: rounded, if a loop carries it so."""
+        is_rounded = self._is_carried_rounded(node, index)
+        return TensorType(type_.shape, "bf16") if type_ is not None and is_rounded else type_
+
+    def _is_carried_rounded(self, node: DeviceNode, index: int) -> bool:
         arguments = node.bodies[-1].arguments if node.bodies else ()
-        is_rounded = index < len(arguments) and arguments[index] in self.builder.sends.narrow
-        return TensorType(type_.shape, "bf16") if is_rounded and type_ is not None else type_
+        return index < len(arguments) and arguments[index] in self.builder.sends.narrow
 
     def _counted(self, own: PlannedOp, step: PlannedOp) -> Iterator[PlannedOp]:
         """A step; one whose elements are their places counts from the offset of the device on."""

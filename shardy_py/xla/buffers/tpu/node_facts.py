@@ -5,8 +5,9 @@ Not here: the block (`local_block.py`).
 
 from __future__ import annotations
 
-from shardy_py.ops import TensorType
+from shardy_py.ops import CALL, TensorType
 from shardy_py.ops.reads import integers
+from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole
 
@@ -49,3 +50,11 @@ def grown_dimension(held: TensorType | None, made: TensorType | None) -> int:
     """Returns the first dimension in which two types differ; 0 if there is none."""
     pairs = zip(() if held is None else held.shape, () if made is None else made.shape, strict=False)
     return next((d for d, (own, other) in enumerate(pairs) if own != other), 0)
+
+
+def is_computed_whole(own: PlannedOp, step: PlannedOp) -> bool:
+    """Returns whether a call computes whole what devices keep parts of. own: the step on a device."""
+    if step.record.name != CALL or own.blocks or not own.operands:
+        return False
+    pairs = zip(own.record.operands, step.record.operands, strict=False)
+    return all(one == other for one, other in pairs) and own.record.results != step.record.results
