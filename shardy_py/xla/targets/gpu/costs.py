@@ -83,7 +83,7 @@ class GpuDescription:
 
 
 H100 = GpuDescription(3.35232e12, 1.98, 132, 128, 50 << 20, 2 << 10)
-"""Of the L1 caches XLA counts 2 KiB of each core: xla/stream_executor/device_description.h."""
+"""XLA counts 2 KiB of the L1 cache of each core: xla/stream_executor/device_description.h."""
 
 
 def ticks(time: float) -> int:

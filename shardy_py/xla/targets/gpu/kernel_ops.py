@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 from functools import cached_property
 from math import prod
-from typing import cast
 
+from shardy_py.base.narrowing import is_sequence
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, PadOp, ScatterOp
 from shardy_py.ops.reads import integers
 from shardy_py.xla.targets.gpu.costs import H100, GpuDescription
 from shardy_py.xla.targets.gpu.diamonds import reduces_rows
 from shardy_py.xla.targets.gpu.expanded import BLOCK
-from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph, Shape
+from shardy_py.xla.targets.gpu.graph import REDUCE, WINDOW, GpuGraph
 from shardy_py.xla.targets.gpu.kernel_rates import KernelRates
 from shardy_py.xla.targets.gpu.reductions import WARP, is_in_blocks
 from shardy_py.xla.targets.parts import bytes_of
@@ -53,7 +53,7 @@ class KernelOps:
         self.operations = [self._operations(number) for number in range(count)]
         self.large = [self._is_large_reduction(number) for number in range(count)]
         self.in_blocks = [self._is_in_blocks(number) for number in range(count)]
-        """Whether blocks of threads make an op: reductions of enough elements."""
+        """True for ops that blocks of threads make: reductions of enough elements."""
         self.reading = [self._reading(number) for number in range(count)]
         """How often ops read each element of an operand; None: one for each element that they make."""
         self.rates = KernelRates(graph, self.elements, self.in_blocks, gpu)
@@ -140,7 +140,9 @@ class KernelOps:
         source = graph.reads[number][0]
         type_, given = graph.types[source], None if step is None else step.record.operands[0]
         own = () if type_ is None else type_.shape
-        shape = cast("Shape", graph.forms.get((number, source), own))  # that of a product only is no shape
+        form = graph.forms.get((number, source), own)  # that of a product only is no shape
+        shape = form if is_sequence(form) else ()
         if step is None or given is None or len(shape) != given.rank:
             return self.large[number]
-        return is_in_blocks([size or 0 for size in shape], integers(step.record.attributes, "dimensions"))
+        sizes = [size if isinstance(size, int) else 0 for size in shape]
+        return is_in_blocks(sizes, integers(step.record.attributes, "dimensions"))

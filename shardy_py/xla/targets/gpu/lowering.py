@@ -277,7 +277,7 @@ class _Lowering:
         return graph.known[key]
 
     def _read_by_loop(self, node: DeviceNode, reads: Sequence[int]) -> list[int]:
-        """What a loop reads: copies instead of values that its convolutions want in another order.
+        """The values that a loop reads: copies instead of values that its convolutions want in another order.
 
         XLA lays out what a loop only reads as its body wants it, so that it is copied once, before the loop.
         Source: openxla/xla, xla/service/layout_assignment.cc.
