@@ -5,7 +5,7 @@ computed of it elementwise, also in a product, makes it one. Of several as large
 make most elements, then the one that is read last first. Of 429 programs that XLA:TPU compiled for v5p it is
 the same one, or none, for 395. Source: openxla/xla, `LooksLikeAnActivation` and `FindCrossProgramPrefetches`
 in xla/service/memory_space_assignment/algorithm.cc. XLA:TPU turns products round, so that here their operands
-are alike.
+are alike; a convolution only if its kernel is the larger one: else its image is an activation.
 
 Not here: which values are copied while a program runs (`copying.py`).
 """
@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from shardy_py.ops import OpRecord
+from shardy_py.ops.dimensions import ConvolutionDimensions
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -72,17 +74,32 @@ class _Readers:
 
     def __init__(self, block: StoredBlock) -> None:
         """Notes what reads each value."""
+        self._stored_name = block.stored_name
         self._steps: dict[Name, list[PlannedOp]] = {}
         for step in block.steps:
             for name in dict.fromkeys(map(block.stored_name, step.operands)):
                 self._steps.setdefault(name, []).append(step)
 
     def have_activation(self, name: Name) -> bool:
-        """Returns whether other ops than products and look-ups compute with a value."""
-        return any(self._is_activation(step) for step in self._steps.get(name, ()))
+        """Returns whether other ops than products and look-ups compute with a value, or it is an image."""
+        return any(self._is_activation(step, name) for step in self._steps.get(name, ()))
 
-    def _is_activation(self, step: PlannedOp) -> bool:
+    def _is_activation(self, step: PlannedOp, name: Name) -> bool:
         form = COMPILED.of(step.record.name).form
         if form in _MOVED:
             return any(self.have_activation(made) for made in step.results)
+        if form is NodeForm.CONVOLUTION:
+            return self._stored_name(step.operands[int(_is_turned(step.record))]) == name
         return not STORED.of(step.record.name).is_product and form is not NodeForm.GATHER
+
+
+def _is_turned(record: OpRecord) -> bool:
+    """True for a convolution whose kernel has more positions than its image, so that XLA exchanges both.
+
+    Source: openxla/xla, `SwapConvOperands` in xla/hlo/transforms/simplifiers/algebraic_simplifier.cc.
+    """
+    numbers, (image, kernel, *_) = ConvolutionDimensions.of(record.attributes), record.operands
+    if image is None or kernel is None:
+        return False
+    positions = prod(image.shape[d] or 0 for d in numbers.spatial)
+    return prod(kernel.shape[d] or 0 for d in numbers.kernel_spatial) > positions

@@ -151,6 +151,17 @@ func.func @main(%w: {_HALVED}, %v: {_HALVED}, %b: {_SQUARE}, %x: {_SMALL}) -> ({
 }}"""
 
 
+_IMAGES, _KERNEL = "tensor<32x64x64x256xbf16>", "tensor<3x3x256x256xbf16>"
+CONVOLVED = f"""
+func.func @main(%x: {_IMAGES}, %w: {_KERNEL}) -> {_IMAGES} {{
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {{pad = [[1, 1], [1, 1]]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+    : ({_IMAGES}, {_KERNEL}) -> {_IMAGES}
+  return %0 : {_IMAGES}
+}}"""
+"""A convolution of which XLA:TPU for v6e copies the kernel before the program starts, not the image."""
+
+
 def _least(text: str) -> float:
     """The MiB in HBM if all values that have room are in VMEM."""
     estimate = propagate(Program.parse(text, as_compiled=True), progress=False).memory("tpu-v6e").estimate
@@ -163,6 +174,7 @@ def _least(text: str) -> float:
     [
         pytest.param(READ_OFTEN, 40, id="read_often"),
         pytest.param(UPDATED, 0, id="updated"),
+        pytest.param(CONVOLVED, 0, id="convolved"),
         pytest.param(_multiplied_at_the_end(2048, "bf16"), 72, id="argument_copied_before"),
         pytest.param(_multiplied_at_the_end(1024, "f32"), 0, id="argument_rounded_before_it_is_multiplied"),
     ],
