@@ -65,13 +65,17 @@ class Choosing(Copying):
         reads: dict[int, list[Name]] = defaultdict(list)
         before: dict[int, list[Name]] = defaultdict(list)
         found = gains(self._block, self._events)
+
+        def start_of(name: Name, number: int) -> int | None:
+            return self._start(name, number, known)
+
         queue = [(self._score(each, found), each) for each in self._in_one_place()]
         for _, names in sorted(queue, key=lambda each: (each[1][0] not in early, -each[0])):
             there = self._made_of(names)
             made.update(there)
             for name in names if copies else ():
                 if name not in there:
-                    self._copy(name, known, reads, before)
+                    self._copy(name, start_of, reads, before)
         return Chosen(made.difference(self._places), reads, before)
 
     def _in_one_place(self) -> Iterable[list[Name]]:
@@ -125,23 +129,3 @@ class Choosing(Copying):
             return False
         self._loops.replace(*self._places[name])
         return True
-
-    def _copy(
-        self,
-        name: Name,
-        known: dict[Name, int],
-        reads: Mapping[int, list[Name]],
-        before: Mapping[int, list[Name]],
-    ) -> None:
-        """Copies a value for the events that read it in VMEM, where there is room and time."""
-        last = -1
-        for number in self._uses.get(name, ()):
-            size = self._sizes[name]
-            if last < 0 or not self._memory.take(last + 1, number + 1, size, (last, number)):
-                start = self._start(name, number, known)
-                if start is None or not self._memory.take(start, number + 1, size):
-                    last = -1
-                    continue
-                before[number].append(name)
-            reads[number].append(name)
-            last = number

@@ -1,6 +1,6 @@
 """The argument that XLA:TPU copies into VMEM before a program starts, and again for its next run.
 
-That is the largest that is no activation: which only products read, and look-ups of its rows. What is
+That is the largest that is not an activation: which only products read, and look-ups of its rows. What is
 computed of it elementwise, also in a product, makes it one. Of several as large it is the one of which ops
 make most elements, then the one that is read last first. Of 429 programs that XLA:TPU compiled for v5p it is
 the same one, or none, for 395. Source: openxla/xla, `LooksLikeAnActivation` and `FindCrossProgramPrefetches`

@@ -10,7 +10,7 @@ copies (`fetched.py`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -75,17 +75,30 @@ class Copying:
         before: dict[int, list[Name]] = defaultdict(list)
         scores = self._scores()
         for name in sorted(self._uses, key=lambda name: (name not in early, -scores[name])):
-            size, last = self._sizes[name], -1
-            for number in self._uses[name]:
-                if last < 0 or not self._memory.take(last + 1, number + 1, size, (last, number)):
-                    start = starts.get((name, number))
-                    if start is None or not self._memory.take(start, number + 1, size):
-                        last = -1
-                        continue
-                    before[number].append(name)
-                reads[number].append(name)
-                last = number
+            self._copy(name, lambda name, number: starts.get((name, number)), reads, before)
         return {number: names for number, names in reads.items() if names}, before
+
+    def _copy(
+        self,
+        name: Name,
+        start_of: Callable[[Name, int], int | None],
+        reads: Mapping[int, list[Name]],
+        before: Mapping[int, list[Name]],
+    ) -> None:
+        """Copies a value for the events that read it in VMEM, where there is room and time.
+
+        start_of: see `_start`. reads, before: see `found`; they are added.
+        """
+        size, last = self._sizes.get(name, 0), -1
+        for number in self._uses.get(name, ()):
+            if last < 0 or not self._memory.take(last + 1, number + 1, size, (last, number)):
+                start = start_of(name, number)
+                if start is None or not self._memory.take(start, number + 1, size):
+                    last = -1
+                    continue
+                before[number].append(name)
+            reads[number].append(name)
+            last = number
 
     def _take_early(self) -> Iterator[Name]:
         """Takes room for what is there before the program starts, and at its end for the next run."""
@@ -119,7 +132,7 @@ class Copying:
         return found
 
     def _start(self, name: Name, number: int, known: dict[Name, int]) -> int | None:
-        """The event while which a copy of a value for another event starts; None if there is no time for it.
+        """The event while which a copy of a value for another event starts; None without enough time for it.
 
         known: what is copied without an op between, or was copied before; it is added.
         """

@@ -79,9 +79,7 @@ def _returned_in_order(block: StoredBlock) -> Iterator[Name]:
         elif TABLE[step.record.name].elementwise(step.record):
             if not ordered.isdisjoint(reads):
                 ordered.update(step.results)
-        elif COMPILED.of(step.record.name).form is NodeForm.TRANSPOSE and block.results.count(
-            step.results[0]
-        ):
+        elif COMPILED.of(step.record.name).form is NodeForm.TRANSPOSE and step.results[0] in block.results:
             yield from ordered.intersection(reads)
 
 

@@ -138,7 +138,7 @@ def test_what_fits_beside_arguments_is_in_vmem() -> None:
     """Three matrices of 4 MiB and what is between two products; not three of 64 MiB.
 
     Of those the one that both products read is copied into VMEM before the program starts, as XLA:TPU has it,
-    so that there is no room for what is between.
+    so that what is between has no room.
     """
     assert _interval(_chain(_TANH)) == (0, 0)
     least, most = _interval(_chain(_TANH).replace("1024x1024", "4096x4096"))

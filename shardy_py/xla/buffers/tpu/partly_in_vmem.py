@@ -18,8 +18,8 @@ from shardy_py.xla.spmd.program import Name
 
 _LESS: Final = 0.85
 _MORE: Final = 1.1
-"""The margins below the figure with values in VMEM, and above that without: XLA:TPU allocates less for 6 of
-the 68 programs, and more for 6."""
+"""The margins below the figure with values in VMEM, and above that without: of 65 of these programs XLA:TPU
+allocates less for 4, and more for 6."""
 
 
 def partly_in_vmem(

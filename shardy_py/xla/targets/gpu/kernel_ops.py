@@ -140,7 +140,7 @@ class KernelOps:
         source = graph.reads[number][0]
         type_, given = graph.types[source], None if step is None else step.record.operands[0]
         own = () if type_ is None else type_.shape
-        form = graph.forms.get((number, source), own)  # that of a product only is no shape
+        form = graph.forms.get((number, source), own)  # that of a product is not a shape
         shape = form if is_sequence(form) else ()
         if step is None or given is None or len(shape) != given.rank:
             return self.large[number]
