@@ -7,8 +7,8 @@ openxla/xla, xla/service/copy_insertion.cc, which removes copies by dependencies
 
 >>> update = Event("update", ("w", "g"), ("new",), over=("w",))
 >>> gradient = Event("gradient", ("w", "dy"), ("dx",))
->>> [*copied([update, gradient], {"w": "new"})]
-['w']
+>>> copied([update, gradient], {"w": "new"})
+(['w'], [])
 """
 
 from __future__ import annotations
@@ -20,8 +20,12 @@ from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
 
 
-def copied(events: Sequence[Event], taken: Mapping[Name, Name]) -> dict[Name, None]:
-    """Returns the arguments that are copied.
+def copied(events: Sequence[Event], taken: Mapping[Name, Name]) -> tuple[list[Name], list[Name]]:
+    """Returns the arguments that are copied first, and those into which their results are copied at the end.
+
+    XLA puts copies at both places, and removes those that it can, at the end first. The copy of what a loop
+    makes stays there: the loop starts with a value that need not come after the copy of the argument. Then
+    the other can go, if all that reads the argument comes before.
 
     events: in an order in which they can run. taken: by argument the result that takes its memory.
     """
@@ -34,14 +38,23 @@ def copied(events: Sequence[Event], taken: Mapping[Name, Name]) -> dict[Name, No
         makers |= dict.fromkeys(event.makes, number)
     pairs = {name: makers[made] for name, made in taken.items() if made in makers}
     before = _before([*pairs.values()], events, makers)
-    found: dict[Name, None] = {}
+    first: list[Name] = []
+    last: list[Name] = []
     for bit, (name, maker) in enumerate(pairs.items()):
-        over = events[maker].over_at(events[maker].makes.index(taken[name]))
-        for reader in readers[name]:
-            is_before = before[reader] >> bit & 1
-            if not is_before or (reader == maker and name not in over):
-                found[name] = None
-    return found
+        is_read_otherwise = maker in readers[name] and name not in _over(events[maker], taken[name])
+        if not all(before[reader] >> bit & 1 for reader in readers[name]):
+            first.append(name)
+        elif is_read_otherwise:
+            (last if _is_loop(events[maker]) else first).append(name)
+    return first, last
+
+
+def _is_loop(event: Event) -> bool:
+    return event.is_update and event.step is not None and bool(event.step.blocks)
+
+
+def _over(event: Event, made: Name) -> tuple[Name, ...]:
+    return event.over_at(event.makes.index(made))
 
 
 def _before(ends: Sequence[int], events: Sequence[Event], makers: Mapping[Name, int]) -> list[int]:
@@ -69,6 +82,18 @@ def with_copies(events: Sequence[Event], sizes: dict[Name, int], names: Collecti
     return [*made, *(_reading(each, copies) for each in events)]
 
 
+def with_copies_at_end(
+    events: Sequence[Event], sizes: dict[Name, int], names: Collection[Name]
+) -> tuple[list[Event], dict[Name, Name]]:
+    """The events with copies of these results at the end, and the copies by result.
+
+    sizes: of values; receives those of copies.
+    """
+    copies: dict[Name, Name] = {name: ("copy", name) for name in names}
+    sizes |= {copy: sizes[name] for name, copy in copies.items()}
+    return [*events, *(Event(None, (name,), (copy,)) for name, copy in copies.items())], copies
+
+
 def with_copies_for_loops(
     events: Sequence[Event], sizes: dict[Name, int], own: Collection[Name]
 ) -> list[Event]:
@@ -82,12 +107,7 @@ def with_copies_for_loops(
     made = {name for event in events for name in event.makes}
     found: list[Event] = []
     for number, event in enumerate(events):
-        if (
-            event.is_update
-            and len(event.over) == len(event.makes)
-            and event.step is not None
-            and event.step.blocks
-        ):
+        if _is_loop(event) and len(event.over) == len(event.makes):
             kept = set[Name]()
             over: list[Name] = []
             for position, name in enumerate(event.over):

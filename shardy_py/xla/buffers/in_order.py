@@ -6,10 +6,17 @@ Not here: what is fetched meanwhile (`fetched.py`), which orders there are (`sch
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from shardy_py.ops import TABLE, Control
-from shardy_py.xla.buffers.carried import copied, with_copies, with_copies_for_loops, with_copies_for_updates
+from shardy_py.xla.buffers.carried import (
+    copied,
+    with_copies,
+    with_copies_at_end,
+    with_copies_for_loops,
+    with_copies_for_updates,
+)
 from shardy_py.xla.buffers.events import with_joined_sums
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.needed_orders import needs_order
@@ -44,8 +51,16 @@ def copied_in_order(
             events = with_copies_for_updates(events, block.sizes, given.difference(carried))
     events = block.ordered(events)
     taken = taken_by(block, carried)
-    copies = copied(events, taken) if any(name is not None for name in taken) else {}
-    return block.ordered(with_copies(events, block.sizes, copies)) if copies else events
+    first, last = copied(events, taken) if any(name is not None for name in taken) else ((), ())
+    if last:
+        events, copies = with_copies_at_end(events, block.sizes, [taken[name] for name in last])
+        arguments = [name if name in last else None for name in carried]
+        block.results = [
+            made if name is None else copies[made] for name, made in zip_longest(arguments, block.results)
+        ]
+    if first:
+        events = with_copies(events, block.sizes, first)
+    return block.ordered(events) if first or last else events
 
 
 def stored_in_order(block: StoredBlock) -> Iterator[Name]:

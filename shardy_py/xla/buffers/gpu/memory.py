@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import zip_longest
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import SortOp
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.xla.buffers.aliases import Aliases
 from shardy_py.xla.buffers.assignment import Assignment
-from shardy_py.xla.buffers.carried import copied, with_copies
+from shardy_py.xla.buffers.carried import copied, with_copies, with_copies_at_end
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.gpu.joined import is_taken_apart, joined, summed, written_apart
 from shardy_py.xla.buffers.gpu.latency import Timed, beside
@@ -264,18 +265,20 @@ class GpuComputation:
         events = self.events()
         results = [self.stored(number) for number in self.graph.results]
         taken = {n: made for n, made in zip(carried, results, strict=False) if n is not None and n != made}
-        copies = copied(events, taken)
-        if copies:
-            events = with_copies(events, self.sizes, copies)
-        ordered = self._ordered(events)
+        first, last = copied(events, taken)
+        if last:
+            events, copies = with_copies_at_end(events, self.sizes, [taken[name] for name in last])
+            results = [copies[made] if n in last else made for n, made in zip_longest(carried, results)]
+        if first:
+            events = with_copies(events, self.sizes, first)
+        ordered = self._ordered(events, results)
         return Assignment(
             *(ordered, self.sizes, results, memory, carried, self.alias, self._inner),
             is_wrapped=self._is_wrapped,
             place=_PLACE,
         )
 
-    def _ordered(self, events: Sequence[Event]) -> list[Event]:
-        kept = [self.stored(each) for each in self.graph.results]
+    def _ordered(self, events: Sequence[Event], kept: Sequence[Name]) -> list[Event]:
         ordered = in_least_memory(events, self.sizes, kept, self._makes_number)
         timed = [self._timed(event) for event in ordered]
         if not any(each.latency for each in timed):
