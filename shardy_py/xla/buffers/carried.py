@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain, repeat
 
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
@@ -83,15 +84,26 @@ def with_copies(events: Sequence[Event], sizes: dict[Name, int], names: Collecti
 
 
 def with_copies_at_end(
-    events: Sequence[Event], sizes: dict[Name, int], names: Collection[Name]
-) -> tuple[list[Event], dict[Name, Name]]:
-    """The events with copies of these results at the end, and the copies by result.
+    events: Sequence[Event],
+    sizes: dict[Name, int],
+    names: Collection[Name],
+    results: Sequence[Name],
+    carried: Sequence[Name | None],
+) -> tuple[list[Event], list[Name]]:
+    """The events with copies of results into the memory of these arguments at the end, and the new results.
 
-    sizes: of values; receives those of copies.
+    sizes: of values; receives those of copies. carried: the argument that is first in the memory of each.
     """
-    copies: dict[Name, Name] = {name: ("copy", name) for name in names}
-    sizes |= {copy: sizes[name] for name, copy in copies.items()}
-    return [*events, *(Event(None, (name,), (copy,)) for name, copy in copies.items())], copies
+    found = [*events]
+    returned: list[Name] = []
+    for made, name in zip(results, chain(carried, repeat(None)), strict=False):
+        if name is not None and name in names:
+            copy = ("copy", made)
+            sizes[copy] = sizes[made]
+            found.append(Event(None, (made,), (copy,)))
+            made = copy
+        returned.append(made)
+    return found, returned
 
 
 def with_copies_for_loops(

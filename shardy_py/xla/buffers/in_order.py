@@ -6,7 +6,6 @@ Not here: what is fetched meanwhile (`fetched.py`), which orders there are (`sch
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from shardy_py.ops import TABLE, Control
@@ -53,11 +52,7 @@ def copied_in_order(
     taken = taken_by(block, carried)
     first, last = copied(events, taken) if any(name is not None for name in taken) else ((), ())
     if last:
-        events, copies = with_copies_at_end(events, block.sizes, [taken[name] for name in last])
-        arguments = [name if name in last else None for name in carried]
-        block.results = [
-            made if name is None else copies[made] for name, made in zip_longest(arguments, block.results)
-        ]
+        events, block.results = with_copies_at_end(events, block.sizes, last, block.results, carried)
     if first:
         events = with_copies(events, block.sizes, first)
     return block.ordered(events) if first or last else events

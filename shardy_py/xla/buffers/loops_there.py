@@ -168,6 +168,8 @@ class LoopsThere:
         """
         over, sizes = self._events[number].over, self._block.sizes
         name = over[position]
+        if name in self._constants and self._block.setting.any_in_vmem:
+            return True
         if name in self._constants:
             later = sum(sizes.get(each, 0) for each in over[position + 1 :] if each in self._constants)
             return later >= sizes.get(name, 0)

@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import cast
 
 from shardy_py.base.records import dataclass
-from shardy_py.mlir.dialects.stablehlo import TransposeOp
+from shardy_py.mlir.dialects.stablehlo import DynamicSliceOp, TransposeOp
 from shardy_py.ops import TABLE, Control, Memory, OpRecord, Repeat, Role, Storage, row_of
 from shardy_py.ops.dimensions import ScatterDimensions
 from shardy_py.ops.reads import integers
@@ -87,7 +87,8 @@ class StoringKind:
             stored.is_table or (stored.is_constant and has_several(record.attributes.get("value"))),
             COMPILED.of(record.name).form in (NodeForm.PAD, NodeForm.JOIN),
             COMPILED.of(record.name).form is NodeForm.SLICE,
-            COMPILED.of(record.name).form in (NodeForm.SLICE, NodeForm.PAD),
+            COMPILED.of(record.name).form in (NodeForm.SLICE, NodeForm.PAD)
+            or record.name == DynamicSliceOp.name,
         )
 
 

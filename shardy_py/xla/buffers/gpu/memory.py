@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from itertools import zip_longest
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import SortOp
@@ -267,8 +266,7 @@ class GpuComputation:
         taken = {n: made for n, made in zip(carried, results, strict=False) if n is not None and n != made}
         first, last = copied(events, taken)
         if last:
-            events, copies = with_copies_at_end(events, self.sizes, [taken[name] for name in last])
-            results = [copies[made] if n in last else made for n, made in zip_longest(carried, results)]
+            events, results = with_copies_at_end(events, self.sizes, last, results, carried)
         if first:
             events = with_copies(events, self.sizes, first)
         ordered = self._ordered(events, results)
