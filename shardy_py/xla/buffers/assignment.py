@@ -19,6 +19,7 @@ from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.held import HeldMemory, Period, ResultMemory
 from shardy_py.xla.buffers.packing import Buffer, have_places, packed, packed_in_order, summed
 from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.tpu.einsum_loops import is_in_loop
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
@@ -250,7 +251,8 @@ class _Holding:
                 starts = block.starts[number][: 1 if block.of.receives_apart else None]
                 _enter_loop(held, (block.number, taken), starts)
             in_place = event.is_update and (
-                bool(block.starts[number]) or (taken is not None and _is_written(event))
+                bool(block.starts[number])
+                or (taken is not None and (_is_written(event) or is_in_loop(taken)))
             )
             held.periods.append(Period(since, finish, (block.number, made), names, made, in_place))
             slot = roots.get(made)

@@ -18,12 +18,13 @@ from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.computed_again import Computed, is_computed_again
 from shardy_py.xla.buffers.facet import Tiled
 from shardy_py.xla.buffers.fusion_costs import FusedSteps, fused_by_bytes, stored_by_bytes, widths_of
-from shardy_py.xla.buffers.in_place import in_place
+from shardy_py.xla.buffers.in_place import beside_product
 from shardy_py.xla.buffers.inner_products import is_inner, is_turned
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.needed_orders import has_batch_in_lanes
 from shardy_py.xla.buffers.shifted import shifted_values
 from shardy_py.xla.buffers.storing import StoringKind, StoringKinds, makes_one_element, starts_with
+from shardy_py.xla.buffers.tpu.einsum_loops import products_in_loops
 from shardy_py.xla.buffers.with_products import StepAlone, behind_products, instead_of_product
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
@@ -119,11 +120,14 @@ class Fusion:
             row = kind.row
             is_product, is_alone = on_tpu and row.is_product, on_tpu and kind.is_alone_on_tpu
             takes = kind.is_cheap or row.takes_plain or is_product or (on_tpu and row.takes_turned)
-            if takes and not (is_alone or step.blocks or (_gathers(own) and not self._gathers_apart(number))):
+            in_loop = number in self._in_loops
+            if takes and not (
+                in_loop or is_alone or step.blocks or (_gathers(own) and not self._gathers_apart(number))
+            ):
                 taking[number] = kind
             if is_product:
                 products.add(number)
-                is_summed = own and not self._gathers_apart(number)
+                is_summed = in_loop or (own and not self._gathers_apart(number))
                 is_cut = not cut.isdisjoint(users.get(step.results[0], ()))
                 if not is_summed and not is_cut and self._joins(step, taking, returned, roots, products):
                     found.add(step.results[0])
@@ -170,6 +174,10 @@ class Fusion:
             found -= {*stored_by_bytes(given, self._elements, widths)}
         return Computed(found, self._computed_again(again, found, products))
 
+    @cached_property
+    def _in_loops(self) -> set[int]:
+        return products_in_loops(self.steps, self.sent, self._users) if self.joins else set()
+
     def _elements(self, name: Name) -> int:
         type_ = self.types.get(name)
         return 0 if type_ is None else prod(size or 0 for size in type_.shape)
@@ -203,6 +211,8 @@ class Fusion:
                 continue
             (reader,) = readers
             into = roots[reader]
+            if {root, into} & self._in_loops:
+                continue
             if into < 0 or into in inner or into in outer or step.results[0] in self._sent_names(reader):
                 continue
             last = self.steps[into]
@@ -362,24 +372,8 @@ class Fusion:
             else:
                 members.append(last)
                 left.pop()
-        over = self._beside_product(members, needs)
+        over = beside_product(members, needs, steps, reads, self._kinds, on_tpu=self.on_tpu)
         return FusedStep([steps[each] for each in members], [*needs], over)
-
-    def _beside_product(self, members: Sequence[int], needs: Collection[Name]) -> Collection[Name]:
-        """The values that fused steps read and no product among them needs."""
-        kinds, reads = self._kinds, self.reads
-        products = [number for number in members if kinds[number].row.is_product]
-        if not products:
-            return needs if not self.on_tpu else in_place(members, needs, self.steps, reads, kinds)
-        makers = {step.results[0]: each for each in members if (step := self.steps[each]).results}
-        needed: set[Name] = set()
-        left = [name for number in products for name in reads[number]]
-        while left:
-            name = left.pop()
-            if name not in needed:
-                needed.add(name)
-                left += reads[makers[name]] if name in makers else ()
-        return [name for name in needs if name not in needed]
 
 
 def _gathers(sent: Iterable[Sent]) -> bool:

@@ -38,11 +38,13 @@ def copied_in_order(
         if block.setting.as_compiled:
             from shardy_py.xla.buffers.first_parts import with_first_parts  # modules that others do not need
             from shardy_py.xla.buffers.several_results import with_fusions
+            from shardy_py.xla.buffers.tpu.einsum_loops import with_loops_of_products
             from shardy_py.xla.buffers.tpu.updates_inside import with_updates_inside
 
             # Collectives are combined before ops are fused: what two fusions read of one is made at once.
             events = ordered_by_reads(with_joined_sums(events, block.joined)) or events
             given = {value.name for value in block.block.arguments if block.is_entry}
+            events = with_loops_of_products(block, events)
             events = with_fusions(block, events, members, block.fusion.shifted)
             kept, products = {*block.results, *block.returned}, block.in_vmem.products
             events = with_updates_inside(events, kept, products, block.stored_name)

@@ -13,6 +13,30 @@ from shardy_py.xla.buffers.storing import StoringKind
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
 
+def beside_product(
+    members: Sequence[int],
+    needs: Collection[Name],
+    steps: Sequence[PlannedOp],
+    reads: Sequence[Sequence[Name]],
+    kinds: Sequence[StoringKind],
+    *,
+    on_tpu: bool,
+) -> Collection[Name]:
+    """Returns the values that fused steps need and no product among them does; see `in_place`."""
+    products = [number for number in members if kinds[number].row.is_product]
+    if not products:
+        return needs if not on_tpu else in_place(members, needs, steps, reads, kinds)
+    makers = {step.results[0]: each for each in members if (step := steps[each]).results}
+    needed: set[Name] = set()
+    left = [name for number in products for name in reads[number]]
+    while left:
+        name = left.pop()
+        if name not in needed:
+            needed.add(name)
+            left += reads[makers[name]] if name in makers else ()
+    return [name for name in needs if name not in needed]
+
+
 def in_place(
     members: Sequence[int],
     needs: Collection[Name],

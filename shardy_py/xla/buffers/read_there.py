@@ -13,6 +13,7 @@ from shardy_py.ops import TABLE, Family, Storage
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
 from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.tpu.einsum_loops import is_in_loop
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
@@ -60,13 +61,19 @@ def read_there(block: StoredBlock, event: Event, sent: Collection[Name]) -> set[
         is_fetched = STORED.of(event.step.record.name).is_over_operands
         updated = tuple([name for at in event.updated for name in event.over_at(at)]) or event.over
         over = updated if event.is_update and not is_fetched else ()
-        return {*event.reads}.difference(over, sent)
+        return {name for name in {*event.reads}.difference(over, sent) if not is_in_loop(name)}
     return set()
 
 
 def _is_copy(block: StoredBlock, event: Event) -> bool:
     """True for a copy in another layout or type; one in the same layout reads what it copies in HBM."""
-    if is_plain_copy(event) or event.sent is not None or event.sums or len(event.reads) != 1:
+    if (
+        is_plain_copy(event)
+        or any(map(is_in_loop, event.makes))
+        or event.sent is not None
+        or event.sums
+        or len(event.reads) != 1
+    ):
         return False
     step = event.step
     is_copy = step is None or (TABLE[step.record.name].storage is Storage.ALIAS and not step.blocks)

@@ -21,6 +21,7 @@ from shardy_py.base.records import dataclass
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.rounded_outside import round_outside
 from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.tpu.einsum_loops import is_in_loop
 from shardy_py.xla.buffers.tpu.packed_bits import packs_bits
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -109,7 +110,7 @@ def _is_constant(event: Event) -> bool:
 def _fusible(block: StoredBlock, event: Event, members: Sequence[PlannedOp]) -> Fusible | None:
     """The form of an event for fusions with others; None if it has an emitter of its own, or runs others."""
     step = event.step
-    if step.blocks or len(step.results) != 1:
+    if step.blocks or len(step.results) != 1 or any(map(is_in_loop, event.reads)):
         return None
     kinds = [block.kinds.of(each.record) for each in members]
     if any(kind.is_alone_on_tpu or kind.is_in_place or kind.is_sent for kind in kinds):
