@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from shardy_py.api import Program, propagate
-from shardy_py.xla.buffers.carried import copied, with_copies
+from shardy_py.xla.buffers.carried import copied, with_copies, with_copies_at_end
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined
+from shardy_py.xla.spmd.program import Name
 from shardy_py.xla.targets.simplified import simplified
 from tests.eight_devices import run_on_eight_devices
 from tests.report.memory.allocated import CLOSE, estimate
@@ -27,10 +28,38 @@ def test_a_donated_argument_is_copied_if_something_may_read_it_after_the_update(
 ) -> None:
     update = Event("update", reads, ("n",), over=reads if in_place else ())
     events = [Event("gradient", ("w", "x"), ("g",)), update]
-    assert [*copied(events, {"w": "n"})] == copies
-    (first, *others) = with_copies(events, {"w": 64}, copied(events, {"w": "n"}))
+    assert copied(events, {"w": "n"}) == (copies, [])
+    (first, *others) = with_copies(events, {"w": 64}, copies)
     assert (first.reads == ("w",)) == bool(copies)
     assert all(("w" in event.reads) != bool(copies) for event in others)
+
+
+class _Loop:
+    blocks = ("condition", "body")
+
+
+@pytest.mark.parametrize(
+    ("reads", "over", "last"),
+    [
+        (("zeros", "w"), ("zeros",), ["w"]),  # a scan over the rows of w
+        (("w", "x"), ("w",), []),  # a loop that replaces w itself
+        (("zeros", "x"), ("zeros",), []),
+    ],
+)
+def test_what_a_loop_makes_of_a_donated_argument_is_copied_into_it_at_the_end(
+    reads: tuple[str, ...], over: tuple[str, ...], last: list[str]
+) -> None:
+    loop = Event(_Loop(), reads, ("n",), over=over, is_update=True)
+    assert copied([loop], {"w": "n"}) == ([], last)
+    sizes: dict[Name, int] = {"n": 64}
+    events, results = with_copies_at_end([loop], sizes, last, ["n", "m"], ["w"])
+    assert results == [("copy", "n") if last else "n", "m"]
+    assert [event.reads for event in events[1:]] == [("n",)] * len(last)
+
+
+def test_an_argument_that_may_be_read_after_the_loop_is_copied_before_it() -> None:
+    loop = Event(_Loop(), ("zeros", "w"), ("n",), over=("zeros",), is_update=True)
+    assert copied([loop, Event("sum", ("w",), ("s",))], {"w": "n"}) == (["w"], [])
 
 
 def test_temporaries_are_not_in_the_memory_of_a_donated_argument_before_its_last_use() -> None:

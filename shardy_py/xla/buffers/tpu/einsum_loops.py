@@ -88,7 +88,8 @@ def with_loops_of_products(block: StoredBlock, events: Sequence[Event]) -> list[
     turned = dict[Name, Name]()
     for event in events:
         step = event.step
-        if step is None or event.sent is not None or len(event.makes) != 1:
+        is_product = step is not None and STORED.of(step.record.name).is_product
+        if not is_product or event.sent is not None or len(event.makes) != 1:
             found.append(event)
         elif received := next((name for name in event.reads if name in gathered), None):
             found += _gathered(block, event, gathered[received], own)
