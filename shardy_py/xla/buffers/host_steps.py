@@ -51,9 +51,7 @@ class HostSteps:
     def __post_init__(self) -> None:
         self.plain = PlainSteps(self.program)
 
-    def add_all(
-        self, steps: Iterable[PlannedOp], captured: Callable[[PlannedOp], Iterable[Name]]
-    ) -> None:
+    def add_all(self, steps: Iterable[PlannedOp], captured: Callable[[PlannedOp], Iterable[Name]]) -> None:
         """Adds the ops of steps; captured: what the regions of a step read."""
         known, renamed, add = self.plain.known.get, self.program.alias.keys(), self.program.ops.append
         originals, sent, merged = self.originals, self.sent.keys(), self.merged.keys()
@@ -66,9 +64,7 @@ class HostSteps:
             else:
                 self._add_ops(step, number, captured(step), is_renamed=not is_here)
 
-    def _add_ops(
-        self, step: PlannedOp, number: int, captured: Iterable[Name], *, is_renamed: bool
-    ) -> None:
+    def _add_ops(self, step: PlannedOp, number: int, captured: Iterable[Name], *, is_renamed: bool) -> None:
         """number: the identity of the step in the program."""
         program, reads, before = self.program, step.operands, len(self.program.ops)
         planned, again = self.sent.get(number, ()), self.merged.get(number, ())
