@@ -54,7 +54,8 @@ class Forecasts:
             ShardyError: there can be no report on it.
         """
         if not self._has_remarked:
-            require_reportable(self._result.program.module)
+            table = self._result.values.table
+            require_reportable(table.module, table.ops)
             self._has_remarked = True
             module = self._result.source.module
             say(remarks_on_missing(module), file_of(module))

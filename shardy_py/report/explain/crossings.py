@@ -234,7 +234,7 @@ class Stopping:
         classes = {each for each in table.op_classes if each.name in self._names_without_rule}
         ops = [op for op in table.ops if op.__class__ in classes] if classes else []
         unruled = {id(op): op for op in (*ops, *(op for op, _ in self._program.without_rule))}
-        lone = [op for key, op in unruled.items() if key in self._without_rule or key not in self._with_step]
+        lone = [op for op in unruled.values() if self._is_passed_by_no_rule(op)]
         beside = {id(value) for op in lone for value in (*operands_of(op), *op.results)}
         if not beside:
             return frozenset()
@@ -259,8 +259,12 @@ class Stopping:
             if isinstance(value.owner, Operation):
                 ops.insert(0, value.owner)
             for op in ops:
-                is_left_out = id(op) not in self._with_step and op.name in self._names_without_rule
-                is_without = id(op) in self._without_rule or is_left_out
-                is_data_flow = data_flow(op) is not None or isinstance(op, CallOp)
-                if is_without and op.operands and op.results and not is_data_flow:
+                if self._is_passed_by_no_rule(op):
                     yield op, value
+
+    def _is_passed_by_no_rule(self, op: Operation) -> bool:
+        """True if an op makes values of others, and no sharding propagates through it."""
+        is_left_out = id(op) not in self._with_step and op.name in self._names_without_rule
+        is_without = id(op) in self._without_rule or is_left_out
+        is_data_flow = data_flow(op) is not None or isinstance(op, CallOp)
+        return bool(is_without and op.operands and op.results and not is_data_flow)

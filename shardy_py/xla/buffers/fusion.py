@@ -156,9 +156,9 @@ class Fusion:
             ):
                 found.add(name)
                 roots[number] = into
-                if any(kinds[each].is_broadcast or each in repeated for each in consumers):
+                if True in [kinds[each].is_broadcast or each in repeated for each in consumers]:
                     repeated.add(number)
-                if any(kinds[each].is_slice or each in cut for each in consumers):
+                if on_tpu and True in [kinds[each].is_slice or each in cut for each in consumers]:
                     cut.add(number)
             elif on_tpu and len(consumers) > 1 and is_computed_again(kind, step, self.types):
                 again[number] = [
@@ -376,9 +376,9 @@ class Fusion:
         return FusedStep([steps[each] for each in members], [*needs], over)
 
 
-def _gathers(sent: Iterable[Sent]) -> bool:
+def _gathers(sent: Sequence[Sent]) -> bool:
     """True if operands of a step are sent, so that they are stored."""
-    return any(each.operand >= 0 and each.collective.kind != "all_reduce" for each in sent)
+    return bool(sent) and any(each.operand >= 0 and each.collective.kind != "all_reduce" for each in sent)
 
 
 def _root_of(numbers: Iterable[int], roots: Sequence[int]) -> int:

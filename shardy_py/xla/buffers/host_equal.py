@@ -41,7 +41,7 @@ def merged(
     alike: dict[tuple[Name, ...], dict[Hashable, list[HostOp]]] = {}
     """By what several ops read, these by what they are and make, without equal ones."""
     found: list[HostOp] = []
-    made, renamed = _Types(types), alias.keys()
+    made, kinds, renamed = _Types(types), _Kinds(), alias.keys()
     for each in ops:
         op = each if renamed.isdisjoint(each.reads) else each.renamed(alias)
         reads = op.reads
@@ -60,8 +60,8 @@ def merged(
             continue
         others = alike.get(reads)
         if others is None:
-            others = alike[reads] = {(_kind_of(first), made.of(first)): [first]}
-        same = others.setdefault((_kind_of(op), made.of(op)), [])
+            others = alike[reads] = {(kinds.of(first), made.of(first)): [first]}
+        same = others.setdefault((kinds.of(op), made.of(op)), [])
         for other in same:
             if _are_equal(op, other):
                 alias.update(zip(op.makes, other.makes, strict=True))
@@ -96,10 +96,28 @@ class _Types:
         return number
 
 
-def _kind_of(op: HostOp) -> Hashable:
-    """The kind of an op, what it sums and the attributes of its step: equal for equal ops."""
-    step = None if op.sums else (op.computed or op.step) if op.kind in _BY_STEP else op.computed
-    return op.kind, tuple(_summed(op)), None if step is None else _hashable(step.record.attributes)
+class _Kinds:
+    """Numbers of the kinds of ops, what they sum and the attributes of their steps: equal for equal ops."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, int], int] = {}
+        """By the identity of a record, which the ops keep."""
+        self._equal: dict[Hashable, int] = {}
+
+    def of(self, op: HostOp) -> int:
+        """The number of an op."""
+        if op.sums:
+            return self._number((op.kind, tuple(_summed(op)), None))
+        step = (op.computed or op.step) if op.kind in _BY_STEP else op.computed
+        key = op.kind, 0 if step is None else id(step.record)
+        number = self._numbers.get(key)
+        if number is None:
+            attributes = None if step is None else _hashable(step.record.attributes)
+            number = self._numbers[key] = self._number((op.kind, (), attributes))
+        return number
+
+    def _number(self, kind: Hashable) -> int:
+        return self._equal.setdefault(kind, len(self._equal))
 
 
 def _hashable(value: object) -> Hashable:

@@ -7,7 +7,7 @@ are fused, stored and scheduled. Source: openxla/xla, xla/service/spmd/spmd_part
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
 from shardy_py.base.records import dataclass
@@ -51,20 +51,23 @@ class HostSteps:
     def __post_init__(self) -> None:
         self.plain = PlainSteps(self.program)
 
-    def add(self, step: PlannedOp, captured: Iterable[Name]) -> None:
-        """Adds the ops of a step; captured: what its regions read."""
-        number, reads = self.originals.get(id(step), id(step)), step.operands
-        kind = self.plain.known.get(id(step.plan_key))
-        is_here = self.program.alias.keys().isdisjoint(reads)
-        if kind and is_here and number not in self.sent and number not in self.merged:
-            self.program.ops.append(HostOp(kind, reads, step.results, step, None, (), step))  # nearly all
-        else:
-            self._add_ops(step, captured, is_renamed=not is_here)
+    def add_all(self, steps: Iterable[PlannedOp], captured: Callable[[PlannedOp], Iterable[Name]]) -> None:
+        """Adds the ops of steps; captured: what the regions of a step read."""
+        known, renamed, add = self.plain.known.get, self.program.alias.keys(), self.program.ops.append
+        originals, sent, merged = self.originals, self.sent.keys(), self.merged.keys()
+        for step in steps:
+            kind, reads, number = known(id(step.plan_key)), step.operands, id(step)
+            number = originals.get(number, number) if originals else number
+            is_here = renamed.isdisjoint(reads)
+            if kind and is_here and number not in sent and number not in merged:
+                add(HostOp(kind, reads, step.results, step, None, (), step))  # nearly all
+            else:
+                self._add_ops(step, number, captured(step), is_renamed=not is_here)
 
-    def _add_ops(self, step: PlannedOp, captured: Iterable[Name], *, is_renamed: bool) -> None:
+    def _add_ops(self, step: PlannedOp, number: int, captured: Iterable[Name], *, is_renamed: bool) -> None:
+        """number: the identity of the step in the program."""
         program, reads, before = self.program, step.operands, len(self.program.ops)
-        original = self.originals.get(id(step), id(step)) if self.originals else id(step)
-        planned, again = self.sent.get(original, ()), self.merged.get(original, ())
+        planned, again = self.sent.get(number, ()), self.merged.get(number, ())
         is_alone = not (planned or again)
         kind = self.plain.kind(step) if is_alone else None
         if kind is None and is_alone and not reads:

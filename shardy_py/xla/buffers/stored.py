@@ -292,10 +292,8 @@ class StoredBlock:
         known = self.types, self.sizes, self.alias, partial(measured, target=self.setting.target)
         program = HostProgram(*known, barriers=self._barriers)
         steps = HostSteps(program, self.sent, self.merged, self.originals)
-        live, *_ = self._needed()
-        for step in self.steps:
-            if not step.results or not live.isdisjoint(step.results):
-                steps.add(step, self._captured(step, program) if step.blocks else ())
+        _, needed, _ = self._needed()
+        steps.add_all(needed, lambda step: self._captured(step, program) if step.blocks else ())
         sent, known = self.sent.get(id(None), ()) if self.is_entry else (), len(sizes)
         self.results = [
             steps.result(n, name, sent, sizes[n] if n < known else 0)

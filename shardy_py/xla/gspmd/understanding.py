@@ -14,7 +14,7 @@ printed are not imported, unless the command line says so. Not here: the passes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
@@ -115,9 +115,9 @@ class _Found:
             self.read(op.attributes, op)
 
 
-def _found_in(module: ModuleOp) -> _Found:
+def _found_in(module: ModuleOp, known: Sequence[Operation] | None = None) -> _Found:
     found = _Found()
-    ops = [module, *ops_in(module)]
+    ops = [module, *(ops_in(module) if known is None else known)]
     kinds, attributes = [*map(type, ops)], [op.attributes for op in ops]
     read = {kind for kind, op in dict(zip(kinds, ops, strict=True)).items() if op.name.startswith(_READ)}
     found.has_own = any(SHARDING in each for each in attributes)  # of a propagated program the first ones
@@ -145,12 +145,13 @@ def has_shardings(module: ModuleOp) -> bool:
     return found.has_own or bool(found.first)
 
 
-def foreign_shardings(module: ModuleOp) -> dict[Foreign, Operation]:
+def foreign_shardings(module: ModuleOp, ops: Sequence[Operation] | None = None) -> dict[Foreign, Operation]:
     """Returns the kinds of shardings in a module that reports do not read, each with its first op.
 
     GSPMD's beside sdy's count as none: XLA drops them from programs with a mesh of Shardy.
+    ops: those of the module in program order, if they are known.
     """
-    found = _found_in(module)
+    found = _found_in(module, ops)
     return {kind: op for kind, op in found.first.items() if not (kind is GSPMD and found.has_own)}
 
 
@@ -187,20 +188,23 @@ def unread(module: ModuleOp) -> tuple[str, ...]:
     )
 
 
-def require_understood(module: ModuleOp) -> None:
-    """Raises `ShardyError` for a module with shardings that neither propagation nor reports read."""
-    for kind, op in foreign_shardings(module).items():
+def require_understood(module: ModuleOp, ops: Sequence[Operation] | None = None) -> None:
+    """Raises `ShardyError` for a module with shardings that neither propagation nor reports read.
+
+    ops: as of `foreign_shardings`.
+    """
+    for kind, op in foreign_shardings(module, ops).items():
         fact, remedy = f"has {kind.what}, which reports do not read", f"run {kind.flag} first"
         raise error_at(op, ShardyError(Diagnostic(fact, remedy=remedy)))
 
 
-def require_reportable(module: ModuleOp) -> None:
+def require_reportable(module: ModuleOp, ops: Sequence[Operation] | None = None) -> None:
     """Raises `ShardyError` for a module that reports say nothing true about.
 
     Those have shardings that they do not read, or, as for Shardy's partitioner, arguments or results on a
-    single device.
+    single device. ops: as of `foreign_shardings`.
     """
-    require_understood(module)
+    require_understood(module, ops)
     _refuse_single_devices(module)
 
 
