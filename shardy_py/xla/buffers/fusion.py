@@ -17,7 +17,8 @@ from shardy_py.base.records import dataclass
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.computed_again import Computed, is_computed_again
 from shardy_py.xla.buffers.facet import Tiled
-from shardy_py.xla.buffers.fusion_costs import FusedSteps, fused_by_bytes, stored_by_bytes, widths_of
+from shardy_py.xla.buffers.fused_steps import FusedSteps
+from shardy_py.xla.buffers.fusion_costs import fused_by_bytes, left_by_bytes, widths_of
 from shardy_py.xla.buffers.in_place import beside_product
 from shardy_py.xla.buffers.inner_products import is_inner, is_turned
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
@@ -170,8 +171,8 @@ class Fusion:
         if on_tpu:
             found |= {*self._inner_products(roots, products)} - returned
         if self.joins:
-            given, widths = FusedSteps(steps, self.reads, users, found), widths_of(steps, self.reads)
-            found -= {*stored_by_bytes(given, self._elements, widths)}
+            given = FusedSteps(steps, self.reads, users, found, returned)
+            found = left_by_bytes(given, self._elements, widths_of(steps, self.reads))
         return Computed(found, self._computed_again(again, found, products))
 
     @cached_property

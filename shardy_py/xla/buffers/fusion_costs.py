@@ -14,6 +14,11 @@ more of such sizes, which is why the chances of attention and gated activations 
 from 70 other values in up to eight products. Source: openxla/xla,
 xla/backends/gpu/transforms/priority_fusion.cc for GPUs.
 
+A value that is made of a product alone is stored instead of it. Reductions of either are made with it, so
+that they read neither; a transpose is then an order of the product, and stored though it saves nothing. What
+a reader reads in any case is not saved then, as the scores of attention for the gradient of their largest
+element; nor for a Boolean, unless a reduction reads it. From 48 gradients of attention.
+
 Not here: which values may be computed in their readers (`fusion.py`).
 """
 
@@ -25,7 +30,9 @@ from heapq import heapify, heappop, heappush
 
 from shardy_py.base.records import dataclass
 from shardy_py.indexing.layout import element_type
+from shardy_py.mlir.dialects.stablehlo import TransposeOp
 from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.fused_steps import FusedSteps, made_with, stored_row
 from shardy_py.xla.buffers.read_there import takes_slices
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
@@ -38,19 +45,6 @@ _WIDE = 4
 def saving(readers: int, *, behind: int, own: int) -> int:
     """Returns what is moved less if a value is stored: `behind` are the sizes of what it is computed from."""
     return (readers - 1) * behind - (readers + 1) * own
-
-
-@dataclass(frozen=True, eq=False)
-class FusedSteps:
-    """Steps, which are known by their numbers, and which of their results are fused.
-
-    reads: for each step the stored names of what it reads. users: the steps that read each value.
-    """
-
-    steps: Sequence[PlannedOp]
-    reads: Sequence[Sequence[Name]]
-    users: Mapping[Name, Sequence[int]]
-    fused: Collection[Name]
 
 
 def fused_by_bytes(given: FusedSteps, sizes: Mapping[Name, int]) -> set[Name]:
@@ -98,6 +92,17 @@ def widths_of(steps: Sequence[PlannedOp], reads: Sequence[Sequence[Name]]) -> di
     return found
 
 
+def left_by_bytes(
+    given: FusedSteps, elements: Callable[[Name], int], widths: Mapping[Name, int]
+) -> set[Name]:
+    """Returns the fused values but those that XLA:TPU stores, and the products that are made with these.
+
+    elements, widths: see `stored_by_bytes`.
+    """
+    stored = {*stored_by_bytes(given, elements, widths)}
+    return {*given.fused} - stored | made_with(given, stored, elements)
+
+
 def stored_by_bytes(
     given: FusedSteps, elements: Callable[[Name], int], widths: Mapping[Name, int]
 ) -> Iterator[Name]:
@@ -113,7 +118,7 @@ def stored_by_bytes(
         if step.results and step.results[0] in fused
     }
     if any(len(users.get(name, ())) > 1 for name in makers):
-        yield from _Search(steps, reads, users, elements, widths, makers).stored()
+        yield from _Search(steps, reads, users, elements, widths, makers, given.products()).stored()
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +128,7 @@ class _Search:
     makers: by each value that is still fused, the step that makes it. behind: by step the stored values that
     it is computed from, and the divisions; ahead: by step the stored ones that it is computed in. Both are
     bits of integers; bits: of each value or division, whose sizes are `sizes`; divisions: the places of the
-    latter; places: of the bit of each stored step.
+    latter; places: of the bit of each stored step; at: the step by place. products: what products make alone.
     """
 
     steps: Sequence[PlannedOp]
@@ -132,10 +137,12 @@ class _Search:
     elements: Callable[[Name], int]
     widths: Mapping[Name, int]
     makers: dict[Name, int]
+    products: Collection[Name]
     behind: dict[int, int] = field(default_factory=dict[int, int])
     ahead: dict[int, int] = field(default_factory=dict[int, int])
     bits: dict[Name, int] = field(default_factory=dict[Name, int])
     places: dict[int, int] = field(default_factory=dict[int, int])
+    at: list[int] = field(default_factory=list[int])
     sizes: list[int] = field(default_factory=list[int])
     divisions: set[int] = field(default_factory=set[int])
     sums: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
@@ -150,10 +157,20 @@ class _Search:
         saved = {number: value for number in numbers if (value := self._saved(number)) > 0}
         queue = [(-value, number) for number, value in saved.items()]
         heapify(queue)
-        while queue:
+        waiting = set[int]()
+        """The steps that save nothing as long as readers read the same in any case."""
+        while queue or self._wait_no_more(waiting, saved, queue):
             value, number = heappop(queue)
             if saved.get(number) != -value:
                 continue  # it was changed by one that is stored
+            exact = self._saved_alone(number)
+            if exact != -value:
+                saved[number] = exact
+                if exact > 0:
+                    heappush(queue, (-exact, number))
+                else:
+                    waiting.add(number)
+                continue
             name = self.steps[number].results[0]
             yield name
             del self.makers[name], saved[number]
@@ -163,6 +180,15 @@ class _Search:
                 saved[each] = self._saved(each)
                 if saved[each] > 0:
                     heappush(queue, (-saved[each], each))
+
+    def _wait_no_more(self, waiting: set[int], saved: dict[int, int], queue: list[tuple[int, int]]) -> bool:
+        """Queues the steps that save something now, and returns whether there are any."""
+        for number in waiting:
+            if self._is_fused(number) and (value := self._saved_alone(number)) > 0:
+                saved[number] = value
+                heappush(queue, (-value, number))
+        waiting.clear()
+        return bool(queue)
 
     def _changed(
         self,
@@ -241,8 +267,15 @@ class _Search:
             if each > number and self._is_fused(each):
                 found |= self.ahead[each]
             else:
-                found |= 1 << self.places.setdefault(each, len(self.places))
+                found |= 1 << self._place(each)
         return found
+
+    def _place(self, stored: int) -> int:
+        """The place of the bit of a stored step."""
+        place = self.places.setdefault(stored, len(self.at))
+        if place == len(self.at):
+            self.at.append(stored)
+        return place
 
     def _saved(self, number: int) -> int:
         """The bytes that are moved less if the result of a step is stored."""
@@ -256,7 +289,63 @@ class _Search:
             self.sums[found] = sum(self.sizes[place] for place in places) - divided, divided
         behind, divided = self.sums[found]
         is_rounded = self.widths.get(name, _WIDE) < _WIDE
-        return saving(readers, behind=behind, own=self._size(name)) + is_rounded * divided
+        own, product = self._size(name), self._product(number)
+        if product is None:
+            return saving(readers, behind=behind, own=own) + is_rounded * divided
+        reductions = self._reductions(number)
+        left = readers - reductions
+        beside = self._size(product) if reductions else 2 * self._size(product) - behind
+        is_order = reductions > 0 and self.steps[number].record.name == TransposeOp.name
+        return left * behind - (left + 1) * own + beside + is_rounded * divided + is_order
+
+    def _saved_alone(self, number: int) -> int:
+        """As `_saved`, without what readers read in any case."""
+        saved = self._saved(number)
+        is_boolean = self._is_boolean(number) and not self._reductions(number)
+        if not is_boolean and self._product(number) is None:
+            return saved
+        name, behind = self.steps[number].results[0], self.behind[number]
+        readers = (
+            each for each in self._stored_readers(number) if not stored_row(self.steps[each]).takes_plain
+        )
+        shared = (behind & self._beside(reader, name) for reader in readers)
+        places = (place for bits in shared for place in _places(bits) if place not in self.divisions)
+        return saved - sum(self.sizes[place] for place in places)
+
+    def _beside(self, reader: int, without: Name) -> int:
+        """The bits of what a stored step reads beside what a value is computed from."""
+        found, left, seen = 0, [*self.reads[reader]], {without}
+        while left:
+            name = left.pop()
+            if name not in seen:
+                seen.add(name)
+                if name in self.makers:
+                    left += self.reads[self.makers[name]]
+                else:
+                    found |= self._bit(name, self._size(name))
+        return found
+
+    def _product(self, number: int) -> Name | None:
+        """A product of which the result of a step is made element by element, alone of all that is stored."""
+        count, left = self.elements(self.steps[number].results[0]), [*self.reads[number]]
+        while left:
+            name = left.pop()
+            if len(self.users.get(name, ())) == 1 and self.elements(name) == count:
+                if name in self.products:
+                    return name
+                left += self.reads[self.makers[name]] if name in self.makers else ()
+        return None
+
+    def _stored_readers(self, number: int) -> Iterator[int]:
+        """The stored steps that a step is computed in."""
+        return (self.at[place] for place in _places(self.ahead[number]))
+
+    def _reductions(self, number: int) -> int:
+        return sum(stored_row(self.steps[each]).takes_plain for each in self._stored_readers(number))
+
+    def _is_boolean(self, number: int) -> bool:
+        (type_, *_) = self.steps[number].record.results
+        return type_ is not None and type_.element == "i1"
 
     def _size(self, name: Name) -> int:
         count = self.elements(name)

@@ -8,18 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.fusion_costs import FusedSteps, fused_by_bytes, saving, stored_by_bytes
+from shardy_py.xla.buffers.fused_steps import FusedSteps, made_with
+from shardy_py.xla.buffers.fusion_costs import fused_by_bytes, saving, stored_by_bytes
 from shardy_py.xla.buffers.tpu.records import Records, step_of
 from shardy_py.xla.spmd.program import Name
 
 _ROW = TensorType((8, 128), "f32")
+_BITS = TensorType((8, 128), "i1")
 
 
 def _steps(*lines: tuple[str, str, str], fused: Sequence[Name]) -> FusedSteps:
     """Steps of (kind, what it reads, what it makes), each value a letter."""
     records = Records()
     steps = [
-        step_of(records.of(f"stablehlo.{kind}", (), (_ROW,)), (*reads,), (made,), None)
+        step_of(
+            records.of(f"stablehlo.{kind}", (), (_BITS if kind == "compare" else _ROW,)),
+            *((*reads,), (made,), None),
+        )
         for kind, reads, made in lines
     ]
     users: dict[Name, list[int]] = {}
@@ -31,11 +36,14 @@ def _steps(*lines: tuple[str, str, str], fused: Sequence[Name]) -> FusedSteps:
 
 def _stored(given: FusedSteps, sizes: Mapping[Name, int], rounded: str = "") -> list[Name]:
     """The values that are stored. rounded: those of two bytes."""
-    elements = {
-        name: sizes.get(name, 1024) for step in given.steps for name in (*step.operands, *step.results)
-    }
+    elements = _elements(given, sizes)
     widths = dict.fromkeys(elements, 4) | dict.fromkeys(rounded, 2)
-    return [*stored_by_bytes(given, elements.__getitem__, widths)]
+    bits = {step.results[0]: 1 for step in given.steps if step.record.results[0] == _BITS}
+    return [*stored_by_bytes(given, elements.__getitem__, widths | bits)]
+
+
+def _elements(given: FusedSteps, sizes: Mapping[Name, int]) -> dict[Name, int]:
+    return {name: sizes.get(name, 1024) for step in given.steps for name in (*step.operands, *step.results)}
 
 
 def test_the_value_that_saves_most_is_stored_first() -> None:
@@ -80,6 +88,35 @@ def test_to_divide_by_one_element_is_to_multiply() -> None:
     lines = ("broadcast_in_dim", "e", "s"), ("divide", "xs", "a")
     assert _stored(_steps(*lines, *products, fused="as"), {"e": 1}, "a") == []
     assert _stored(_steps(*lines, *products, fused="as"), {"e": 8}, "a") == ["a"]
+
+
+_GRADIENT = ("dot_general", "vw", "t"), ("multiply", "te", "u"), ("reduce", "u", "s")
+"""A product in bf16, what is made of it and of scores `e`, and its sum."""
+
+
+def test_what_is_made_of_a_product_is_stored_instead_of_it_for_several_products() -> None:
+    """One product computes it from the result of the other in bf16."""
+    one = _steps(*_GRADIENT, ("dot_general", "u", "p"), fused="u")
+    two = _steps(*_GRADIENT, ("dot_general", "u", "p"), ("dot_general", "u", "q"), fused="u")
+    assert (_stored(one, {}, "t"), _stored(two, {}, "t")) == ([], ["u"])
+    assert made_with(two, ["u"], _elements(two, {}).__getitem__) == {"t"}
+    assert made_with(one, [], _elements(one, {}).__getitem__) == set()
+
+
+def test_what_products_read_in_any_case_is_not_saved() -> None:
+    """The scores, for what is compared with them: neither is then stored."""
+    compared = ("compare", "e", "c"), ("select", "cu", "a")
+    products = ("dot_general", "a", "p"), ("dot_general", "a", "q")
+    assert _stored(_steps(*_GRADIENT, *compared, *products, fused="uca"), {}, "t") == []
+    counted = _steps(*_GRADIENT, *compared, ("reduce", "c", "n"), *products, fused="uca")
+    assert _stored(counted, {}, "t") == ["c", "u"]
+
+
+def test_the_order_of_a_product_is_stored_for_reductions() -> None:
+    """A reduction is then made with it."""
+    lines = ("dot_general", "vw", "t"), ("transpose", "t", "u"), ("dot_general", "u", "p")
+    assert _stored(_steps(*lines, ("reduce", "u", "s"), fused="u"), {}) == ["u"]
+    assert _stored(_steps(*lines, ("dot_general", "u", "q"), fused="u"), {}) == []
 
 
 @given(st.integers(1, 6), st.integers(1, 6))
