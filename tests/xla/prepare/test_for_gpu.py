@@ -124,3 +124,25 @@ def test_what_is_added_to_an_update_of_zeros_is_updated(
     module = simplified(Program.parse(_ADDED_PART.replace("START", start), as_compiled=False).module)
     names = [op.name.removeprefix("stablehlo.") for op in walk_pre_order(module)]
     assert [name for name in names if name in {*ops, "broadcast_in_dim"}] == ops
+
+
+def test_what_is_added_to_a_scatter_is_scattered_into() -> None:
+    """So that shardings do not propagate through the sum: as in XLA's dump after `spmd-simplify`."""
+    text = """
+    func.func @main(%y: tensor<64x16xf32>, %i: tensor<512x1xi32>, %u: tensor<512x16xf32>) -> tensor<64x16xf32> {
+      %none = stablehlo.constant dense<0.0> : tensor<f32>
+      %z = stablehlo.broadcast_in_dim %none, dims = [] : (tensor<f32>) -> tensor<64x16xf32>
+      %0 = "stablehlo.scatter"(%z, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
+          update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+          index_vector_dim = 1>}> ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %1 = stablehlo.add %a, %b : tensor<f32>
+          stablehlo.return %1 : tensor<f32>
+      }) : (tensor<64x16xf32>, tensor<512x1xi32>, tensor<512x16xf32>) -> tensor<64x16xf32>
+      %2 = stablehlo.add %y, %0 : tensor<64x16xf32>
+      return %2 : tensor<64x16xf32>
+    }"""
+    module = simplified_for_gpu(Program.parse(text, as_compiled=False).module)
+    (function,) = module.body.block.ops
+    names = [op.name.removeprefix("stablehlo.") for op in function.regions[0].block.ops]
+    assert names == ["scatter", "func.return"]
