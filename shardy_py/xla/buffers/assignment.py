@@ -331,7 +331,9 @@ def _written_over(held: Sequence[HeldMemory]) -> list[HeldMemory]:
             continue
         for name in period.over[:1] if is_update else period.over:
             other = single.get(name)
-            if other is None or other.is_part or other.is_apart or other.size != each.size or _is_copy(other):
+            if other is None or other.size != each.size or _is_copy(other):
+                continue
+            if not is_update and (other.is_part or other.is_apart):
                 continue
             if name in several and not is_update:
                 continue

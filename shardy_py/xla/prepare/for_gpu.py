@@ -30,6 +30,7 @@ from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, shape_of
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.ops.custom_calls import TOP_K
+from shardy_py.xla.prepare.added_updates import fold_added_update
 from shardy_py.xla.prepare.converted_operands import fold_product_by_predicate
 from shardy_py.xla.prepare.folding import Fold, is_static
 from shardy_py.xla.prepare.product_folds import (
@@ -39,7 +40,7 @@ from shardy_py.xla.prepare.product_folds import (
 )
 from shardy_py.xla.prepare.selection_sorts import CALLED, sorted_first
 from shardy_py.xla.prepare.simplifying import Simplification
-from shardy_py.xla.prepare.single_scatters import fold_scatter_of_one
+from shardy_py.xla.prepare.single_scatters import fold_added_scatter, fold_scatter_of_one
 from shardy_py.xla.prepare.tpu_folds import BROADCAST_FOLDS, REDUCE_FOLDS, SLICE_FOLDS
 
 
@@ -87,6 +88,7 @@ def _zeros(build: StablehloBuilder, places: SSAValue) -> SSAValue:
 _FOLDS: dict[str, tuple[Fold, ...]] = {
     f"stablehlo.{name}": folds
     for name, folds in {
+        "add": (fold_added_update, fold_added_scatter),
         "broadcast_in_dim": BROADCAST_FOLDS,
         "dot_general": (fold_product_of_zeros, fold_product_without_sums),
         "multiply": (fold_product_by_predicate,),

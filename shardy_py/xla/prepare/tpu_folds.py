@@ -21,6 +21,7 @@ from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder
 from shardy_py.xla.prepare import folding
+from shardy_py.xla.prepare.added_updates import fold_added_update
 from shardy_py.xla.prepare.converted_operands import fold_converted_factors, fold_product_by_predicate
 from shardy_py.xla.prepare.convolution_folds import (
     fold_reversed_kernel,
@@ -141,7 +142,7 @@ SLICE_FOLDS: Final = fold_slice_of_slice, fold_first_of_reshape
 TPU_FOLDS: dict[str, tuple[folding.Fold, ...]] = {
     f"stablehlo.{name}": folds
     for name, folds in {
-        "add": (fold_added_scatter,),
+        "add": (fold_added_update, fold_added_scatter),
         "cholesky": (fold_cholesky,),
         "broadcast_in_dim": BROADCAST_FOLDS,
         "convolution": (fold_reversed_kernel, fold_transposed_operands, fold_swapped_convolution),

@@ -131,7 +131,8 @@ _GPU = Compiler(
     "XLA:GPU",
     (
         *(with_moved_converts, into_scatters, merged, folded, taken_apart, reassociated, moved_out),
-        *(multiplied_before_gathers, gathered_before_broadcasts, narrowed, scattered),
+        *(multiplied_before_gathers, gathered_before_broadcasts, narrowed),
+        partial(scattered, along_one=True),
     ),
     CombinerLimits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
     rewrite=simplified_for_gpu,

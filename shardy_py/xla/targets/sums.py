@@ -216,12 +216,15 @@ def scattered(
     numbers: count[int],
     most: float = inf,
     fits: Fits | None = None,
+    *,
+    along_one: bool = False,
 ) -> DeviceBody:
     """All-reduces of which each device keeps its part only, as reduce-scatters.
 
     slice(all_reduce(x))  ->  reduce_scatter(x)
 
-    most: the devices of a mesh all of which may scatter a sum among them. fits: None: always.
+    most: the devices of a mesh all of which may scatter a sum among them. fits: None: always. along_one: True
+    for parts along one dimension only; XLA:GPU leaves the sums whose parts are along several.
     """
     new: dict[int, DeviceNode] = {}
     for number in body.sent:
@@ -233,7 +236,10 @@ def scattered(
             sliced = body.nodes[part]
             if sliced.type is None or not _is_own_part(transfer, sliced) or _is_large(transfer, sliced, most):
                 continue
-            shape = _scattered_shape(transfer.collective.held_shape, _shape(sliced.type))
+            held, shape = transfer.collective.held_shape, _shape(sliced.type)
+            if along_one and _is_along_several(held, shape):
+                continue
+            shape = _scattered_shape(held, shape)
             if not _fits(transfer, shape, fits):
                 continue
             change = PassChange("reduce-scatter-creator", "each device keeps its part of the sum only")
@@ -329,6 +335,11 @@ def _parts_kept(
             stride *= parts
         found.append(number)
     return tuple(found)
+
+
+def _is_along_several(held: Shape, made: Shape) -> bool:
+    """True if a part is smaller than the whole along more than one dimension."""
+    return len(held) == len(made) and sum(size < whole for whole, size in zip(held, made, strict=True)) > 1
 
 
 def _scattered_shape(held: Shape, made: Shape) -> Shape:

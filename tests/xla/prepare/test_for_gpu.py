@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py import Program, propagate
 from shardy_py.hardware import hardware_of
 from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.xla.prepare.for_gpu import simplified_for_gpu
+from shardy_py.xla.prepare.for_tpu import simplified_for_tpu
 from shardy_py.xla.targets.compiled import compiler_of
 from shardy_py.xla.targets.of_program import CompiledProgram
 
@@ -91,3 +95,54 @@ def test_it_counts_only_if_other_bytes_are_sent(text: str, *, is_rewritten: bool
     compiler = compiler_of(hardware_of("h100"))
     assert compiler is not None
     assert CompiledProgram(result.forecasts.spmd("xla"), compiler).is_rewritten == is_rewritten
+
+
+_ADDED_PART = """
+func.func @main(%x: tensor<64x16xf32>, %y: tensor<8x16xf32>, %i: tensor<i32>) -> tensor<64x16xf32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %none = stablehlo.constant dense<START> : tensor<f32>
+  %z = stablehlo.broadcast_in_dim %none, dims = [] : (tensor<f32>) -> tensor<64x16xf32>
+  %0 = stablehlo.dynamic_update_slice %z, %y, %i, %c
+    : (tensor<64x16xf32>, tensor<8x16xf32>, tensor<i32>, tensor<i32>) -> tensor<64x16xf32>
+  %1 = stablehlo.add %x, %0 : tensor<64x16xf32>
+  return %1 : tensor<64x16xf32>
+}"""
+
+
+@pytest.mark.parametrize("simplified", [simplified_for_gpu, simplified_for_tpu])
+@pytest.mark.parametrize(
+    ("start", "ops"),
+    [
+        ("0.0", ["dynamic_slice", "add", "dynamic_update_slice"]),
+        ("1.0", ["broadcast_in_dim", "dynamic_update_slice", "add"]),
+    ],
+)
+def test_what_is_added_to_an_update_of_zeros_is_updated(
+    simplified: Callable[[ModuleOp], ModuleOp], start: str, ops: list[str]
+) -> None:
+    """As XLA compiles the gradient of blocks of queries in a loop, for an H100."""
+    module = simplified(Program.parse(_ADDED_PART.replace("START", start), as_compiled=False).module)
+    names = [op.name.removeprefix("stablehlo.") for op in walk_pre_order(module)]
+    assert [name for name in names if name in {*ops, "broadcast_in_dim"}] == ops
+
+
+def test_what_is_added_to_a_scatter_is_scattered_into() -> None:
+    """So that shardings do not propagate through the sum: as in XLA's dump after `spmd-simplify`."""
+    text = """
+    func.func @main(%y: tensor<64x16xf32>, %i: tensor<512x1xi32>, %u: tensor<512x16xf32>) -> tensor<64x16xf32> {
+      %none = stablehlo.constant dense<0.0> : tensor<f32>
+      %z = stablehlo.broadcast_in_dim %none, dims = [] : (tensor<f32>) -> tensor<64x16xf32>
+      %0 = "stablehlo.scatter"(%z, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
+          update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+          index_vector_dim = 1>}> ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %1 = stablehlo.add %a, %b : tensor<f32>
+          stablehlo.return %1 : tensor<f32>
+      }) : (tensor<64x16xf32>, tensor<512x1xi32>, tensor<512x16xf32>) -> tensor<64x16xf32>
+      %2 = stablehlo.add %y, %0 : tensor<64x16xf32>
+      return %2 : tensor<64x16xf32>
+    }"""
+    module = simplified_for_gpu(Program.parse(text, as_compiled=False).module)
+    (function,) = module.body.block.ops
+    names = [op.name.removeprefix("stablehlo.") for op in function.regions[0].block.ops]
+    assert names == ["scatter", "func.return"]

@@ -315,6 +315,31 @@ def test_what_is_added_to_a_scatter_is_gathered() -> None:
     assert sorted(_sent(_TABLE)) == [("all_gather", _WHOLE // 4, 1), ("reduce_scatter", _WHOLE, 1)]
 
 
+_KEPT = """
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<64x32xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x", "y"}}, {{}}]>}})
+    -> (tensor<32x32xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{kept}]>}}) {{
+  %0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0]
+      : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<32x32xf32>
+  return %0 : tensor<32x32xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "kind"),
+    [
+        ('{"x", "y"}, {}', "reduce_scatter"),
+        ('{}, {"x", "y"}', "reduce_scatter"),
+        ('{"x"}, {"y"}', "all_reduce"),
+        ('{"y"}, {"x"}', "all_reduce"),
+    ],
+)
+def test_parts_along_two_dimensions_are_sliced_from_a_sum(kept: str, kind: str) -> None:
+    """As XLA compiles the gradients of weights that are sharded along both dimensions, for an H100."""
+    assert [each for each, _, _ in _sent(_KEPT.format(kept=kept))] == [kind]
+
+
 def test_a_report_says_what_is_not_modelled() -> None:
     remark = "remark: not modelled of XLA:TPU: loops of permutes"
     assert remark in str(_report(_two(_ADDED), "tpu-v4"))

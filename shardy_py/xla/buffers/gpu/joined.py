@@ -70,39 +70,51 @@ def _spread(events: Sequence[Event], wide: Container[int]) -> list[Event | None]
     return [each for event in events for each in ((event, None) if id(event) in wide else (event,))]
 
 
-def written_apart(events: Sequence[Event], over: Mapping[int, Name], sizes: dict[Name, int]) -> list[Event]:
+def written_apart(events: Sequence[Event], over: Mapping[Name, Name], sizes: dict[Name, int]) -> list[Event]:
     """The events with a copy of a value for each but one of those that write over it, made with the value.
 
     over: by what an event makes, the value that it writes over. Source: openxla/xla,
     xla/service/copy_insertion.cc, xla/backends/gpu/transforms/copy_fusion.cc.
     """
-    writers: dict[Name, list[int]] = {}
+    writers: dict[Name, list[Name]] = {}
     for made, name in over.items():
         writers.setdefault(name, []).append(made)
     makers = {name for event in events for name in event.makes}
-    several = {name: numbers for name, numbers in writers.items() if len(numbers) > 1 and name in makers}
+    several = {name: made for name, made in writers.items() if len(made) > 1 and name in makers}
     added: dict[Name, list[Name]] = {
-        name: [("copy", name, n) for n in range(len(ns) - 1)] for name, ns in several.items()
+        name: [("copy", name, n) for n in range(len(made) - 1)] for name, made in several.items()
     }
     copies = {
-        made: (name, copy)
-        for name, ns in several.items()
-        for made, copy in zip(ns[1:], added[name], strict=True)
+        made: copy for name, each in several.items() for made, copy in zip(each[1:], added[name], strict=True)
     }
     found: list[Event] = []
     for event in events:
         for name in added.keys() & event.makes if added else ():
             sizes |= dict.fromkeys(added[name], sizes[name])
             event = event._replace(makes=(*event.makes, *added[name]))
-        (number, *_) = (*event.makes, None)
-        if number in copies and isinstance(number, int):
-            name, copy = copies[number]
-            event = event._replace(
-                reads=tuple(copy if each == name else each for each in event.reads),
-                over=tuple(copy if each == name else each for each in event.over),
-            )
-        found.append(event)
+        own = {made: over[made] for made in event.makes if made in copies}
+        found.append(_over_copies(event, own, copies) if own else event)
     return found
+
+
+def _over_copies(event: Event, over: Mapping[Name, Name], copies: Mapping[Name, Name]) -> Event:
+    """The event with the copies that it writes over instead of the values that these are of.
+
+    over: by what it makes, the value. A loop may start with one value several times.
+    """
+    if len(event.makes) == 1:
+        ((made, name),) = over.items()
+        read, written = (
+            tuple([copies[made] if each == name else each for each in names])
+            for names in (event.reads, event.over)
+        )
+        return event._replace(reads=read, over=written)
+    written = tuple(
+        [copies[made] if made in over else each for made, each in zip(event.makes, event.over, strict=True)]
+    )
+    left = {name: event.reads.count(name) - [*over.values()].count(name) for name in over.values()}
+    read = tuple([each for each in event.reads if left.get(each, 1) > 0])
+    return event._replace(reads=(*read, *(copies[made] for made in over)), over=written)
 
 
 class Together(NamedTuple):

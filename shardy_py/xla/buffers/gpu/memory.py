@@ -133,14 +133,25 @@ class GpuComputation:
         """The kernels of fused ops, by their last op."""
         return self._made.kernels
 
-    def _overwritten(self, events: Sequence[Event]) -> dict[int, Name]:
-        """By the identity of an event's first value, the value that it has to write over."""
-        found: dict[int, Name] = {}
+    def _overwritten(self, events: Sequence[Event]) -> dict[Name, Name]:
+        """By what an event makes, the value that it has to write over."""
+        found: dict[Name, Name] = {}
         for event in events:
             (number, *_) = (*event.makes, None)
             if isinstance(number, int) and self.graph.row(number).is_in_place and self.graph.reads[number]:
                 found[number] = self.stored(self.graph.reads[number][0])
+            elif event.is_update and len(event.makes) > 1 and (node := self._node(event)) is not None:
+                found |= self._changed_by_loop(event, node)
         return found
+
+    def _changed_by_loop(self, event: Event, node: DeviceNode) -> Iterator[tuple[Name, Name]]:
+        """Yields what a loop makes, and the value of a kernel that it starts with, where it changes that."""
+        body, kernels = node.bodies[-1], self.kernels()
+        for made, start, argument, result in zip(
+            event.makes, event.over, body.arguments, body.results, strict=False
+        ):
+            if argument != result and (value := self.stored(start)) in kernels:
+                yield made, value
 
     def _joined(self, events: Sequence[Event]) -> list[Event]:
         """The events with collectives that run as one op."""

@@ -56,7 +56,7 @@ from shardy_py.xla.targets.gpu.moved import inwards, is_turned, outwards
 from shardy_py.xla.targets.gpu.padding import add_cut
 from shardy_py.xla.targets.gpu.read_forms import ReadForms
 from shardy_py.xla.targets.gpu.reductions import in_steps
-from shardy_py.xla.targets.gpu.repeated import add_outer, add_scaled
+from shardy_py.xla.targets.gpu.repeated import add_filled, add_outer, add_scaled
 from shardy_py.xla.targets.merging import is_vector_product
 from shardy_py.xla.targets.model import DeviceBody, DeviceNode, NodeRole, Transfer
 from shardy_py.xla.targets.parts import elements_of, shape_of
@@ -160,6 +160,8 @@ class _Lowering:
         if product is not None:
             return product
         is_numbered = kind == SortOp.name and len(reads) > 1 and graph.kinds[reads[-1]] == IotaOp.name
+        if KERNELS.of(kind).is_in_place and reads and node.type is not None:
+            reads = [add_filled(graph, reads[0], node.type), *reads[1:]]
         type_ = self.forms.type_before(node, reads, once) or node.type
         made = graph.add(kind, reads[:-1] if is_numbered else reads, type_, node)
         if is_numbered:

@@ -2,13 +2,15 @@
 
     dot_general([64], [32]) without contraction  ->  multiply(broadcast([64]), broadcast([32])) of [64, 32]
 
-Equal ones are one op. Source: openxla/xla, xla/hlo/transforms/simplifiers/algebraic_simplifier.cc and
+Equal ones are one op. Fills are repeated along all dimensions of what is written over them. Source:
+openxla/xla, xla/hlo/transforms/simplifiers/algebraic_simplifier.cc and
 xla/service/gpu/gpu_algebraic_simplifier.cc. Not here: which products those are (`lowering.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.dimensions import DotDimensions
@@ -37,6 +39,25 @@ def add_scaled(graph: GpuGraph, matrix: int, vector: int, made: TensorType, dime
     if held is not None and held.shape != made.shape:
         graph.forms[number, matrix] = made.shape
     return number
+
+
+def add_filled(graph: GpuGraph, number: int, made: TensorType) -> int:
+    """Adds a value of one number in the shape of what is written over it, and returns it; or another value.
+
+    A device that scatters into all of a value fills all of it first, though it holds a part only. Source:
+    openxla/xla, `ReshardNoCache` in xla/service/spmd/spmd_partitioner.cc.
+    """
+    node, type_ = graph.nodes[number], graph.types[number]
+    if graph.kinds[number] != BROADCAST or node is None or type_ is None or type_.rank != made.rank:
+        return number
+    (source,) = graph.reads[number]
+    if graph.elements(source) != 1 or type_.shape == made.shape:
+        return number
+    key = "filled", source, *made.shape
+    if key not in graph.known:
+        type_ = TensorType(made.shape, type_.element)
+        graph.known[key] = graph.add(BROADCAST, (source,), type_, replace(node, type=type_))
+    return graph.known[key]
 
 
 def _repeated(graph: GpuGraph, number: int, made: TensorType, dimensions: Sequence[int]) -> int:

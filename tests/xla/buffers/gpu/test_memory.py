@@ -72,6 +72,47 @@ def test_what_several_ops_write_over_is_made_once_for_each() -> None:
     assert sizes[copy] == 4
 
 
+def test_devices_that_add_their_updates_to_all_rows_fill_all_of_them_at_once() -> None:
+    scatter = """
+      %{made} = "stablehlo.scatter"(%z, %i, %{given}) <{{scatter_dimension_numbers = #stablehlo.scatter<
+          update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+          index_vector_dim = 1>}}> ({{
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %s = stablehlo.add %a, %b : tensor<f32>
+          stablehlo.return %s : tensor<f32>
+      }}) : (tensor<4096x128xf32>, tensor<32768x1xi32>, tensor<32768x128xf32>) -> tensor<4096x128xf32>
+      %part_{made} = sdy.sharding_constraint %{made} <@mesh, [{{"x"}}, {{}}]> : tensor<4096x128xf32>"""
+    rows = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}'
+    text = f"""sdy.mesh @mesh = <["x"=8]>
+    func.func @main(%i: tensor<32768x1xi32> {rows}, %u: tensor<32768x128xf32> {rows})
+        -> (tensor<4096x128xf32> {rows}, tensor<4096x128xf32> {rows}) {{
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %z = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<4096x128xf32>
+      {scatter.format(made="0", given="u")}
+      %t = stablehlo.reduce(%part_0 init: %zero) applies stablehlo.add across dimensions = [0, 1]
+        : (tensor<4096x128xf32>, tensor<f32>) -> tensor<f32>
+      %w = stablehlo.broadcast_in_dim %t, dims = [] : (tensor<f32>) -> tensor<32768x128xf32>
+      %v = stablehlo.multiply %u, %w : tensor<32768x128xf32>
+      {scatter.format(made="1", given="v")}
+      return %part_0, %part_1 : tensor<4096x128xf32>, tensor<4096x128xf32>
+    }}"""
+    result = propagate(Program.parse(text, as_compiled=True))
+    # One kernel makes two fills of 2 MiB, each of which a scatter is written over.
+    assert result.memory("h100").estimate.temporaries == 4 * MIB
+
+
+def test_loops_that_start_with_one_value_have_a_copy_each() -> None:
+    events = [
+        Event("zero", (), ("z",)),
+        Event("while", ("z", "n", "z"), (1, 2), over=("z", "n"), is_update=True),
+        Event("while", ("z", "m"), (3, 4), over=("z", "m"), is_update=True),
+    ]
+    found = written_apart(events, {1: "z", 3: "z"}, {"z": 4})
+    copy = ("copy", "z", 0)
+    assert [event.over for event in found[1:]] == [("z", "n"), (copy, "m")]
+    assert [event.reads for event in found[1:]] == [("z", "n", "z"), ("m", copy)]
+
+
 def test_copies_are_made_with_the_first_of_several_results() -> None:
     made = Event("both", ("x",), ("y", "z"), over_each=(("x",), ()))
     users = [Event("scatter", ("z", n), (n,), over=("z",)) for n in (1, 2)]
