@@ -280,8 +280,10 @@ class _TileOrders:
         if type_ is None or not type_.rank:
             return  # one element, which is repeated where it is read
         own = self.orders.get(stored)
-        if stored in self.turned and COMPILED.of(step.record.name).form is NodeForm.WINDOW:
-            return
+        if COMPILED.of(step.record.name).form is NodeForm.WINDOW and (
+            stored in self.turned or (own is not None and own.minor_to_major[0] == order.minor_to_major[0])
+        ):
+            return  # windows take in a transpose that leaves lanes as they are
         if step.blocks:
             if self._minor_to_major(stored, type_) != order.minor_to_major:
                 self._note_copy(step, stored, order, type_.element)
