@@ -109,6 +109,21 @@ def selects(record: OpRecord) -> bool:
     return record.attributes.get("call_target_name") == TOP_K
 
 
+def selects_in_rows(record: OpRecord) -> bool:
+    """Returns whether an op selects the largest elements of not more rows than it selects of each.
+
+    Its results are row-major then, and so is what it reads: they have one order.
+    """
+    made = record.results[0] if selects(record) else None
+    return made is not None and least_padded(made)[-1] == made.rank - 1
+
+
+def selects_of_computed(record: OpRecord) -> bool:
+    """Returns whether such an op computes what it reads itself: of fewer rows there is no copy in columns."""
+    made = record.results[0] if selects_in_rows(record) else None
+    return made is not None and prod(shape_of(made)[:-1]) < (made.shape[-1] or 0)
+
+
 def _selected(record: OpRecord, shapes: Sequence[tuple[int, ...]]) -> Iterator[Needed]:
     """The orders of a call that selects the largest elements of each row: rows are in lanes."""
     made = [() if type_ is None else shape_of(type_) for type_ in record.results]

@@ -31,6 +31,7 @@ from shardy_py.xla.buffers.needed_orders import (
     needed_orders,
     needs_order,
     selects,
+    selects_in_rows,
 )
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -176,12 +177,12 @@ class _TileOrders:
 
         Those are sorted before, in columns; and a reshape moves no elements of columns, as it does of rows.
         """
-        stored = self.stored_name(step.operands[0])
+        stored, is_sent = self.stored_name(step.operands[0]), any(name in self.sent for name in step.results)
         if stored in self.copied_for_selection:
-            return True
+            return is_sent or not selects_in_rows(step.record)
         held, read = self._shape(stored), self._shape(step.operands[0])
         is_joined = held and read and held[-1] != read[-1] and prod(read[:-1]) > 1
-        return bool(is_joined) and any(name in self.sent for name in step.results)
+        return bool(is_joined) and is_sent
 
     def _shape(self, name: Name) -> tuple[int, ...] | None:
         type_ = self.types.get(name)
