@@ -33,7 +33,7 @@ def is_computed_again(kind: StoringKind, step: PlannedOp, types: Mapping[Name, T
 
     types: of values, on a device. An operand is large if it has as many dimensions of more than one element.
     """
-    if kind.is_broadcast:
+    if kind.is_broadcast or kind.row.counts_places:
         return True
     made = types.get(step.results[0])
     if made is None or not kind.is_elementwise or kind.is_expensive or kind.row.is_constant:

@@ -113,8 +113,11 @@ def _sent_alone(
         event = event._replace(reads=(*event.reads, *waited_for))
         return event._replace(over=(), is_update=False) if source in updated else event
     copies = block.in_order.get(id(step), {})
-    if "minor_to_major" not in step.record.attributes and source not in copies:
-        block.sizes[made] = _received(block, collective, block.types.get(source))
+    held = block.types.get(source)
+    is_in_order = held is not None and block.sizes[source] != measured(held, block.setting.target)
+    is_in_order &= collective.kind == "all_gather"
+    if not (is_in_order or source in copies or "minor_to_major" in step.record.attributes):
+        block.sizes[made] = _received(block, collective, held)
     read = copies.get(source, source)
     return Event(step, (read, *waited_for), (made,), collective)
 

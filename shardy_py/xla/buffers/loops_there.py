@@ -246,11 +246,11 @@ def loop_of(block: StoredBlock, event: Event) -> Loop | None:
         return None
     inner, events = block.regions_in_order(step)[-1]
     read: dict[Name, list[Name]] = {}
-    given = frozenset(event.reads)
+    given, copies = frozenset(event.reads), block.in_order.get(id(step), {})
     for name in inner.block.captured:
         stored = block.stored_name(name)
         rounded = ("rounded", stored)
-        read.setdefault(rounded if rounded in given else stored, []).append(name)
+        read.setdefault(rounded if rounded in given else copies.get(stored, stored), []).append(name)
     replaced: dict[int, tuple[Name, Name]] = {}
     if len(event.over) != len(event.makes) or len(event.makes) < 2:
         return Loop(inner, events, read, replaced)

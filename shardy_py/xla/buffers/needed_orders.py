@@ -76,7 +76,7 @@ def needed_orders(
         yield from _images(record, shapes, made)
     elif record.name == CALL:
         yield from (_selected if selects(record) else _row_major)(record, shapes)
-    elif (along := _cumulated_along(record, shapes)) is not None:
+    elif (along := cumulated_along(record, shapes)) is not None:
         element = _element(record)
         yield -1, cumulated_order(TensorType(made, element), along)
         yield 0, cumulated_order(TensorType(shapes[0], element), along)
@@ -101,12 +101,27 @@ def needs_order(record: OpRecord) -> bool:
     if STORED.of(record.name).tiled is Tiled.SORTED or selects(record):
         return True
     held = record.operands[0] if record.operands else None
-    return held is not None and _cumulated_along(record, [shape_of(held)]) is not None
+    return held is not None and cumulated_along(record, [shape_of(held)]) is not None
 
 
 def selects(record: OpRecord) -> bool:
     """Returns whether an op is the call that selects the largest elements."""
     return record.attributes.get("call_target_name") == TOP_K
+
+
+def selects_in_rows(record: OpRecord) -> bool:
+    """Returns whether an op selects the largest elements of not more rows than it selects of each.
+
+    Its results are row-major then, and so is what it reads: they have one order.
+    """
+    made = record.results[0] if selects(record) else None
+    return made is not None and least_padded(made)[-1] == made.rank - 1
+
+
+def selects_of_computed(record: OpRecord) -> bool:
+    """Returns whether such an op computes what it reads itself: of fewer rows there is no copy in columns."""
+    made = record.results[0] if selects_in_rows(record) else None
+    return made is not None and prod(shape_of(made)[:-1]) < (made.shape[-1] or 0)
 
 
 def _selected(record: OpRecord, shapes: Sequence[tuple[int, ...]]) -> Iterator[Needed]:
@@ -150,7 +165,7 @@ def _in_tiles(shape: tuple[int, ...], pairs: Iterable[tuple[int, int]]) -> list[
     return [TileOrder((*pair, *(d for d in others if d not in pair)), shape) for pair in pairs]
 
 
-def _cumulated_along(record: OpRecord, shapes: Sequence[tuple[int, ...]]) -> int | None:
+def cumulated_along(record: OpRecord, shapes: Sequence[tuple[int, ...]]) -> int | None:
     """The dimension along which a window has all elements; None for other ops, and for windows of several."""
     if COMPILED.of(record.name).form is not NodeForm.WINDOW or len(record.results) != 1:
         return None
@@ -161,18 +176,26 @@ def _cumulated_along(record: OpRecord, shapes: Sequence[tuple[int, ...]]) -> int
 
 
 def cumulated_order(type_: TensorType, along: int) -> TileOrder:
-    """Returns the order in which elements are cumulated: that one with the least padding.
+    """Returns the order in which elements are cumulated: lanes are the last other dimension that fills them.
 
-    Of several with as much one with the dimension outside of tiles.
+    Without such a one they are what is cumulated, if that fills them; else the order has the least padding.
+    Sublanes are the last of the others that fills them.
 
-    >>> cumulated_order(TensorType((256, 32, 128)), 2).minor_to_major
-    (0, 1, 2)
+    >>> [cumulated_order(TensorType(shape), 2).minor_to_major for shape in ((256, 32, 128), (32, 2, 128))]
+    [(0, 1, 2), (2, 0, 1)]
     """
     shape = shape_of(type_)
-    orders = _in_tiles(shape, permutations(reversed(range(len(shape))), 2))
-    return min(
-        orders, key=lambda order: (order.size(type_.element), -min(order.minor_to_major.index(along), 2))
-    )
+    others = [d for d in reversed(range(len(shape))) if d != along]
+    lanes = next((d for d in (*others, along) if shape[d] >= LANES), None)
+    if lanes is None:
+        pairs = permutations(reversed(range(len(shape))), 2)
+        return min(
+            _in_tiles(shape, pairs),
+            key=lambda order: (order.size(type_.element), -min(order.minor_to_major.index(along), 2)),
+        )
+    rest = [d for d in (*others, along) if d != lanes]
+    sublanes = next((d for d in rest if d != along and shape[d] >= SUBLANES), rest[0])
+    return _in_tiles(shape, ((lanes, sublanes),))[0]
 
 
 def _majored(shape: tuple[int, ...], major: tuple[int, ...]) -> TileOrder:

@@ -8,7 +8,7 @@ Not here: the rows (`facet.py`, `ops/`), what follows for a step (`stored.py`, `
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import cast
 
 from shardy_py.base.records import dataclass
@@ -18,6 +18,7 @@ from shardy_py.ops.dimensions import ScatterDimensions
 from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.facet import STORED, StoredRow
 from shardy_py.xla.buffers.local_sizes import TILED, least_padded
+from shardy_py.xla.buffers.needed_orders import selects_of_computed
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
@@ -65,6 +66,8 @@ class StoringKind:
     def of(record: OpRecord) -> StoringKind:
         """Reads the rows of a record."""
         row, stored = TABLE[record.name], STORED.of(record.name)
+        if selects_of_computed(record):
+            stored = replace(stored, takes_plain=True)
         is_named = row.storage is Storage.ALIAS
         is_elementwise = row.elementwise(record)
         return StoringKind(

@@ -23,6 +23,7 @@ from shardy_py.propagation.rules import rule_of
 from shardy_py.sharding import TensorMapping
 from shardy_py.xla.buffers.facet import STORED, Tiled
 from shardy_py.xla.buffers.local_sizes import least_padded, measured
+from shardy_py.xla.buffers.loop_orders import captured_orders, orders_around, orders_at_ends
 from shardy_py.xla.buffers.needed_orders import (
     Needed,
     TileOrder,
@@ -31,6 +32,7 @@ from shardy_py.xla.buffers.needed_orders import (
     needed_orders,
     needs_order,
     selects,
+    selects_in_rows,
 )
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -55,8 +57,10 @@ def note_orders(block: StoredBlock) -> Copies:
     entry = given if block.is_entry else ()
     sent = {name for step in block.steps if block.sent_for(step) for name in step.operands}
     found = _TileOrders(block.types, block.stored_name, block.setting.sends_apart, entry, sent)
-    found.note(block.steps, given)
     fixed, sizes = {*given}, block.sizes
+    inside = orders_at_ends(block.block) if block.setting.sends_apart and not block.is_entry else {}
+    sizes |= {each: own.size(block.types[each].element) for each, own in inside.items() if sizes.get(each)}
+    found.note(block.steps, given, inside)
     if not block.is_entry:
         fixed.update(block.results)
     for name, order in found.orders.items():
@@ -118,10 +122,14 @@ class _TileOrders:
     wanted: dict[int, Orders] = field(default_factory=dict[int, Orders], init=False)
     """By the identity of an elementwise step, the orders in which it reads copies of others."""
 
-    def note(self, steps: Sequence[PlannedOp], arguments: Sequence[Name]) -> None:
-        """Notes the orders of what steps make, and the copies that they need."""
+    def note(
+        self, steps: Sequence[PlannedOp], arguments: Sequence[Name], inside: Mapping[Name, TileOrder]
+    ) -> None:
+        """Notes the orders of what steps make, and the copies that they need. inside: those in a loop."""
         needed = {id(step): found for step in steps if (found := dict(self._needed(step)))}
-        if not needed and not (self.keeps_pieces and any(map(_is_piece, steps))):
+        loops = [step for step in steps if self.keeps_pieces and step.blocks]
+        captured = [(step, *each) for step in loops for each in captured_orders(step)]
+        if not (needed or captured or (self.keeps_pieces and any(map(_is_piece, steps)))):
             return
         if self.keeps_pieces:
             from shardy_py.xla.buffers.ordered_gathers import gathered_in_order  # needed for TPUs only
@@ -133,7 +141,7 @@ class _TileOrders:
             for operand, order in needed.get(id(step), {}).items()
             if operand >= 0
         }
-        known: _Orders = dict.fromkeys(arguments)
+        known: _Orders = {**dict.fromkeys(arguments), **inside}
         for step in steps:
             self._forward(step, known, needed.get(id(step), {}))
         turned = (step for step in steps if COMPILED.of(step.record.name).form is NodeForm.TRANSPOSE)
@@ -149,11 +157,13 @@ class _TileOrders:
             for operand, order in {**needed.get(id(step), {}), **self.wanted.get(id(step), {})}.items():
                 if operand >= 0:
                     self._copy(step, self.stored_name(step.operands[operand]), order)
+        for step, name, order in captured:
+            self._copy(step, self.stored_name(name), order)
 
     def _needed(self, step: PlannedOp) -> Iterator[Needed]:
         """By operand the order that a step needs; -1: of its result."""
         if step.blocks:
-            yield from carried_orders(step)
+            yield from orders_around(step) if self.keeps_pieces else carried_orders(step)
             return
         tiled = STORED.of(step.record.name).tiled
         is_sorted = tiled is Tiled.SORTED and self.keeps_pieces
@@ -176,12 +186,12 @@ class _TileOrders:
 
         Those are sorted before, in columns; and a reshape moves no elements of columns, as it does of rows.
         """
-        stored = self.stored_name(step.operands[0])
+        stored, is_sent = self.stored_name(step.operands[0]), any(name in self.sent for name in step.results)
         if stored in self.copied_for_selection:
-            return True
+            return is_sent or not selects_in_rows(step.record)
         held, read = self._shape(stored), self._shape(step.operands[0])
         is_joined = held and read and held[-1] != read[-1] and prod(read[:-1]) > 1
-        return bool(is_joined) and any(name in self.sent for name in step.results)
+        return bool(is_joined) and is_sent
 
     def _shape(self, name: Name) -> tuple[int, ...] | None:
         type_ = self.types.get(name)
@@ -280,8 +290,10 @@ class _TileOrders:
         if type_ is None or not type_.rank:
             return  # one element, which is repeated where it is read
         own = self.orders.get(stored)
-        if stored in self.turned and COMPILED.of(step.record.name).form is NodeForm.WINDOW:
-            return
+        if COMPILED.of(step.record.name).form is NodeForm.WINDOW and (
+            stored in self.turned or (own is not None and own.minor_to_major[0] == order.minor_to_major[0])
+        ):
+            return  # windows take in a transpose that leaves lanes as they are
         if step.blocks:
             if self._minor_to_major(stored, type_) != order.minor_to_major:
                 self._note_copy(step, stored, order, type_.element)

@@ -20,10 +20,9 @@ from shardy_py.mlir.dialects.stablehlo import AddOp, ConcatenateOp, DynamicSlice
 from shardy_py.ops import TABLE, Control, OpRecord, TensorType
 from shardy_py.ops.reads import integer
 from shardy_py.xla.buffers.facet import STORED
-from shardy_py.xla.buffers.tpu.attention import read_by_kernels, with_attention
+from shardy_py.xla.buffers.tpu.attention import read_by_kernels
 from shardy_py.xla.buffers.tpu.expanded import Expanded
 from shardy_py.xla.buffers.tpu.first_steps import FirstSteps
-from shardy_py.xla.buffers.tpu.folded import with_folded
 from shardy_py.xla.buffers.tpu.images import Images
 from shardy_py.xla.buffers.tpu.looked_up import with_slices
 from shardy_py.xla.buffers.tpu.node_facts import (
@@ -34,7 +33,6 @@ from shardy_py.xla.buffers.tpu.node_facts import (
     is_computed_whole,
 )
 from shardy_py.xla.buffers.tpu.offsets import Offsets
-from shardy_py.xla.buffers.tpu.packed_bits import with_packed_bits
 from shardy_py.xla.buffers.tpu.records import (
     NOTHING,
     OFFSET,
@@ -46,13 +44,12 @@ from shardy_py.xla.buffers.tpu.records import (
     of_rank,
     step_of,
 )
-from shardy_py.xla.buffers.tpu.repeated import with_repeats_stored
+from shardy_py.xla.buffers.tpu.rewrites import rewritten
 from shardy_py.xla.buffers.tpu.rotated import RotatedPart, rotations
 from shardy_py.xla.buffers.tpu.sends import AroundSent, Sends
 from shardy_py.xla.buffers.tpu.sunk import own_starts, with_own_constants
 from shardy_py.xla.buffers.tpu.turned_slices import with_turned_slices
 from shardy_py.xla.buffers.tpu.updated_orders import with_orders_of_parts
-from shardy_py.xla.buffers.tpu.vector_products import with_vectors_multiplied
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue
 from shardy_py.xla.spmd.walk import Sent
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
@@ -119,11 +116,7 @@ class _Builder:
             steps += together
             results.append(whole)
         self.around = around
-        steps = with_folded(steps, self.records, self._is_sent)
-        steps = with_vectors_multiplied(steps, self.records, self._is_sent)
-        steps = with_attention(steps, self.records, self._is_sent)
-        steps = with_packed_bits(steps, self.records, self._is_sent)
-        steps = with_repeats_stored(steps, self.records, self._is_sent)
+        steps = rewritten(steps, self.records, self._is_sent)
         given = () if around.maps[0] else body.arguments
         steps = with_turned_slices(steps, given, results, self.records, self.sends.narrow)
         self.exact |= read_by_kernels(steps)

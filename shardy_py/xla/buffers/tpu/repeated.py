@@ -23,6 +23,7 @@ from shardy_py.indexing.layout.formats import LANES, SUBLANES
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.local_sizes import TILED, least_padded, tiled_bytes
 from shardy_py.xla.buffers.tpu.records import PLACED, Records, elements_of, step_of
+from shardy_py.xla.buffers.tpu.sends import spread_of_element
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 from shardy_py.xla.targets.parts import shape_of
@@ -48,11 +49,18 @@ def with_repeats_stored(
     is_fixed: whether something else knows a step, which stays as it is.
     """
     repeated = set[Name]()
+    elements: dict[Name, Name] = {}
+    """The elements that values of one everywhere are made of, which have any form."""
     found: list[PlannedOp] = []
     for step in steps:
         form, types = COMPILED.of(step.record.name).form, (*step.record.operands, *step.record.results)
         if form is NodeForm.BROADCAST and elements_of(types[0]) > 1:
             repeated.update(step.results)
+        elif form is NodeForm.BROADCAST:
+            elements[step.results[0]] = step.operands[0]
+        elif step.record.name == PLACED and step.operands[0] in elements and types[-1] is not None:
+            element = elements[step.operands[0]]
+            step = spread_of_element(records, types[-1], element, step.results[0], step.source)
         elif form is NodeForm.RESHAPE and not (repeated.isdisjoint(step.operands) or is_fixed(step)):
             given, made = types
             if given is not None and made is not None and not are_in_place(given, made):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from shardy_py import Program, propagate
+from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.tpu.repeated import are_in_place
+from shardy_py.xla.buffers.tpu.records import PLACED, Records, step_of
+from shardy_py.xla.buffers.tpu.repeated import are_in_place, with_repeats_stored
+from shardy_py.xla.buffers.tpu.sends import spread_of_element
 
 
 def _type(*shape: int) -> str:
@@ -49,3 +52,18 @@ def test_rows_in_full_lanes_stay_in_place_also_in_other_tiles() -> None:
     assert are_in_place(groups, heads)
     assert are_in_place(TensorType((8, 64, 4, 4, 64), "f32"), TensorType((8, 64, 16, 64), "f32"))
     assert not are_in_place(groups, TensorType((8, 64, 2048), "f32"))
+
+
+def test_one_element_everywhere_is_made_in_the_form_that_is_needed() -> None:
+    """XLA:TPU adds ones of [64, 32768] as broadcast of f32[2097152], which is flat at once."""
+    records, element, ones, flat = Records(), ("one",), ("ones",), ("flat",)
+    one, given = TensorType((), "f32"), TensorType((64, 32768), "f32")
+    made = TensorType((64 * 32768,), "f32")
+    steps = [
+        spread_of_element(records, given, element, ones, None),
+        step_of(records.of(PLACED, (given,), (made,)), (ones,), (flat,), None),
+    ]
+    *_, last = with_repeats_stored(steps, records, lambda _: False)
+    assert (last.record.name, last.operands, last.results) == (BroadcastInDimOp.name, (element,), (flat,))
+    assert last.record.operands == (one,)
+    assert last.record.results == (made,)
