@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import cast
+from typing import Final, cast
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import TransposeOp
@@ -21,7 +21,9 @@ from shardy_py.xla.buffers.local_sizes import TILED, least_padded
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
-_INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
+PADDED: Final = 4
+"""The most values that XLA:TPU puts together by padding them."""
+_INLINED: Final = (Control.MANUAL, Control.REGION, Control.ASYNC)
 
 
 @dataclass(slots=True, eq=False)  # not frozen, which would triple the time to make it
