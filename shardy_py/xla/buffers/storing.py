@@ -39,7 +39,8 @@ class StoringKind:
     is_alone_on_tpu: whether nothing takes it in there, nor it others.
     is_table: whether it is a constant of different elements, which TPUs fetch into VMEM in any case.
     joins_parts: whether it puts values beside others, or beside padding. is_slice: whether it is a slice.
-    is_cut_or_padded: whether it is a slice or pads, which a product that reads it does itself on TPUs.
+    is_padded_join: whether it puts a few values together, which TPUs do as the maximum of padded values where
+    it is read.
     """
 
     record: OpRecord
@@ -61,7 +62,12 @@ class StoringKind:
     is_table: bool
     joins_parts: bool
     is_slice: bool
-    is_cut_or_padded: bool
+    is_padded_join: bool
+
+    @property
+    def is_cut_or_padded(self) -> bool:
+        """True for a slice, or what pads: a product that reads it does that itself on TPUs."""
+        return self.is_slice or self.is_padded_join or COMPILED.of(self.record.name).form is NodeForm.PAD
 
     @staticmethod
     def of(record: OpRecord) -> StoringKind:
@@ -89,7 +95,7 @@ class StoringKind:
             stored.is_table or (stored.is_constant and has_several(record.attributes.get("value"))),
             COMPILED.of(record.name).form in (NodeForm.PAD, NodeForm.JOIN),
             COMPILED.of(record.name).form is NodeForm.SLICE,
-            COMPILED.of(record.name).form in (NodeForm.SLICE, NodeForm.PAD),
+            COMPILED.of(record.name).form is NodeForm.JOIN and len(record.operands) <= PADDED,
         )
 
 
