@@ -173,6 +173,7 @@ class Fusion:
         if self.joins:
             given = FusedSteps(steps, self.reads, users, found, returned)
             found = left_by_bytes(given, self._elements, widths_of(steps, self.reads))
+            found -= {steps[number].results[0] for number in self._in_loops}
         return Computed(found, self._computed_again(again, found, products))
 
     @cached_property

@@ -40,6 +40,7 @@ def copied_in_order(
             from shardy_py.xla.buffers.several_results import with_fusions
             from shardy_py.xla.buffers.tpu.einsum_loops import with_loops_of_products
             from shardy_py.xla.buffers.tpu.updates_inside import with_updates_inside
+            from shardy_py.xla.buffers.tpu.written_parts import with_parts_written
 
             # Collectives are combined before ops are fused: what two fusions read of one is made at once.
             events = ordered_by_reads(with_joined_sums(events, block.joined)) or events
@@ -48,6 +49,7 @@ def copied_in_order(
             events = with_fusions(block, events, members, block.fusion.shifted)
             kept, products = {*block.results, *block.returned}, block.in_vmem.products
             events = with_updates_inside(events, kept, products, block.stored_name)
+            events = with_parts_written(block, events, kept)
             events = with_first_parts(block, events, members)
             events = with_copies_for_updates(events, block.sizes, given.difference(carried))
     events = block.ordered(events)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
-from typing import cast
+from typing import Final, cast
 
 from shardy_py.base.records import dataclass
 from shardy_py.mlir.dialects.stablehlo import DynamicSliceOp, TransposeOp
@@ -22,7 +22,9 @@ from shardy_py.xla.buffers.needed_orders import selects_of_computed
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 
-_INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
+PADDED: Final = 4
+"""The most values that XLA:TPU puts together by padding them."""
+_INLINED: Final = (Control.MANUAL, Control.REGION, Control.ASYNC)
 
 
 @dataclass(slots=True, eq=False)  # not frozen, which would triple the time to make it
@@ -38,7 +40,8 @@ class StoringKind:
     is_alone_on_tpu: whether nothing takes it in there, nor it others.
     is_table: whether it is a constant of different elements, which TPUs fetch into VMEM in any case.
     joins_parts: whether it puts values beside others, or beside padding. is_slice: whether it is a slice.
-    is_cut_or_padded: whether it is a slice or pads, which a product that reads it does itself on TPUs.
+    is_padded_join: whether it puts a few values together, which TPUs do as the maximum of padded values where
+    it is read.
     """
 
     record: OpRecord
@@ -60,7 +63,13 @@ class StoringKind:
     is_table: bool
     joins_parts: bool
     is_slice: bool
-    is_cut_or_padded: bool
+    is_padded_join: bool
+
+    @property
+    def is_cut_or_padded(self) -> bool:
+        """True for a slice, or what pads: a product that reads it does that itself on TPUs."""
+        is_cut = self.is_slice or self.record.name == DynamicSliceOp.name
+        return is_cut or self.is_padded_join or COMPILED.of(self.record.name).form is NodeForm.PAD
 
     @staticmethod
     def of(record: OpRecord) -> StoringKind:
@@ -90,8 +99,7 @@ class StoringKind:
             stored.is_table or (stored.is_constant and has_several(record.attributes.get("value"))),
             COMPILED.of(record.name).form in (NodeForm.PAD, NodeForm.JOIN),
             COMPILED.of(record.name).form is NodeForm.SLICE,
-            COMPILED.of(record.name).form in (NodeForm.SLICE, NodeForm.PAD)
-            or record.name == DynamicSliceOp.name,
+            COMPILED.of(record.name).form is NodeForm.JOIN and len(record.operands) <= PADDED,
         )
 
 

@@ -59,7 +59,25 @@ def behind_products(
     users: the steps that read each value.
     """
     of_others = behind_product(steps, users, of_images=False)
-    return behind_product(steps, users), of_others | made_by_convolutions(steps, users)
+    apart = joined_apart(steps, users)
+    return behind_product(steps, users) | apart, of_others | apart | made_by_convolutions(steps, users)
+
+
+def joined_apart(steps: Sequence[StepAlone], users: Mapping[Name, Sequence[int]]) -> set[Name]:
+    """Returns the joins of a few values that no product computes.
+
+    That are those that a convolution reads, and of what is neither an argument nor made by a product.
+    users: the steps that read each value.
+    """
+    images = {step.number for step in steps if _is_of_images(step)}
+    apart, others = set[Name](), set[Name]()
+    for step in steps:
+        is_computed = others.isdisjoint(step.reads) and images.isdisjoint(users.get(step.made, ()))
+        if step.kind.is_padded_join and not is_computed:
+            apart.add(step.made)
+        if not step.kind.row.is_product:
+            others.add(step.made)
+    return apart
 
 
 def behind_product(

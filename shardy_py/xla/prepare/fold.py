@@ -108,9 +108,24 @@ def _replace(op: Operation, value: SSAValue, changes: Changes | None) -> None:
             erase(producer)
 
 
-def _choose_branch(op: Operation, splats: Splats) -> list[Operation]:
-    """Replaces a case by the branch of its known index, the last one if there is none of that index."""
+def choose_branches(module: ModuleOp, splats: Splats) -> None:
+    """Replaces cases of a known index, or of one branch, by that, as the HLO pass ConditionalSimplifier does.
+
+    Those whose index such a case makes are known behind it.
+    """
+    if CaseOp.name in ir.op_names(module):
+        for op in innermost_first(ir.find_ops(module, CaseOp.name)):
+            _choose_branch(op, splats, takes_only=True)
+
+
+def _choose_branch(op: Operation, splats: Splats, *, takes_only: bool = False) -> list[Operation]:
+    """Replaces a case by the branch of its known index, the last one if there is none of that index.
+
+    takes_only: whether the only branch of a case is taken whatever the index is.
+    """
     index = splats.integer(ir.operands_of(op)[0])
+    if index is None and takes_only and len(op.regions) == 1:
+        index = 0
     if index is None or SHARDING in op.attributes:
         return []
     region = op.regions[index if 0 <= index < len(op.regions) else -1]

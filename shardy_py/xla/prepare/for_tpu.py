@@ -3,9 +3,9 @@
     simplified_for_tpu(module)      a copy, after `xla-before-propagation-pipeline`
 
 What it sends follows from the shardings of that program: a table that is read as it is, not transposed first,
-gets another one. Known from dumps of XLA:TPU's passes: simplification-1 (cse, algsimp, dce),
-simplification-2 (reshape-mover), simplification-3 (convert-mover, algsimp), then xla-partitioner
-(shardy-xla, tpu-spmd-partitioning).
+gets another one. Known from dumps of XLA:TPU's passes: simplification-1 (cse, algsimp, dce,
+simplify-conditional), simplification-2 (reshape-mover), simplification-3 (convert-mover, algsimp), then
+xla-partitioner (shardy-xla, tpu-spmd-partitioning).
 
 Not here: the simplifications (`tpu_folds.py`, `sunk_forms.py`, `equal_ops.py`), those whose shardings do not
 depend on them (`xla/targets/simplified.py`).
@@ -27,6 +27,7 @@ _SIMPLIFICATION = Simplification(
     ((TopKOp, sorted_selection), (CustomCallOp, expanded_call)),
     merges=True,
     moves_converts=True,
+    chooses_branches=True,
 )
 
 

@@ -20,7 +20,7 @@ from shardy_py.mlir.cloning import clone
 from shardy_py.ops import TABLE
 from shardy_py.propagation.graph.liveness import dead_ops
 from shardy_py.xla.prepare.equal_ops import EqualOps
-from shardy_py.xla.prepare.fold import fold_each
+from shardy_py.xla.prepare.fold import choose_branches, fold_each
 from shardy_py.xla.prepare.folding import Fold, Splats
 from shardy_py.xla.prepare.folds import FOLDS
 from shardy_py.xla.prepare.moved_converts import CONVERT_FOLDS
@@ -41,12 +41,14 @@ class Simplification:
     folds: of each op, tried in their order after those of `FOLDS`. expansions: classes of ops with several
     results, and what makes these by others, in this order. merges: whether one op is kept of each set of
     equal ones. moves_converts: whether conversions move to where fewer elements are converted.
+    chooses_branches: whether branches that are known to run replace what chooses them.
     """
 
     folds: Mapping[str, tuple[Fold, ...]]
     expansions: tuple[tuple[type[Operation], Expanded], ...] = ()
     merges: bool = False
     moves_converts: bool = False
+    chooses_branches: bool = False
 
     @cached_property
     def _folds(self) -> dict[str, tuple[Fold, ...]]:
@@ -62,6 +64,8 @@ class Simplification:
         changes, splats = Changes(), Splats()
         equal, sunk = EqualOps(changes) if self.merges else None, SunkForms(changes, splats)
         module = clone(module, {}) if equal is None else equal.copied(module)
+        if self.chooses_branches:
+            choose_branches(module, splats)
         self._expand(module)
         for _ in range(_ROUNDS):
             ops = ir.ops_in(module)

@@ -78,7 +78,7 @@ def test_fusions_of_v5p_are_in_vmem() -> None:
     """What one op makes of what is gathered is in HBM, what two do is not."""
     one = f"%1 = stablehlo.tanh %0 : {_SQUARE} "
     two = f"{one} %2 = stablehlo.multiply %1, %0 : {_SQUARE} "
-    end = f"%3 = stablehlo.cholesky %{{}}, lower = true : {_SQUARE} return %3 : {_SQUARE}"
+    end = f"%3 = stablehlo.custom_call @mine(%{{}}) : ({_SQUARE}) -> {_SQUARE} return %3 : {_SQUARE}"
     assert _temporaries(_gathered(one + end.format(1))) == 8
     assert _temporaries(_gathered(two + end.format(2))) == 4
     assert _temporaries(_gathered(two + end.format(2)), "tpu7x") == 8

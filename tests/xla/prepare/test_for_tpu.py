@@ -456,3 +456,23 @@ def test_an_op_that_hlo_expands_gets_the_rule_of_its_new_shape() -> None:
     simple = Program(simplified_for_tpu(program.module)).text()
     assert "reshape" not in simple
     assert "<([i, j])->([i, j]) {i=4, j=6}>" in simple
+
+
+def test_the_only_branch_is_taken() -> None:
+    """Also where another case makes its index, as `jnp.diagonal` does for each platform."""
+    text = """
+func.func @main(%i: tensor<i32>, %x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = "stablehlo.case"(%i) ({
+    %2 = "stablehlo.case"(%i) ({ stablehlo.return %i : tensor<i32> }) : (tensor<i32>) -> tensor<i32>
+    stablehlo.return %2 : tensor<i32>
+  }) : (tensor<i32>) -> tensor<i32>
+  %1 = "stablehlo.case"(%0) ({
+    %3 = stablehlo.tanh %x : tensor<8xf32>
+    stablehlo.return %3 : tensor<8xf32>
+  }) : (tensor<i32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}"""
+    module = simplified_for_tpu(Program.parse(text, as_compiled=False).module)
+    names = [op.name for op in walk_pre_order(module)]
+    assert "stablehlo.case" not in names
+    assert "stablehlo.tanh" in names
