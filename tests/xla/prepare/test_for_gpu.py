@@ -129,7 +129,8 @@ def test_what_is_added_to_an_update_of_zeros_is_updated(
 def test_what_is_added_to_a_scatter_is_scattered_into() -> None:
     """So that shardings do not propagate through the sum: as in XLA's dump after `spmd-simplify`."""
     text = """
-    func.func @main(%y: tensor<64x16xf32>, %i: tensor<512x1xi32>, %u: tensor<512x16xf32>) -> tensor<64x16xf32> {
+    func.func @main(%y: tensor<64x16xf32>, %i: tensor<512x1xi32>, %u: tensor<512x16xf32>)
+        -> tensor<64x16xf32> {
       %none = stablehlo.constant dense<0.0> : tensor<f32>
       %z = stablehlo.broadcast_in_dim %none, dims = [] : (tensor<f32>) -> tensor<64x16xf32>
       %0 = "stablehlo.scatter"(%z, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
