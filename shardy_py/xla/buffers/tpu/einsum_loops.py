@@ -66,20 +66,20 @@ def with_loops_of_products(block: StoredBlock, events: Sequence[Event]) -> list[
     Notes the sizes of these.
     """
     gathered: dict[Name, Event] = {}
-    summed = set[Name]()
+    summed: dict[Name, PlannedCollective] = {}
     for event in events:
         match None if event.sent is None else is_gathered(event.sent):
             case True:
                 gathered[event.makes[0]] = event
             case False:
-                summed.add(event.reads[0])
+                summed[event.reads[0]] = _instead(event)
             case None:
                 pass
     if not gathered and not summed:
         return [*events]
     readers = Counter(name for event in events for name in event.reads)
     own = {name for event in events for name in event.makes if readers[name] == 1}
-    sliced = {
+    slices = {
         event.makes[0]: event
         for event in events
         if event.step is not None and event.step.record.name == DynamicSliceOp.name
@@ -88,18 +88,22 @@ def with_loops_of_products(block: StoredBlock, events: Sequence[Event]) -> list[
     turned = dict[Name, Name]()
     for event in events:
         step = event.step
-        is_product = step is not None and STORED.of(step.record.name).is_product
-        if not is_product or event.sent is not None or len(event.makes) != 1:
+        if step is None or event.sent is not None or not STORED.of(step.record.name).is_product:
             found.append(event)
         elif received := next((name for name in event.reads if name in gathered), None):
             found += _gathered(block, event, gathered[received], own)
         elif event.makes[0] in summed:
-            found += _summed(block, event, sliced, turned)
+            devices = summed[event.makes[0]].group_size
+            sliced = {name: slices[name] for name in event.reads if name in slices}
+            own_slices = {
+                name: each.reads[0] for name, each in sliced.items() if _is_sliced(each, step, devices)
+            }
+            found += _summed(block, event, own_slices, turned)
         else:
             found.append(event)
     left = {name for event in found for name in event.reads} | {*block.results, *block.returned}
     return [
-        event for event in found if not event.makes or event.makes[0] in left or event.makes[0] not in sliced
+        event for event in found if not event.makes or event.makes[0] in left or event.makes[0] not in slices
     ]
 
 
@@ -114,8 +118,7 @@ def _gathered(block: StoredBlock, event: Event, sent: Event, own: Collection[Nam
     It starts with memory for the result, its shard and the other one, and receives two in an iteration.
     """
     made, (received,), sizes = event.makes[0], sent.makes, block.sizes
-    instead = None if sent.sent is None else sent.sent.instead
-    assert instead is not None
+    instead = _instead(sent)
     start, source = _value(block, made, "start", sizes[made]), sent.reads[0]
     shard = source
     if source not in own:
@@ -133,15 +136,15 @@ def _gathered(block: StoredBlock, event: Event, sent: Event, own: Collection[Nam
 
 
 def _summed(
-    block: StoredBlock, event: Event, sliced: Mapping[Name, Event], turned: dict[Name, Name]
+    block: StoredBlock, event: Event, sliced: Mapping[Name, Name], turned: dict[Name, Name]
 ) -> Iterator[Event]:
     """The events of a loop that sends parts of sums, of which it makes two at once, and receives two.
 
     It slices its operands itself. The first one has the dimensions that are summed in lanes: a copy, if they
-    are not. sliced: the slices by name. turned: copies by what they are of; receives another one.
+    are not. sliced: by slice what it is of. turned: copies by what they are of; receives another one.
     """
     size, step = block.sizes[event.makes[0]], event.step
-    instead = {name: sliced[name].reads[0] for name in event.reads if name in sliced}
+    instead = {**sliced}
     lhs = block.stored_name(step.operands[0])
     source = instead.get(lhs, lhs)
     if lhs in event.reads and not _sums_lanes(step):
@@ -153,12 +156,29 @@ def _summed(
     yield from _with_scratch(block, loop, [size, size, size, _AT_ONCE * size])
 
 
+def _is_sliced(event: Event, step: PlannedOp, devices: int) -> bool:
+    """True for a slice of what a product makes one of so many parts of, which the loop takes itself."""
+    given, made = event.step.record.operands[0], event.step.record.results[0]
+    if given is None or made is None:
+        return False
+    parts = [(whole or 0) // (part or 1) for whole, part in zip(given.shape, made.shape, strict=True)]
+    is_operand = any(type_ is not None and type_.shape == made.shape for type_ in step.record.operands)
+    return is_operand and sorted(parts)[-2:] in ([devices], [1, devices])
+
+
 def _sums_lanes(step: PlannedOp) -> bool:
     """True if a product sums over the last dimension of its first operand."""
     type_ = step.record.operands[0]
     if step.record.name != DotGeneralOp.name or type_ is None:
         return True
     return type_.rank - 1 in DotDimensions.of(step.record.attributes).contracting[0]
+
+
+def _instead(event: Event) -> PlannedCollective:
+    """The collective that a loop has its permutes instead of."""
+    instead = None if event.sent is None else event.sent.instead
+    assert instead is not None
+    return instead
 
 
 def _is_summed(step: PlannedOp, shard: Name, instead: PlannedCollective) -> bool:
