@@ -19,7 +19,7 @@ from shardy_py.xla.spmd.program import Name
 _LESS: Final = 0.85
 _MORE: Final = 1.1
 """The margins below the figure with values in VMEM, and above that without: of 65 of these programs XLA:TPU
-allocates less for 4, and more for 6."""
+allocates less for 3, and more for 2."""
 
 
 def partly_in_vmem(
