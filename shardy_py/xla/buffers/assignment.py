@@ -18,8 +18,7 @@ from shardy_py.ops import TABLE, Storage
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.held import HeldMemory, Period, ResultMemory
 from shardy_py.xla.buffers.packing import Buffer, have_places, packed, packed_in_order, summed
-from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.tpu.einsum_loops import is_in_loop
+from shardy_py.xla.buffers.schedule import Event, is_in_loop
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 

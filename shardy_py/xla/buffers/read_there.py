@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from shardy_py.ops import TABLE, Family, Storage
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.local_sizes import ELEMENT_BYTES
-from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.tpu.einsum_loops import is_in_loop
+from shardy_py.xla.buffers.schedule import Event, is_in_loop
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm
 

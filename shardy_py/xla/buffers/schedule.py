@@ -22,6 +22,9 @@ from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name
 
+IN_LOOP = "loop"
+"""The first element of the names of what the loop of a product starts with, or makes in an iteration."""
+
 
 class Event(NamedTuple):
     """A step that runs, a collective `sent` on an operand of it, or a sum of results: then step is None.
@@ -70,6 +73,11 @@ class Event(NamedTuple):
             over=tuple(map(names, self.over)),
             over_each=tuple([each[id(over)] for over in self.over_each]),
         )
+
+
+def is_in_loop(name: Name) -> bool:
+    """Returns whether a value is what the loop of a product starts with, or makes in an iteration."""
+    return isinstance(name, tuple) and name[:1] == (IN_LOOP,)
 
 
 def breadth_first(events: Sequence[Event]) -> list[Event]:

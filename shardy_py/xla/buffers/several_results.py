@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from shardy_py.base.records import dataclass
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.rounded_outside import round_outside
-from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.tpu.einsum_loops import is_in_loop
+from shardy_py.xla.buffers.schedule import Event, is_in_loop
 from shardy_py.xla.buffers.tpu.packed_bits import packs_bits
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.targets.facet import COMPILED, NodeForm

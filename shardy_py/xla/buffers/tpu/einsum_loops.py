@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from shardy_py.mlir.dialects.stablehlo import DotGeneralOp, DynamicSliceOp
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.facet import STORED
-from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.schedule import IN_LOOP, Event
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
@@ -30,7 +30,6 @@ _AT_ONCE = 2
 """The shards that an iteration multiplies."""
 _UNROLLED = 4
 """Devices whose loop has one iteration in both directions, which is no loop then."""
-_LOOP = "loop"
 
 
 def products_in_loops(
@@ -105,11 +104,6 @@ def with_loops_of_products(block: StoredBlock, events: Sequence[Event]) -> list[
     return [
         event for event in found if not event.makes or event.makes[0] in left or event.makes[0] not in slices
     ]
-
-
-def is_in_loop(name: Name) -> bool:
-    """Returns whether a value is what the loop of a product starts with, or makes in an iteration."""
-    return isinstance(name, tuple) and name[:1] == (_LOOP,)
 
 
 def _gathered(block: StoredBlock, event: Event, sent: Event, own: Collection[Name]) -> Iterator[Event]:
@@ -201,6 +195,6 @@ def _with_scratch(
 
 
 def _value(block: StoredBlock, made: Name, what: Hashable, size: int) -> Name:
-    name = (_LOOP, made, what)
+    name = (IN_LOOP, made, what)
     block.sizes[name] = size
     return name

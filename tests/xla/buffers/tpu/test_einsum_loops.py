@@ -7,8 +7,8 @@ import pytest
 from shardy_py import Program, propagate
 from shardy_py.mlir.dialects.stablehlo import CollectivePermuteOp, DotGeneralOp
 from shardy_py.ops import OpRecord
-from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.tpu.einsum_loops import is_gathered, is_in_loop, products_in_loops
+from shardy_py.xla.buffers.schedule import Event, is_in_loop
+from shardy_py.xla.buffers.tpu.einsum_loops import is_gathered, products_in_loops
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
