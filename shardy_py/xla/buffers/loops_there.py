@@ -164,13 +164,14 @@ class LoopsThere:
         """True if there is time to copy what a loop starts with.
 
         A copy in HBM takes as long. A constant has none: it is memory in which nothing is written, and copied
-        while that for the next ones is reserved. What is made for the loop alone is not copied in HBM.
+        while that for the next ones is reserved; where any op may make values in VMEM, it is reserved there.
+        What is made for the loop alone is not copied in HBM.
         """
         over, sizes = self._events[number].over, self._block.sizes
         name = over[position]
-        if name in self._constants and self._block.setting.any_in_vmem:
-            return True
         if name in self._constants:
+            if self._block.setting.any_in_vmem:
+                return True
             later = sum(sizes.get(each, 0) for each in over[position + 1 :] if each in self._constants)
             return later >= sizes.get(name, 0)
         if self._is_copied(name, number) or name in self._block.in_vmem.made:

@@ -119,7 +119,7 @@ def selects_in_rows(record: OpRecord) -> bool:
 
 
 def selects_of_computed(record: OpRecord) -> bool:
-    """Returns whether such an op computes what it reads itself: of fewer rows there is no copy in columns."""
+    """Returns whether such an op computes its operand itself: fewer rows are not copied into columns."""
     made = record.results[0] if selects_in_rows(record) else None
     return made is not None and prod(shape_of(made)[:-1]) < (made.shape[-1] or 0)
 

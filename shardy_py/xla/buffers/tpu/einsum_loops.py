@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 2
 """The shards that an iteration multiplies."""
 _UNROLLED = 4
-"""Devices whose loop has one iteration in both directions, which is no loop then."""
+"""With so many devices a loop in both directions has one iteration, and is unrolled."""
 
 
 def products_in_loops(

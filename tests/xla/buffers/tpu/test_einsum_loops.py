@@ -7,7 +7,7 @@ import pytest
 from shardy_py import Program, propagate
 from shardy_py.mlir.dialects.stablehlo import CollectivePermuteOp, DotGeneralOp
 from shardy_py.ops import OpRecord
-from shardy_py.xla.buffers.schedule import Event, is_in_loop
+from shardy_py.xla.buffers.schedule import is_in_loop
 from shardy_py.xla.buffers.tpu.einsum_loops import is_gathered, products_in_loops
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
@@ -110,4 +110,3 @@ def test_the_only_iteration_of_four_devices_is_no_loop() -> None:
 def test_values_of_loops_have_names_of_their_own() -> None:
     assert is_in_loop(("loop", 3, "start"))
     assert not any(map(is_in_loop, (3, "loop", ("copy", 3), None)))
-    assert Event(None, (), (("loop", 3, "start"),)).makes
